@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use striae_mpi::mpi::Rank;
-use striae_mpi::sion::Builder;
+use striae_mpi::sion::{Builder, OpenOptions};
 use striae_mpi::{Collective, Error, Mpi};
 
 /// A job that takes longer hangs. It is no measure of speed: jobs take a second.
@@ -300,7 +300,43 @@ fn file(comm: Rank, path: &Path) -> Result<(), Error> {
         file.write(part).unwrap();
         file.commit()?;
     }
-    file.close()?.free(Ok(()))
+    let comm = file.close()?;
+    let (rank, size) = (comm.rank(), comm.size());
+
+    // Of twice as many tasks, each rank owns the one with its number, and the one as far from the
+    // end.
+    let (owned, other) = ([rank, 2 * size - 1 - rank], path.with_file_name("mapped.sion"));
+    let builder = Builder::new().fsblksize(512).nfiles(2).keyval(true);
+    let builder = builder.tasks(owned.map(|task| (task.into(), 600)).to_vec());
+    let mut file = builder.create(comm, &other)?;
+    for task in owned {
+        file.writer(task).unwrap().write_key(7, &stream(task)).unwrap();
+    }
+    let comm = file.close()?;
+
+    // A file for each parity.
+    let grouped = path.with_file_name("grouped.sion");
+    let mut file = Builder::new().fsblksize(512).color(rank % 2).create(comm, &grouped)?;
+    file.write(&stream(rank)).unwrap();
+    let comm = file.close()?;
+
+    let read = |mut stream: Box<dyn Read + '_>| {
+        let mut found = Vec::new();
+        stream.read_to_end(&mut found).unwrap();
+        found
+    };
+    let set = OpenOptions::new().open(comm, path)?;
+    assert!(read(Box::new(set.stream(rank.into()).unwrap())) == bytes);
+    assert!(set.check()?);
+    let set = OpenOptions::new().open(set.close(Ok(()))?, &other)?;
+    for task in [2 * rank, 2 * rank + 1] {
+        let mut records = set.stream(task.into()).unwrap();
+        assert!(read(Box::new(records.value(7).unwrap())) == stream(task));
+    }
+    let options = OpenOptions::new().globalranks(vec![rank.into()]);
+    let set = options.open(set.close(Ok(()))?, &grouped)?;
+    assert!(read(Box::new(set.stream(set.tasks()[0].task).unwrap())) == bytes);
+    set.close(Ok(()))?.free(Ok(()))
 }
 
 /// Lets each rank fail at each operation in turn. Returns the errors, which all ranks have.

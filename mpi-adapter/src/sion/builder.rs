@@ -1,7 +1,7 @@
 //! Options for a new set, and its creation.
 
 use super::FileWriter;
-use super::part::{Part, Plan, Request, io_failure, refused};
+use super::part::{Groups, Part, Plan, Request, io_failure, refused};
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
@@ -44,6 +44,8 @@ use striae_core::store::WriteAt;
 #[derive(Debug, Clone)]
 pub struct Builder {
     pub(super) tasks: Tasks,
+    /// The ranks of a file, if they are chosen.
+    color: Option<u32>,
     pub(super) options: Options,
 }
 
@@ -71,6 +73,28 @@ pub(super) struct Options {
     collect: Option<Collect>,
 }
 
+/// The physical files of a set, of which one is planned.
+pub(super) struct Files {
+    pub(super) nfiles: u32,
+    /// The number of tasks of the set, and of the file.
+    pub(super) all: u64,
+    pub(super) ntasks: u64,
+    /// The global rank of the first task of the file.
+    pub(super) first: u32,
+    pub(super) groups: Groups,
+}
+
+impl Files {
+    /// Those of a set with the same number of tasks in each file, for file `file`.
+    pub(super) fn even(groups: EvenFiles, file: u32) -> Self {
+        let nfiles = groups.nfiles();
+        let all = (0..nfiles).map(|file| u64::from(groups.ntasks(file))).sum();
+        let first = groups.globalrank(file, 0).unwrap_or(0);
+        let ntasks = groups.ntasks(file).into();
+        Self { nfiles, all, ntasks, first, groups: Groups::Even(groups) }
+    }
+}
+
 impl Default for Builder {
     fn default() -> Self {
         Self::new()
@@ -92,7 +116,7 @@ impl Builder {
             sealed: false,
             collect: None,
         };
-        Self { tasks: Tasks::One(1 << 20), options }
+        Self { tasks: Tasks::One(1 << 20), color: None, options }
     }
 
     /// Gives this rank one task, with chunks of so many bytes. This is rounded up to the block size
@@ -129,6 +153,18 @@ impl Builder {
     #[must_use]
     pub const fn nfiles(mut self, nfiles: u32) -> Self {
         self.options.nfiles = nfiles;
+        self
+    }
+
+    /// Makes a physical file for the ranks of each color, which is below 2^31: as with
+    /// `sion_paropen_mpi` for a sub-communicator, and a number of files of 0 or less. Files are
+    /// numbered by the order of their lowest ranks. Each rank has one task.
+    ///
+    /// Either all ranks call this, or none; then [`nfiles`](Self::nfiles) is not used. Rank 0 keeps
+    /// 8 bytes for each rank, for the mapping.
+    #[must_use]
+    pub const fn color(mut self, color: u32) -> Self {
+        self.color = Some(color);
         self
     }
 
@@ -195,7 +231,7 @@ impl Builder {
     /// communicator it takes three calls of the message layer, and one more for several files.
     /// If ranks have several [tasks](Self::tasks) or none, it takes six calls for a file and two
     /// for each further 64 Ki tasks of it; one more for [`chunksizes`](Self::chunksizes); and two
-    /// more and one for each file for several files.
+    /// more and one for each file for several files. With [`color`](Self::color) it takes eight.
     /// With [`collect`](Self::collect) the ranks of a writer get a communicator before: up to three
     /// calls more.
     ///
@@ -230,9 +266,10 @@ impl Builder {
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let path = path.as_ref();
-        let chunksize = match &self.tasks {
-            Tasks::One(chunksize) => *chunksize,
-            _ => return self.create_mapped(comm, path, Rc::new(open)),
+        let chunksize = match (&self.tasks, self.color) {
+            (Tasks::One(chunksize), None) => *chunksize,
+            (_, None) => return self.create_mapped(comm, path, Rc::new(open)),
+            (_, Some(color)) => return self.create_grouped(comm, path, color, open),
         };
         let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
         let (groups, globalrank) = (groups.map_err(refused), comm.rank());
@@ -249,7 +286,7 @@ impl Builder {
         let plan = file.and_then(|file| {
             let local = comm.rank();
             let request = Request { local, globalrank, chunksize };
-            self.plan(path, groups?, file, vec![request])
+            self.plan(path, Files::even(groups?, file), file, vec![request])
         });
         let part = self.collected(comm, plan, move |anew| open(&name, anew), Part::create);
         let part = super::agree(whole.as_ref(), part)?;
@@ -283,12 +320,12 @@ impl Builder {
     pub(super) fn plan<'a>(
         &'a self,
         path: &'a Path,
-        groups: EvenFiles,
+        files: Files,
         filenumber: u32,
         mut tasks: Vec<Request>,
     ) -> Result<Plan<'a>, Failure> {
-        let Options { nfiles, order, data_order, keyval, sealed, .. } = self.options;
-        let fsblksize = self.block_size(path)?;
+        let Options { order, data_order, keyval, sealed, .. } = self.options;
+        let (fsblksize, nfiles) = (self.block_size(path)?, files.nfiles);
         let attributes = Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval };
         let unit = NonZeroU32::new(fsblksize).unwrap_or(NonZeroU32::MIN); // Meta1 refuses 0
         for task in &mut tasks {
@@ -297,15 +334,14 @@ impl Builder {
         }
         let name = path.as_os_str().as_bytes();
         let is_first_of_several = nfiles > 1 && filenumber == 0;
-        let ntasks = (0..nfiles).map(|file| u64::from(groups.ntasks(file))).sum();
         Ok(Plan {
             attributes,
-            ntasks: groups.ntasks(filenumber).into(),
-            first: groups.globalrank(filenumber, 0).unwrap_or(0),
+            ntasks: files.ntasks,
+            first: files.first,
             prefix: self.options.prefix.as_deref().unwrap_or(name),
             sealed,
-            groups,
-            entries: if is_first_of_several { ntasks } else { 0 },
+            groups: files.groups,
+            entries: if is_first_of_several { files.all } else { 0 },
             fingerprint: self.fingerprint(path, fsblksize),
             tasks,
         })

@@ -1,7 +1,7 @@
 //! Creation of a set of which each rank owns any tasks.
 
 use super::FileWriter;
-use super::builder::{Builder, Tasks, sibling_path};
+use super::builder::{Builder, Files, Tasks, sibling_path};
 use super::part::{Part, Request, differ, refused};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
@@ -105,7 +105,7 @@ impl Builder {
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let (name, open) = (sibling_path(path, file), Rc::clone(open));
-        let plan = self.plan(path, groups, file, tasks);
+        let plan = self.plan(path, Files::even(groups, file), file, tasks);
         self.collected(comm, plan, move |anew| open(&name, anew), Part::create_mapped)
     }
 }

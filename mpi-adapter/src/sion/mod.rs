@@ -10,6 +10,7 @@
 //! | [`TaskStream`] | the stream of one task of it, `Read` and `Seek` |
 
 mod builder;
+mod grouped;
 mod mapped;
 mod part;
 mod read;

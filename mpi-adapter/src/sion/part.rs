@@ -26,7 +26,7 @@ use striae_core::sion::{KeyvalMode, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 use tasks::Mine;
-pub(super) use tasks::{Request, Task};
+pub(super) use tasks::{Groups, Request, Task};
 
 /// Length in bytes of the windows in which tables are read and written.
 const WINDOW: usize = 1 << 16;

@@ -21,18 +21,21 @@ pub(crate) fn ranks<R: Send>(size: u32, work: impl Fn(Rank) -> R + Sync) -> Vec<
 }
 
 /// What became of a rank: its result unless it panicked, and the number of its operations.
-pub(crate) type Outcome = (Option<Result<(), Error>>, u32);
+type Outcome = (Option<Result<(), Error>>, u32);
 
 /// Runs `work` as all ranks, one of which has a fault at one of its operations: a rank, the number
-/// of its operation, and what happens at it.
-pub(crate) fn run(
+/// of its operation, and what happens at it. A rank whose own work fails does so at a collective:
+/// messages have no results.
+fn run(
     size: u32,
+    kind: Fault,
     fault: Option<(u32, u32, Fault)>,
     work: impl Fn(Faulty<Rank>) -> Result<(), Error> + Sync,
 ) -> Vec<Outcome> {
     ranks(size, |rank| {
         let fault = fault.filter(|fault| fault.0 == striae_mpi::Collective::rank(&rank));
         let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
+        let rank = if kind == Fault::Fail { rank.only_collectives() } else { rank };
         let count = rank.count();
         let result = match std::panic::catch_unwind(AssertUnwindSafe(|| work(rank))) {
             Ok(result) => Some(result),
@@ -50,13 +53,13 @@ pub(crate) fn sweep(
     work: impl Fn(Faulty<Rank>) -> Result<(), Error> + Sync,
     mut after: impl FnMut((u32, u32, Fault)),
 ) {
-    let whole = run(size, None, &work);
-    assert!(whole.iter().all(|(result, _)| *result == Some(Ok(()))), "{whole:?}");
     for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
+        let whole = run(size, fault, None, &work);
+        assert!(whole.iter().all(|(result, _)| *result == Some(Ok(()))), "{whole:?}");
         for rank in 0..size {
             for at in 0..whole[rank as usize].1 {
                 let case = (rank, at, fault);
-                let done = run(size, Some(case), &work);
+                let done = run(size, fault, Some(case), &work);
                 let errors = done.iter().filter_map(|(result, _)| result.clone());
                 let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
                 let left = done.len() - usize::from(fault == Fault::Panic);

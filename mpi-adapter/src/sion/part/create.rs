@@ -1,7 +1,7 @@
 //! How a physical file is made by the ranks that have tasks in it.
 
 use super::rounds::Rounds;
-use super::tasks::{Mine, Request, Requests, Task, sum_of};
+use super::tasks::{Groups, Mine, Request, Requests, Task, sum_of};
 use super::{CHECKSUM, Part, WINDOW, differ, parts_of, refused, run};
 use crate::collect::Handle;
 use crate::collective::{Collective, Fold};
@@ -11,7 +11,6 @@ use std::io;
 use striae_core::endian::I64;
 use striae_core::integrity::Crc32cParts;
 use striae_core::sion::create::{Front, TaskTables};
-use striae_core::sion::filegroups::EvenFiles;
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::{Attributes, Blocks, Book, Chunks, Meta1, Pen};
 use striae_core::span::Span;
@@ -28,7 +27,7 @@ pub(in crate::sion) struct Plan<'a> {
     pub(in crate::sion) prefix: &'a [u8],
     pub(in crate::sion) sealed: bool,
     /// The files of all tasks of the set.
-    pub(in crate::sion) groups: EvenFiles,
+    pub(in crate::sion) groups: Groups,
     /// The entries of the mapping, which only the first of several files has.
     pub(in crate::sion) entries: u64,
     /// A number that all ranks must have: of what they passed.

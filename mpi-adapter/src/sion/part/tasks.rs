@@ -145,14 +145,32 @@ impl Task {
 #[derive(Debug)]
 pub(in crate::sion) struct Mine {
     tasks: Vec<Task>,
-    groups: EvenFiles,
+    groups: Groups,
     /// A reason why this rank failed that is not of a task, until the other ranks get it.
     untold: Option<Failure>,
 }
 
+/// The physical file and the local rank of each task of a set.
+#[derive(Debug, Clone)]
+pub(in crate::sion) enum Groups {
+    /// The same number in each file.
+    Even(EvenFiles),
+    /// By global rank. Only the rank that writes the mapping has them.
+    Listed(Vec<(u32, u32)>),
+}
+
+impl Groups {
+    fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
+        match self {
+            Self::Even(groups) => groups.address(globalrank),
+            Self::Listed(places) => places.get(usize::try_from(globalrank).ok()?).copied(),
+        }
+    }
+}
+
 impl Mine {
     /// `tasks` are in the order of their local ranks.
-    pub(super) const fn new(tasks: Vec<Task>, groups: EvenFiles) -> Self {
+    pub(super) const fn new(tasks: Vec<Task>, groups: Groups) -> Self {
         Self { tasks, groups, untold: None }
     }
 

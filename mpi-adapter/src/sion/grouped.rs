@@ -1,0 +1,82 @@
+//! Creation of a set with a file for each group of ranks.
+
+use super::FileWriter;
+use super::builder::{Builder, Files, Tasks, sibling_path};
+use super::part::{Groups, Part, Request};
+use crate::collective::Collective;
+use crate::error::{Code, Error, Failure};
+use std::io;
+use std::path::Path;
+use striae_core::store::WriteAt;
+
+/// Length in bytes of the messages of a gather.
+const WINDOW: usize = 1 << 16;
+
+impl Builder {
+    pub(super) fn create_grouped<C: Collective, F>(
+        &self,
+        comm: C,
+        path: &Path,
+        color: u32,
+        open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
+    ) -> Result<FileWriter<C, F>, Error>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        let globalrank = comm.rank();
+        let chunksize = match &self.tasks {
+            Tasks::One(chunksize) => Ok(*chunksize),
+            _ => Err(Failure::new(Code::Refused, "with colors, each rank has one task")),
+        };
+        let part = comm.split(chunksize.as_ref().map(|_| color).map_err(Clone::clone))?;
+        let (nfiles, file) = number(&comm, &part)?;
+        let place = file.as_ref().map(|file| (*file, part.rank())).map_err(Clone::clone);
+        let places = places(&comm, place)?;
+
+        let mut builder = self.clone();
+        builder.options.nfiles = nfiles;
+        let name = sibling_path(path, file.as_ref().copied().unwrap_or(0));
+        let plan = file.and_then(|file| {
+            let ntasks = part.size().into();
+            let groups = Groups::Listed(places);
+            let files = Files { nfiles, all: comm.size().into(), ntasks, first: 0, groups };
+            let request = Request { local: part.rank(), globalrank, chunksize: chunksize? };
+            builder.plan(path, files, file, vec![request])
+        });
+        let part = builder.collected(part, plan, move |anew| open(&name, anew), Part::create);
+        let part = super::agree(Some(&comm), part)?;
+        Ok(FileWriter { whole: Some(comm), part, others: Vec::new() })
+    }
+}
+
+/// The number of files, and the number of that of `part`: files are counted in the order of their
+/// lowest ranks.
+fn number<C: Collective>(comm: &C, part: &C) -> Result<(u32, Result<u32, Failure>), Error> {
+    let is_root = part.rank() == 0;
+    let before = comm.exscan(Ok([u64::from(is_root)]));
+    let [nfiles] =
+        comm.total(before.as_ref().map(|_| [u64::from(is_root)]).map_err(Clone::clone))?;
+    let mine = before.map(|[before]| [if is_root { before } else { 0 }]);
+    let file = part.max(mine).map_err(Failure::from);
+    let file = file.map(|[file]| u32::try_from(file).unwrap_or(u32::MAX)); // below the ranks
+    Ok((u32::try_from(nfiles).unwrap_or(u32::MAX), file))
+}
+
+/// The file and the local rank of each rank, at rank 0.
+fn places<C: Collective>(
+    comm: &C,
+    mine: Result<(u32, u32), Failure>,
+) -> Result<Vec<(u32, u32)>, Error> {
+    let mine = mine.map(|(file, local)| {
+        let [file, local] = [file, local].map(u32::to_le_bytes);
+        [file, local].concat()
+    });
+    let mut places = Vec::new();
+    comm.gather(0, mine.as_deref().map_err(Clone::clone), WINDOW, |_, piece| {
+        let mut words = piece.chunks_exact(4).filter_map(|word| word.first_chunk());
+        let mut next = || words.next().map_or(0, |word| u32::from_le_bytes(*word));
+        places.push((next(), next())); // of a rank: it has one piece
+        Ok(())
+    })?;
+    Ok(places)
+}
