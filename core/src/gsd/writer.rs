@@ -123,6 +123,12 @@ impl<S, B> Writer<S, B> {
         self.book.version()
     }
 
+    /// Whether the frames have checksums.
+    #[must_use]
+    pub const fn has_checksums(&self) -> bool {
+        self.book.has_checksums()
+    }
+
     /// The end of all bytes that were written.
     pub const fn data_end(&self) -> u64 {
         self.book.data_end()
@@ -285,6 +291,37 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.store.write_all_at(chunk.span.offset(), bytes).map_err(DriveError::Store)?;
         self.book.add_bytes(chunk, bytes);
         Ok(chunk)
+    }
+
+    /// Reserves a place for a chunk of the current frame, whose bytes others write to the store: `n`
+    /// rows of `m` values. [`add_placed`](Self::add_placed) adds it to the frame.
+    ///
+    /// A commit may come only when all bytes of the chunks of ended frames are durable.
+    ///
+    /// # Errors
+    /// See [`Book::place`]; the store's own error.
+    pub fn place_chunk(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        n: u64,
+        m: u32,
+    ) -> Result<Chunk, WriteError<S>> {
+        match self.book.place(id, kind, n, m) {
+            Err(Error::NotReady | Error::FrameFull { .. }) => {}
+            placed => return placed.map_err(DriveError::Format),
+        }
+        self.book.make_ready().run(&mut self.store)?;
+        self.book.place(id, kind, n, m).map_err(DriveError::Format)
+    }
+
+    /// Adds a chunk that was [placed](Self::place_chunk) in the current frame. `crc` is the CRC-32C
+    /// of its bytes; it is ignored in a file without checksums.
+    ///
+    /// # Errors
+    /// See [`Book::add`].
+    pub fn add_placed(&mut self, chunk: Chunk, crc: u32) -> Result<(), Error> {
+        self.book.add(chunk, crc)
     }
 
     /// Begins a chunk with an unknown number of rows. Nothing else can be written until it is

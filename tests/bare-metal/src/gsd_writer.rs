@@ -110,6 +110,15 @@ entries! {
         })
     }
 
+    fn gate_gsd_writer_place(_bytes, id: u16, n: u64, m: u32, number: u8, crc: u32) {
+        opened(|writer| {
+            let chunk = writer.place_chunk(id, kind(number)?, n, m)?;
+            writer.add_placed(chunk, crc)?;
+            core::hint::black_box(writer.has_checksums());
+            Ok(writer.frames())
+        })
+    }
+
     fn gate_gsd_book(window, id: u16, n: u64, m: u32, number: u8, crc: u32, store_len: u64) {
         let (mut store, kind) = (Host { file: 0 }, kind(number)?);
         let head = *Reader::open(Host { file: 0 }, window)?.head();

@@ -91,6 +91,42 @@ fn chunks_of_which_the_places_are_given_away_are_read_in_whatever_order_they_are
 }
 
 #[test]
+fn a_writer_whose_bytes_others_write_makes_the_same_file() {
+    for about in all_kinds().filter(|about| !about.one_sync) {
+        let files = [false, true].map(|gives_away| {
+            let disk = Disk::new(Vec::new());
+            let mut writer = Writer::create(disk, &about, [Slot::EMPTY; SLOTS]).unwrap();
+            let mut others = Vec::new();
+            for frame in 0..9_u8 {
+                for name in [b"a", b"b", b"c"] {
+                    let (id, kind) = (writer.name(name).unwrap(), ChunkType::F32);
+                    let bytes = vec![name[0] ^ frame; 12 * usize::from(frame)];
+                    if gives_away {
+                        let placed = writer.place_chunk(id, kind, frame.into(), 3).unwrap();
+                        writer.add_placed(placed, crc32c(0, &bytes)).unwrap();
+                        others.push((placed.span.offset(), bytes));
+                    } else {
+                        writer.write_chunk(id, kind, 3, &bytes).unwrap();
+                    }
+                }
+                writer.end_frame().unwrap();
+                if frame % 4 == 3 {
+                    writer.commit().unwrap();
+                }
+            }
+            writer.close().unwrap();
+            let mut disk = writer.into_store();
+            for (offset, bytes) in others {
+                disk.write_all_at(offset, &bytes).unwrap();
+            }
+            disk.bytes
+        });
+        assert!(files[0] == files[1], "{about:?}");
+        assert_eq!(chunks(&files[1]).len(), 27, "{about:?}");
+    }
+}
+
+#[test]
 fn a_place_that_nobody_uses_costs_no_other_chunk() {
     for about in all_kinds() {
         for used in 0..8_u32 {
