@@ -21,6 +21,7 @@
 //! |---|---|
 //! | [`address`] | one text for one thing in a file: `task/3`, `frame/9/particles/position` |
 //! | [`posix`] | one file, read and written by offset |
+//! | [`lock`] | one writer at a time |
 //! | [`copy`] | copies spans from file to file and keeps holes |
 //! | [`direct`] | reads spans past the page cache; the library does the alignment |
 //! | [`finding`] | the results of a check, as values |
@@ -66,7 +67,7 @@ pub use address::Address;
 pub use error::Error;
 pub use format::Format;
 pub use output::Output;
-pub use store::{files, posix};
+pub use store::{files, lock, posix};
 pub use striae_core; // what its types need besides those that have a name here
 pub use striae_core::span::Span;
 pub use striae_core::store::{ReadAt, WriteAt};

@@ -12,9 +12,9 @@ use std::path::Path;
 /// How often to open a file again if others replace it.
 const ATTEMPTS: u32 = 8;
 
-/// A file that may be locked.
+/// A file that may be locked. It is unlocked when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Locked(PosixFile);
+pub struct Locked(PosixFile);
 
 impl Deref for Locked {
     type Target = PosixFile;
@@ -30,7 +30,7 @@ impl Locked {
     ///
     /// # Errors
     /// As [`lock`]; an error if others replace the file again and again.
-    pub(crate) fn open(path: &Path, durable: bool, wanted: bool) -> Result<Self, Error> {
+    pub fn open(path: &Path, durable: bool, wanted: bool) -> Result<Self, Error> {
         let at = |error| Error::new(path, error);
         for _ in 0..ATTEMPTS {
             let file = PosixFile::open_rw(path).map_err(at)?.durable(durable);
@@ -45,7 +45,7 @@ impl Locked {
     }
 
     /// Unlocks the file, which nothing is written to any more.
-    pub(crate) fn unlock(&self) {
+    pub fn unlock(&self) {
         // If this fails, the kernel unlocks the file when it is closed.
         let _ = retry_on_intr(|| rustix::fs::flock(&self.0, FlockOperation::NonBlockingUnlock));
     }
@@ -64,7 +64,7 @@ impl Drop for Locked {
 ///
 /// # Errors
 /// [`ErrorKind::Locked`] if another writer has the lock; an error of the operating system.
-pub(crate) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked, Error> {
+pub fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked, Error> {
     let take = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
     match if wanted { retry_on_intr(take) } else { Ok(()) } {
         Ok(()) => Ok(Locked(file)),
@@ -83,7 +83,7 @@ pub(crate) fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked,
 ///
 /// # Errors
 /// As [`lock`]; an error of the operating system.
-pub(crate) fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
+pub fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
     let file = match PosixFile::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

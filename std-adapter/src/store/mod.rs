@@ -7,7 +7,7 @@
 //! | `syncs` | remembers a failed sync: it stays failed |
 //! | `run` | bytes that wait to be written, and their offset |
 //! | `gatherer` | a file whose small writes are gathered into long ones |
-//! | `lock` | one writer at a time |
+//! | [`lock`] | one writer at a time |
 //! | [`files`] | a set of files, opened when needed |
 //! | `bulk` | a file whose data may be read past the page cache |
 //! | `sparse` | a file whose holes are known |
@@ -21,7 +21,7 @@ pub mod files;
 mod gatherer;
 #[cfg(test)]
 mod law;
-pub(crate) mod lock;
+pub mod lock;
 pub mod posix;
 mod run;
 mod sparse;

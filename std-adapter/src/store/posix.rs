@@ -99,7 +99,8 @@ impl PosixFile {
 
     /// Sets whether [`sync`](Self::sync) syncs to the disk (default: yes). Without it, written data
     /// survives the end of the process, but not a crash of the machine.
-    pub(crate) const fn durable(mut self, durable: bool) -> Self {
+    #[must_use]
+    pub const fn durable(mut self, durable: bool) -> Self {
         self.durable = durable;
         self
     }
@@ -286,7 +287,8 @@ impl PosixFile {
     }
 
     /// Device and inode, by which a replacement of the file is noticed.
-    pub(crate) const fn identity(&self) -> (u64, u64) {
+    #[must_use]
+    pub const fn identity(&self) -> (u64, u64) {
         self.identity
     }
 
