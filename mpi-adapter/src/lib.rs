@@ -9,6 +9,7 @@
 //! | `mpi` | ranks that are processes of MPI, with the feature `mpi` |
 //! | [`collect`] | few ranks that write for all |
 //! | [`sion`] | a SIONlib set that all ranks write |
+//! | [`gsd`] | a GSD file whose chunks have rows of all ranks |
 //!
 //! ```
 //! use striae_mpi::sion::Builder;
@@ -52,6 +53,7 @@ pub mod collect;
 pub mod collective;
 pub mod comm;
 pub mod error;
+pub mod gsd;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod sion;

@@ -1,0 +1,294 @@
+//! How a file is made, and opened to append to it.
+
+use super::of_striae;
+use super::root::Root;
+use super::writer::FileWriter;
+use crate::collective::Collective;
+use crate::error::{Code, Error, Failure};
+use std::io;
+use std::num::NonZeroU32;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use striae::gsd::Durability;
+use striae::lock::{Locked, lock, lock_replaced};
+use striae::posix::PosixFile;
+use striae::publish::Publish;
+use striae_core::gsd::{Attributes, Version};
+use striae_core::integrity::crc32c;
+use striae_core::store::WriteAt;
+
+/// How a new file is made: what it says about itself, and its layout. All ranks must pass equal
+/// options ([`Code::Differ`](crate::Code::Differ)).
+///
+/// The [module](super) has an example.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    application: String,
+    schema: String,
+    /// The other attributes of the file.
+    attributes: Attributes<'static>,
+    overwrite: bool,
+    reopen: Reopen,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        let attributes = Attributes::default();
+        let (application, schema) = (String::new(), String::new());
+        Self { application, schema, attributes, overwrite: false, reopen: Reopen::new() }
+    }
+}
+
+impl Builder {
+    /// Returns the defaults: layer 2.1 without schema, as gsd makes files, and commits that survive
+    /// a power cut.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the name of the program that makes the file, at most 63 bytes.
+    #[must_use]
+    pub fn application(mut self, name: impl Into<String>) -> Self {
+        self.application = name.into();
+        self
+    }
+
+    /// Sets the name of the schema, at most 63 bytes, and its version.
+    #[must_use]
+    pub fn schema(mut self, name: impl Into<String>, version: Version) -> Self {
+        self.schema = name.into();
+        self.attributes.schema_version = version;
+        self
+    }
+
+    /// Sets the layer of the file: 2.1, or 1.0 for old readers.
+    #[must_use]
+    pub const fn layer(mut self, layer: Version) -> Self {
+        self.attributes.layer = layer;
+        self
+    }
+
+    /// Sets the alignment of chunks in bytes: a power of two, 1 by default. The parts of the ranks
+    /// in a chunk are not aligned.
+    #[must_use]
+    pub const fn align(mut self, bytes: u64) -> Self {
+        self.attributes.align = bytes;
+        self
+    }
+
+    /// Whether each frame has checksums of its chunks. They are combined from those of the ranks.
+    #[must_use]
+    pub const fn checksums(mut self, checksums: bool) -> Self {
+        self.attributes.checksums = checksums;
+        self
+    }
+
+    /// Sets the slots of the first index, at least 128. When it is full, it is copied to an index
+    /// of twice the size, and the old index stays in the file.
+    #[must_use]
+    pub const fn index_slots(mut self, slots: u64) -> Self {
+        self.attributes.index_slots = slots;
+        self
+    }
+
+    /// Sets the bytes of the first name list, by default 1024. When it is full, it is copied to a
+    /// list of twice the size, and the old list stays in the file.
+    #[must_use]
+    pub const fn names_len(mut self, bytes: u64) -> Self {
+        self.attributes.names_len = bytes;
+        self
+    }
+
+    /// Whether an existing file is replaced; otherwise it is an error. A symbolic link stays, and
+    /// its target is replaced.
+    #[must_use]
+    pub const fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Sets what commits survive.
+    #[must_use]
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.reopen = self.reopen.durability(durability);
+        self
+    }
+
+    /// Whether rank 0 locks the file against other writers, and a file with another writer is not
+    /// replaced; by default `true`.
+    #[must_use]
+    pub const fn lock(mut self, lock: bool) -> Self {
+        self.reopen = self.reopen.lock(lock);
+        self
+    }
+
+    /// Makes an empty file at `path`. All ranks call this. It takes three calls of the message
+    /// layer.
+    ///
+    /// Rank 0 makes the file under a hidden name and renames it when it is complete. If this is
+    /// interrupted, `path` is unchanged or is an empty GSD file.
+    ///
+    /// # Errors
+    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if the file
+    /// exists and may not be replaced, has another writer, or for options that no file can have; an
+    /// error of the operating system; [`Code::Differ`](crate::Code::Differ). The file may have been
+    /// made.
+    pub fn create<C: Collective>(
+        &self,
+        comm: C,
+        path: impl AsRef<Path>,
+    ) -> Result<FileWriter<C>, Error> {
+        let path = path.as_ref();
+        let begin = || self.publish(path).map_err(|error| of_striae("making the file", &error));
+        FileWriter::begin(
+            comm,
+            self.fingerprint(path),
+            || begin()?,
+            |number| self.reopen.open_same(path, number),
+        )
+    }
+
+    /// Makes the file as [`create`](Self::create) does, in files of any kind. `open` makes the file
+    /// at rank 0 if it gets `true`, and then opens it at each other rank. Nothing is locked.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_in<C: Collective, F>(
+        &self,
+        comm: C,
+        open: impl Fn(bool) -> io::Result<F>,
+    ) -> Result<FileWriter<C, F>, Error>
+    where
+        F: WriteAt<Error = io::Error>,
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        let opened = |anew| open(anew).map_err(|error| Failure::io("opening the file", &error));
+        let begin = || Ok((Root::create(opened(true)?, &self.attributes(), None)?, 0));
+        FileWriter::begin(comm, self.fingerprint(Path::new("")), begin, |_| opened(false))
+    }
+
+    fn publish(
+        &self,
+        path: &Path,
+    ) -> Result<Result<(Root<PosixFile>, u64), Failure>, striae::Error> {
+        let is_locked = self.reopen.lock;
+        let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;
+        let replaced = if is_locked && self.overwrite { lock_replaced(path)? } else { None };
+        let at = |error| striae::Error::new(path, error);
+        let made = PosixFile::create(&publish.hidden(0), false).map_err(at)?;
+        let lock = lock(made, path, is_locked)?;
+        let file = PosixFile::open_rw(&publish.hidden(0)).map_err(at)?;
+        let (file, number) = self.reopen.with_durability(file);
+        let root = match Root::create(file, &self.attributes(), Some(lock)) {
+            Ok(root) => root,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        publish.finish(self.reopen.is_durable())?;
+        drop(replaced); // nobody else could write to it until it had no name
+        Ok(Ok((root, number)))
+    }
+
+    fn attributes(&self) -> Attributes<'_> {
+        Attributes { application: &self.application, schema: &self.schema, ..self.attributes }
+    }
+
+    /// A number of everything that must be equal at all ranks.
+    fn fingerprint(&self, path: &Path) -> u32 {
+        crc32c(crc32c(0, path.as_os_str().as_bytes()), format!("{self:?}").as_bytes())
+    }
+}
+
+/// How to open a file to append to it, made by gsd or by striae. All ranks must pass equal options.
+///
+/// Bytes after the last commit are dropped. Nothing is moved. If gsd has appended to a file of
+/// striae, new frames have no checksums and no alignment.
+#[derive(Debug, Clone, Copy)]
+pub struct Reopen {
+    durability: Durability,
+    lock: bool,
+}
+
+impl Default for Reopen {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reopen {
+    /// Returns the defaults: commits survive a power cut, and the file is locked.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { durability: Durability::OnCommit, lock: true }
+    }
+
+    /// Sets what commits survive.
+    #[must_use]
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Whether rank 0 locks the file against other writers; by default `true`.
+    #[must_use]
+    pub const fn lock(mut self, lock: bool) -> Self {
+        self.lock = lock;
+        self
+    }
+
+    /// Opens the file at `path` to append to it. All ranks call this. It takes three calls of the
+    /// message layer.
+    ///
+    /// # Errors
+    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if another
+    /// writer has the file; [`Code::Damaged`](crate::Code::Damaged) if it is no GSD file or is
+    /// damaged; an error of the operating system; [`Code::Differ`](crate::Code::Differ).
+    pub fn open<C: Collective>(
+        &self,
+        comm: C,
+        path: impl AsRef<Path>,
+    ) -> Result<FileWriter<C>, Error> {
+        let path = path.as_ref();
+        let fingerprint = crc32c(0, path.as_os_str().as_bytes());
+        let fingerprint = crc32c(fingerprint, format!("{self:?}").as_bytes());
+        let begin = || {
+            let locked = Locked::open(path, self.is_durable(), self.lock);
+            let locked = locked.map_err(|error| of_striae("opening the file", &error))?;
+            let (file, number) = self.with_durability(open(path)?);
+            if file.identity() != locked.identity() {
+                return Err(replaced());
+            }
+            // The visible state may come from a killed program and not be durable yet.
+            file.sync().map_err(|error| Failure::io("syncing the file", &error))?;
+            Ok((Root::open(file, Some(locked))?, number))
+        };
+        FileWriter::begin(comm, fingerprint, begin, |number| self.open_same(path, number))
+    }
+
+    fn is_durable(&self) -> bool {
+        self.durability == Durability::OnCommit
+    }
+
+    /// The file with its durability, and the number of its inode.
+    fn with_durability(&self, file: PosixFile) -> (PosixFile, u64) {
+        let file = file.durable(self.is_durable());
+        let (_, number) = file.identity(); // the device may have another number on another node
+        (file, number)
+    }
+
+    /// Opens the file that rank 0 has under `path`, of which the inode has this number.
+    fn open_same(&self, path: &Path, number: u64) -> Result<PosixFile, Failure> {
+        match self.with_durability(open(path)?) {
+            (file, other) if other == number => Ok(file),
+            _ => Err(replaced()),
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<PosixFile, Failure> {
+    PosixFile::open_rw(path).map_err(|error| Failure::io("opening the file", &error))
+}
+
+fn replaced() -> Failure {
+    Failure::new(Code::Damaged, "the file is another one than that of rank 0")
+}
