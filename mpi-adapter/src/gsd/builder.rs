@@ -289,6 +289,6 @@ fn open(path: &Path) -> Result<PosixFile, Failure> {
     PosixFile::open_rw(path).map_err(|error| Failure::io("opening the file", &error))
 }
 
-fn replaced() -> Failure {
+pub(super) fn replaced() -> Failure {
     Failure::new(Code::Damaged, "the file is another one than that of rank 0")
 }

@@ -54,13 +54,13 @@
 //! ```
 
 mod builder;
-
+mod reader;
 mod root;
 mod rows;
 mod writer;
 
 pub use builder::{Builder, Reopen};
-
+pub use reader::{File, Part};
 pub use rows::Rows;
 pub use writer::FileWriter;
 

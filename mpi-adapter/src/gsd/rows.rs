@@ -139,3 +139,8 @@ impl Column<'_> {
         Err(refused(Named(&self.name), error))
     }
 }
+
+/// A number of what names a chunk, which all ranks must have equal.
+pub(super) fn fingerprint_of(frame: u64, name: &[u8]) -> u32 {
+    crc32c(crc32c(0, &frame.to_le_bytes()), name)
+}
