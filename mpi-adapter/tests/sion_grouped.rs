@@ -126,8 +126,13 @@ fn colors_and_several_tasks_are_refused() {
     assert!(!path.exists());
 }
 
+/// Without files of failures.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..Default::default() })]
+    #![proptest_config(config(40))]
 
     #[test]
     fn each_color_has_a_file(colors in prop::collection::vec(0u32..4, 1..8)) {

@@ -152,8 +152,13 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
+/// Without files of failures.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..Default::default() })]
+    #![proptest_config(config(40))]
 
     #[test]
     fn closed_sets_are_those_of_the_serial_writer_byte_for_byte(case in case()) {

@@ -313,8 +313,13 @@ fn a_lost_file_is_read_from_its_buddy() {
     assert_eq!(errors, [Code::Io(2); 2]);
 }
 
+/// Without files of failures.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..Default::default() })]
+    #![proptest_config(config(60))]
 
     #[test]
     fn what_a_serial_writer_wrote_is_read_by_any_number_of_ranks(

@@ -21,9 +21,9 @@ use striae_core::store::WriteAt;
 
 /// Options for a new set, by default with a task for each rank.
 ///
-/// All options but the tasks and the sizes of their chunks must be equal at all ranks; a rank that differs
-/// is an error at all of them ([`Code::Differ`](crate::Code::Differ)). The number of files is used
-/// before that can be checked: ranks that pass different numbers fail at the deadline.
+/// All options but the tasks and the sizes of their chunks must be equal at all ranks; a rank that
+/// differs is an error at all of them ([`Code::Differ`](crate::Code::Differ)). The number of files
+/// is used before that can be checked: ranks that pass different numbers fail at the deadline.
 ///
 /// ```
 /// use striae_mpi::sion::Builder;
@@ -72,6 +72,9 @@ pub(super) struct Options {
     sealed: bool,
     collect: Option<Collect>,
 }
+
+/// A physical file that was made.
+type Made<C, F> = Result<Part<C, F>, Error>;
 
 /// The physical files of a set, of which one is planned.
 pub(super) struct Files {
@@ -219,8 +222,8 @@ impl Builder {
         self
     }
 
-    /// Lets few ranks write for all, and short records wait in memory. Otherwise every rank opens its
-    /// file and writes each record at once.
+    /// Lets few ranks write for all, and short records wait in memory. Otherwise every rank opens
+    /// its file and writes each record at once.
     #[must_use]
     pub const fn collect(mut self, collect: Collect) -> Self {
         self.options.collect = Some(collect);
@@ -299,8 +302,8 @@ impl Builder {
         comm: C,
         plan: Result<Plan<'_>, Failure>,
         open: impl Fn(bool) -> io::Result<F> + 'static,
-        create: impl FnOnce(C, Result<Plan<'_>, Failure>, Handle<C, F>) -> Result<Part<C, F>, Error>,
-    ) -> Result<Part<C, F>, Error>
+        create: impl FnOnce(C, Result<Plan<'_>, Failure>, Handle<C, F>) -> Made<C, F>,
+    ) -> Made<C, F>
     where
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {

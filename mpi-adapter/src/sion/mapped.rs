@@ -37,7 +37,8 @@ impl Builder {
             parts.push(self.create_file(comm, path, &open, groups, (0, tasks))?);
             None
         } else {
-            let comms = split(&comm, &in_files, groups.nfiles())?;
+            let files: Vec<_> = in_files.iter().map(|(file, _)| *file).collect();
+            let comms = split(&comm, &files, groups.nfiles())?;
             let mut done = Ok(());
             for (comm, in_file) in comms.into_iter().zip(in_files) {
                 // Other ranks wait for this one in each of its files, also after a failure.
@@ -135,14 +136,14 @@ fn files_of(tasks: &[(u64, u64)], groups: EvenFiles) -> Vec<InFile> {
 
 /// The communicators of the files of a rank. If no rank has tasks in several files, one split
 /// makes them all.
-fn split<C: Collective>(comm: &C, files: &[InFile], nfiles: u32) -> Result<Vec<C>, Error> {
+pub(super) fn split<C: Collective>(comm: &C, files: &[u32], nfiles: u32) -> Result<Vec<C>, Error> {
     let [most] = comm.max(Ok([usize_to_u64(files.len())]))?;
-    if let ([(file, _)], 1) = (files, most) {
+    if let ([file], 1) = (files, most) {
         return Ok(vec![comm.split(Ok(*file))?]);
     }
     let (mut comms, mut done) = (Vec::new(), Ok(()));
     for file in 0..nfiles {
-        let is_mine = files.iter().any(|(mine, _)| *mine == file);
+        let is_mine = files.contains(&file);
         let part = comm.split(done.map(|()| u32::from(is_mine)))?;
         done = Ok(());
         match is_mine {

@@ -3,6 +3,7 @@
 //! | type | is |
 //! |---|---|
 //! | [`Builder`] | the options of a new set |
+//! | [`Reopen`] | the options of a set that is appended to |
 //! | [`FileWriter`] | a set that all ranks write |
 //! | [`TaskWriter`] | the stream of one task of it, `Write` |
 //! | [`OpenOptions`] | the options of a set that is read |
@@ -14,10 +15,12 @@ mod grouped;
 mod mapped;
 mod part;
 mod read;
+mod reopen;
 mod writer;
 
 pub use builder::Builder;
 pub use read::{FileReader, KeyReader, OpenOptions, TaskEntry, TaskStream};
+pub use reopen::Reopen;
 pub use writer::TaskWriter;
 
 use crate::collective::Collective;
@@ -34,8 +37,8 @@ use zerocopy::IntoBytes;
 /// has tasks.
 ///
 /// [`write`](Self::write), [`write_key`](Self::write_key),
-/// [`ensure_free_space`](Self::ensure_free_space), and writing by a [`TaskWriter`] are calls of this
-/// rank alone. Their errors reach the other ranks at the next [`advance`](Self::advance),
+/// [`ensure_free_space`](Self::ensure_free_space), and writing by a [`TaskWriter`] are calls of
+/// this rank alone. Their errors reach the other ranks at the next [`advance`](Self::advance),
 /// [`commit`](Self::commit) or [`close`](Self::close).
 #[derive(Debug)]
 pub struct FileWriter<C, F = PosixFile> {
@@ -88,7 +91,9 @@ where
         self.part.write_pieces(&[header.as_bytes(), value])
     }
 
-    /// The numbers in the set of the tasks of this rank: their global ranks.
+    /// The numbers in the set of the tasks of this rank: their global ranks, which in a set with
+    /// [colors](Builder::color) are the ranks of the communicator. In a set that was reopened they
+    /// are counted over (file, local rank).
     pub fn tasks(&self) -> impl Iterator<Item = u32> {
         let others = self.others.iter().flat_map(Part::globalranks);
         self.part.globalranks().chain(others)
@@ -174,9 +179,9 @@ where
         self.part.ensure_free_space(len)
     }
 
-    /// Makes room for `len` more bytes of each task of this rank. All ranks call this, each with its own `len`.
-    /// It is needed only after a commit. This takes two calls of the message layer, and one more
-    /// for several files.
+    /// Makes room for `len` more bytes of each task of this rank. All ranks call this, each with
+    /// its own `len`. It is needed only after a commit. This takes two calls of the message layer,
+    /// and one more for several files.
     ///
     /// # Errors
     /// [`Error`]. The set stays as the last commit left it.

@@ -1,10 +1,12 @@
 //! One physical file, which the ranks of a communicator write.
 //!
 //! Every rank holds a copy of the file's [`Book`] and the [`Pen`](striae_core::sion::Pen)s of its
-//! own tasks. The copies stay equal, because a Book changes only by what all ranks have agreed on. Ranks share only the file
-//! and a [`Collective`]: each writes its own bytes of the tables, and rank 0 makes them visible.
+//! own tasks. The copies stay equal, because a Book changes only by what all ranks have agreed on.
+//! Ranks share only the file and a [`Collective`]: each writes its own bytes of the tables, and
+//! rank 0 makes them visible.
 
 mod create;
+mod reopen;
 mod rounds;
 mod tasks;
 
@@ -12,6 +14,7 @@ use crate::collect::{Handle, Io};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 pub(super) use create::Plan;
+pub(super) use reopen::{Old, Resumed};
 use rounds::Rounds;
 use std::io;
 use striae::posix::PosixFile;

@@ -127,7 +127,8 @@ where
         };
         let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
         let start = begun.meta1.layout().first_chunk().saturating_add(before);
-        let (book, mine) = begun.end(seen, &[start]).map_err(Error::agreed)?; // rank 0 found it right
+        // Rank 0 found it right.
+        let (book, mine) = begun.end(seen, &[start]).map_err(Error::agreed)?;
         Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
     }
 
@@ -149,7 +150,8 @@ where
         let written = begun.and_then(|begun| begun.write_tables(&file));
         let (begun, seen) = front(&comm, &file, written, check_tables)?;
         let starts = starts(&comm, &file, &begun)?;
-        let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?; // rank 0 found it right
+        // Rank 0 found it right.
+        let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?;
         Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
     }
 }

@@ -13,7 +13,7 @@ use striae_core::store::{WriteAt, usize_to_u64};
 /// A task of this rank that is written.
 #[derive(Debug)]
 pub(in crate::sion) struct Task {
-    /// The rank of the task in the set.
+    /// The rank of the task in the set; its number if the set was reopened.
     globalrank: u32,
     pen: Pen,
     finished: Left,
@@ -39,6 +39,17 @@ impl Ledger for Left {
 impl Task {
     pub(super) fn new(globalrank: u32, pen: Pen) -> Self {
         Self { globalrank, pen, finished: Left::default(), untold: None }
+    }
+
+    /// The task `number` of a set that is reopened. If its chunks are to be sealed, `renewed` are
+    /// all but the last.
+    pub(super) fn resume(number: u32, pen: Pen, renewed: Option<Vec<Finished>>) -> Self {
+        let mut task = Self::new(number, pen);
+        if let Some(finished) = renewed {
+            task.pen.renew();
+            task.finished = Left(finished);
+        }
+        task
     }
 
     pub(in crate::sion) const fn globalrank(&self) -> u32 {
@@ -146,6 +157,8 @@ impl Task {
 pub(in crate::sion) struct Mine {
     tasks: Vec<Task>,
     groups: Groups,
+    /// The tasks that no rank owns, at rank 0, which writes their entries as they are.
+    unowned: Vec<Range<u32>>,
     /// A reason why this rank failed that is not of a task, until the other ranks get it.
     untold: Option<Failure>,
 }
@@ -171,7 +184,11 @@ impl Groups {
 impl Mine {
     /// `tasks` are in the order of their local ranks.
     pub(super) const fn new(tasks: Vec<Task>, groups: Groups) -> Self {
-        Self { tasks, groups, untold: None }
+        Self { tasks, groups, unowned: Vec::new(), untold: None }
+    }
+
+    pub(super) fn with_unowned(self, unowned: Vec<Range<u32>>) -> Self {
+        Self { unowned, ..self }
     }
 
     pub(in crate::sion) fn tasks(&self) -> &[Task] {
@@ -229,9 +246,10 @@ impl Mine {
         }
     }
 
-    /// The local ranks, as ranges without gaps.
+    /// The tasks whose entries this rank writes, as ranges without gaps.
     pub(super) fn runs(&self) -> impl Iterator<Item = Range<u32>> {
-        runs(self.tasks.iter().map(|task| task.pen.local()))
+        let own = runs(self.tasks.iter().map(|task| task.pen.local()));
+        own.chain(self.unowned.iter().cloned())
     }
 
     fn in_range(&self, range: &Range<u32>) -> &[Task] {
@@ -299,7 +317,7 @@ impl TaskTable for Requests<'_> {
 }
 
 /// Ranges without gaps of numbers in order.
-fn runs(numbers: impl Iterator<Item = u32>) -> impl Iterator<Item = Range<u32>> {
+pub(super) fn runs(numbers: impl Iterator<Item = u32>) -> impl Iterator<Item = Range<u32>> {
     let mut numbers = numbers.peekable();
     std::iter::from_fn(move || {
         let start = numbers.next()?;

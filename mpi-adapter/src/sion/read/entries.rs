@@ -24,7 +24,7 @@ pub(super) enum Entry {
     /// The set.
     Set { ntasks: u64 },
     /// A physical file; its tasks follow.
-    File { path: PathBuf, head: Box<Head>, globalskip: u64 },
+    File { number: u32, path: PathBuf, head: Box<Head>, globalskip: u64 },
     /// The next task.
     Task(Place),
 }
@@ -113,6 +113,7 @@ impl<'a> Windows<'a> {
         read(fields.offset(), &mut meta2)?;
         let path = store.path().as_os_str().as_bytes();
         self.left.push(FILE);
+        put(&mut self.left, number.into());
         put(&mut self.left, globalskip);
         put(&mut self.left, head.file_len);
         for bytes in [path, &meta1, &meta2] {
@@ -170,10 +171,11 @@ impl<'a> Records<'a> {
     }
 
     fn file(&mut self) -> Result<Entry, Failure> {
+        let number = u32::try_from(self.number()).unwrap_or(u32::MAX);
         let (globalskip, file_len) = (self.number(), self.number());
         let path = Path::new(OsStr::from_bytes(self.bytes())).to_owned();
         let head = parse_head(self.bytes(), self.bytes(), file_len)?;
-        Ok(Entry::File { path, head: Box::new(head), globalskip })
+        Ok(Entry::File { number, path, head: Box::new(head), globalskip })
     }
 
     fn number(&mut self) -> u64 {

@@ -1,0 +1,197 @@
+//! How the ranks go on with a file that was committed or closed.
+
+use super::rounds::Rounds;
+use super::tasks::{Groups, Mine, Task, runs};
+use super::{CHECKSUM, Part, WINDOW, differ};
+use crate::collect::Handle;
+use crate::collective::Collective;
+use crate::error::{Code, Error, Failure};
+use std::io;
+use std::ops::Range;
+use striae_core::sion::cursor::Cursor;
+use striae_core::sion::pen::Finished;
+use striae_core::sion::seal::checksum_of;
+use striae_core::sion::{
+    Blocks, Book, Error as SionError, Head, Meta1, Opened, Pen, Physical, ReadError, SealState,
+    Varheader, VarheaderShape,
+};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, WriteAt};
+
+/// A file that is appended to, as a rank knows it.
+pub(in crate::sion) struct Old {
+    pub(in crate::sion) head: Head,
+    /// Whether commits are to seal the file; as it is, unless told.
+    pub(in crate::sion) sealed: Option<bool>,
+    /// The tasks of this rank, in the order of their local ranks.
+    pub(in crate::sion) tasks: Vec<Resumed>,
+}
+
+/// A task at the end of its stream.
+pub(in crate::sion) struct Resumed {
+    pub(in crate::sion) number: u32,
+    pub(in crate::sion) local: u32,
+    pub(in crate::sion) cursor: Cursor,
+    /// The checksum of the last chunk, if the file is to be sealed.
+    pub(in crate::sion) crc: Option<u32>,
+    /// All chunks but the last, if they are to be sealed anew.
+    pub(in crate::sion) renewed: Option<Vec<Finished>>,
+}
+
+impl<C: Collective, F> Part<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    /// Opens a file to append to it. This takes three calls of the message layer.
+    pub(in crate::sion) fn reopen(
+        comm: C,
+        old: Result<Old, Failure>,
+        file: Handle<C, F>,
+    ) -> Result<Self, Error> {
+        let unowned = unowned(&comm, &old)?;
+        let mine = old.as_ref().map(|_| []).map_err(Clone::clone);
+        let state = comm.decide(mine, [], |[]| {
+            let old = old.as_ref().map_err(Clone::clone)?;
+            let state = state(&file, old).map_err(|error| match error {
+                DriveError::Store(error) => Failure::io("reading META2", &error),
+                DriveError::Ended { .. } => changed(),
+                DriveError::Format(error) if error.blames_caller() => {
+                    Failure::new(Code::Refused, error)
+                }
+                _ => Failure::new(Code::Damaged, error),
+            })?;
+            let [_, _, _, seals, ..] = state;
+            if seals == TO_BE_SEALED && !unowned.is_empty() {
+                let text = "to seal a file, each of its tasks must be owned by a rank";
+                return Err(Failure::new(Code::Refused, text));
+            }
+            Ok(state)
+        })?;
+        let begun = old.and_then(|old| {
+            let book = book(&old, state)?;
+            file.open_as_writer()?;
+            let task = |resumed: Resumed| {
+                let Resumed { number, local, cursor, crc, renewed } = resumed;
+                Task::resume(number, Pen::resume(local, cursor, crc), renewed)
+            };
+            let tasks = old.tasks.into_iter().map(task).collect();
+            let mine = Mine::new(tasks, Groups::Listed(Vec::new())); // the mapping is there
+            Ok((book, mine.with_unowned(unowned)))
+        });
+        comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
+        let (book, mine) = begun.map_err(Error::agreed)?; // all are right
+        Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
+    }
+}
+
+/// Length in bytes of the messages of a gather.
+const MESSAGE: usize = 1 << 16;
+
+/// A file without a seal is to have one.
+const TO_BE_SEALED: u64 = 2;
+
+/// The tasks that no rank owns, at rank 0, which has a bit for each task of the file. No task may
+/// have two ranks.
+fn unowned<C: Collective>(comm: &C, old: &Result<Old, Failure>) -> Result<Vec<Range<u32>>, Error> {
+    let mine = old.as_ref().map_err(Clone::clone).map(|old| {
+        let locals = old.tasks.iter().flat_map(|task| task.local.to_le_bytes());
+        (old.head.meta1.ntasks(), locals.collect::<Vec<u8>>())
+    });
+    let ntasks = mine.as_ref().map_or(0, |(ntasks, _)| *ntasks);
+    let ntasks = if comm.rank() == 0 { ntasks } else { 0 };
+    let index = |local: u32| usize::try_from(local >> 3).unwrap_or(usize::MAX);
+    let mut owned = vec![0u8; index(ntasks).saturating_add(1)];
+    let bytes = mine.as_ref().map(|(_, locals)| locals.as_slice()).map_err(Clone::clone);
+    comm.gather(0, bytes, MESSAGE, |_, piece| {
+        let locals = piece.chunks_exact(4).filter_map(|local| local.first_chunk());
+        for local in locals.map(|local| u32::from_le_bytes(*local)) {
+            let (Some(bits), bit) = (owned.get_mut(index(local)), 1u8 << (local & 7)) else {
+                continue; // of the file: all have the same head
+            };
+            if *bits & bit != 0 {
+                let text = format_args!("two ranks have task {local} of a file");
+                return Err(Failure::new(Code::Refused, text));
+            }
+            *bits |= bit;
+        }
+        Ok(())
+    })?;
+    let is_owned =
+        |local: &u32| owned.get(index(*local)).is_some_and(|bits| bits & (1u8 << (local & 7)) != 0);
+    Ok(runs((0..ntasks).filter(|local| !is_owned(local))).collect())
+}
+
+/// What rank 0 finds: the place and the number of rows of META2, the length of the mapping, whether
+/// it is sealed and is to be, the checksum of META1, and globalskip.
+fn state<C: Collective, F>(
+    file: &Handle<C, F>,
+    old: &Old,
+) -> Result<[u64; 6], DriveError<io::Error, SionError>>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    // What is visible may be the last words of a program that was killed, and not durable.
+    file.io().sync().map_err(DriveError::Store)?;
+    let not_closed = || {
+        let offset = old.head.meta1.layout().commit_fields().offset();
+        DriveError::Format(SionError::NotClosed { offset })
+    };
+    let Opened::Closed(physical) = Physical::open(file.io(), &mut [0; Meta1::MAX_LEN])? else {
+        return Err(not_closed());
+    };
+    let mut window = vec![0; WINDOW];
+    let seal = match physical.seal() {
+        Ok(SealState::Sealed(seal)) => Some(seal),
+        Ok(_) => None,
+        // Whoever takes the seal away need not be told that it is damaged.
+        Err(DriveError::Format(_)) if old.sealed == Some(false) => None,
+        Err(error) => return Err(error),
+    };
+    let (published, crc) = match seal {
+        Some(seal) if old.sealed != Some(false) => {
+            let crc = seal.check_metadata(physical.store(), CHECKSUM, &mut window)?;
+            (Some(*seal.varheader()), crc)
+        }
+        Some(seal) => (Some(*seal.varheader()), front_crc(&physical, &mut window)?),
+        None => {
+            let mapping = physical.mapping()?;
+            let published = Varheader::of(physical.head(), mapping.as_ref());
+            (published, front_crc(&physical, &mut window)?)
+        }
+    };
+    let published = published.ok_or_else(not_closed)?;
+    let first = physical.tasks(window)?.next().transpose()?;
+    let globalskip = first.and_then(|first| first.task.chunks.globalskip).unwrap_or(0);
+    let is_sealed = published.is_sealed();
+    let seals = u64::from(is_sealed) | u64::from(old.sealed.unwrap_or(is_sealed)) << 1;
+    let (start, rows) = (published.start(), published.maxchunks().into());
+    Ok([start, rows, published.shape().mapping_len(), seals, crc.into(), globalskip])
+}
+
+/// The checksum of META1 before the commit fields.
+fn front_crc<S: ReadAt>(file: &Physical<S>, window: &mut [u8]) -> Result<u32, ReadError<S>> {
+    let front = Span::new(0, file.meta1().layout().commit_fields().offset());
+    checksum_of(file.store(), front.unwrap_or(Span::ZERO), 0, CHECKSUM, window)
+}
+
+/// The Book of the file, which all ranks have equally.
+fn book(old: &Old, state: [u64; 6]) -> Result<Book, Failure> {
+    let [start, rows, mapping_len, seals, crc, globalskip] = state;
+    let [was_sealed, sealed] = [seals & 1 != 0, seals & 2 != 0];
+    if old.sealed.is_some_and(|mine| mine != sealed) {
+        return Err(differ());
+    }
+    let meta1 = &old.head.meta1;
+    let rows = u32::try_from(rows).unwrap_or(0);
+    let is_same = old.head.meta2.is_some_and(|it| (it.start(), it.maxchunks()) == (start, rows));
+    let shape = VarheaderShape::new(meta1.layout(), rows, mapping_len, was_sealed);
+    let published = shape.and_then(|shape| shape.at(start)).filter(|_| is_same);
+    let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
+    let book = Book::reopen(meta1, &blocks, published.ok_or_else(changed)?, sealed);
+    Ok(book.with_meta1_crc(u32::try_from(crc).unwrap_or(0)))
+}
+
+fn changed() -> Failure {
+    Failure::new(Code::Damaged, "the set changed while it was opened")
+}

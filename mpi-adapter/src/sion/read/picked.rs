@@ -1,0 +1,153 @@
+//! What a rank keeps of the entries of a set.
+
+use super::Wanted;
+use super::entries::{Entry, Place};
+use super::source::{OfFile, Source, TaskEntry};
+use crate::error::{Code, Failure};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use striae_core::sion::Task;
+use striae_core::store::ReadAt;
+
+/// What a rank has kept of the entries of a set.
+pub(super) struct Picked<'a> {
+    wanted: &'a Wanted,
+    /// This rank and the number of ranks.
+    rank: (u32, u32),
+    /// The numbers of the tasks, if they are dealt or chosen by number, in order.
+    numbers: Vec<u64>,
+    dealt: Range<u64>,
+    /// The global ranks that are chosen, and whether they were seen.
+    globalranks: BTreeMap<i64, bool>,
+    ntasks: u64,
+    /// The first file.
+    first: Option<OfFile>,
+    /// The number of the next task.
+    next: u64,
+    /// The current file and its globalskip, and whether it is in `files`.
+    file: Option<(OfFile, u64)>,
+    is_known: bool,
+    files: Vec<OfFile>,
+    tasks: Vec<(u64, usize, Task)>,
+}
+
+/// The number of tasks of a set, its first file, and what a rank reads of it.
+pub(super) type OpenedSet<F> = (u64, Option<OfFile>, Vec<Source<F>>, Vec<TaskEntry>);
+
+impl<'a> Picked<'a> {
+    pub(super) fn new(wanted: &'a Wanted, rank: u32, size: u32) -> Self {
+        let (mut numbers, mut globalranks) = (Vec::new(), BTreeMap::new());
+        match wanted {
+            Wanted::Dealt => {}
+            Wanted::Tasks(tasks) => numbers.clone_from(tasks),
+            Wanted::Globalranks(ranks) => globalranks.extend(ranks.iter().map(|r| (*r, false))),
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Self {
+            wanted,
+            rank: (rank, size),
+            numbers,
+            dealt: 0..0,
+            globalranks,
+            ntasks: 0,
+            first: None,
+            next: 0,
+            file: None,
+            is_known: false,
+            files: Vec::new(),
+            tasks: Vec::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self, entry: Entry) -> Result<(), Failure> {
+        match entry {
+            Entry::Set { ntasks } => {
+                self.ntasks = ntasks;
+                self.dealt = dealt(ntasks, self.rank);
+                let wrong = self.numbers.last().filter(|task| **task >= ntasks);
+                wrong.map_or(Ok(()), |task| {
+                    let text = format_args!("there is no task {task}, the set has {ntasks} tasks");
+                    Err(Failure::new(Code::Refused, text))
+                })
+            }
+            Entry::File { number, path, head, globalskip } => {
+                let file = OfFile { number, path, head: *head };
+                self.first.get_or_insert_with(|| file.clone());
+                (self.file, self.is_known) = (Some((file, globalskip)), false);
+                Ok(())
+            }
+            Entry::Task(place) => self.take_task(place),
+        }
+    }
+
+    fn take_task(&mut self, place: Place) -> Result<(), Failure> {
+        let task = self.next;
+        self.next = task.saturating_add(1);
+        let is_mine = match self.wanted {
+            Wanted::Dealt => self.dealt.contains(&task),
+            Wanted::Tasks(_) => self.numbers.binary_search(&task).is_ok(),
+            Wanted::Globalranks(_) => match self.globalranks.get_mut(&place.globalrank) {
+                None => false,
+                Some(seen) if *seen => {
+                    let rank = place.globalrank;
+                    let text = format_args!("several tasks have the global rank {rank}");
+                    return Err(Failure::new(Code::Refused, text));
+                }
+                Some(seen) => {
+                    *seen = true;
+                    true
+                }
+            },
+        };
+        let Some((of, globalskip)) = self.file.as_ref().filter(|_| is_mine) else {
+            return Ok(());
+        };
+        if !std::mem::replace(&mut self.is_known, true) {
+            self.files.push(of.clone());
+        }
+        let file = self.files.len().saturating_sub(1);
+        self.tasks.push((task, file, place.task(*globalskip)));
+        Ok(())
+    }
+
+    /// Opens the files of the tasks of this rank, and reads the lengths of the chunks.
+    pub(super) fn open<F>(
+        self,
+        open: impl Fn(&Path) -> io::Result<F>,
+    ) -> Result<OpenedSet<F>, Failure>
+    where
+        for<'f> &'f F: ReadAt<Error = io::Error>,
+    {
+        if let Some((rank, _)) = self.globalranks.iter().find(|(_, seen)| !**seen) {
+            let text = format_args!("no task has the global rank {rank}");
+            return Err(Failure::new(Code::Refused, text));
+        }
+        let open = |of: OfFile| {
+            let file = open(&of.path).map_err(|error| Failure::io(of.path.display(), &error))?;
+            Ok(Source { of, file })
+        };
+        let files = self.files.into_iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
+        let entry = |(task, file, place): (u64, usize, Task)| {
+            let source = files.get(file);
+            let ends = source.map(|source| source.ends(task, place)).transpose()?;
+            let ends = ends.unwrap_or_default();
+            let bytes = ends.last().copied().unwrap_or(0);
+            Ok(TaskEntry { task, place, bytes, file, ends })
+        };
+        let tasks = self.tasks.into_iter().map(entry).collect::<Result<_, Failure>>()?;
+        Ok((self.ntasks, self.first, files, tasks))
+    }
+}
+
+/// The tasks of a rank, if `ntasks` tasks are dealt evenly.
+fn dealt(ntasks: u64, (rank, size): (u32, u32)) -> Range<u64> {
+    let from = |rank: u64| {
+        let share = u128::from(ntasks).saturating_mul(rank.into());
+        let from = share.checked_div(u128::from(size)).unwrap_or(0);
+        u64::try_from(from).unwrap_or(ntasks)
+    };
+    from(rank.into())..from(u64::from(rank).saturating_add(1))
+}

@@ -1,0 +1,267 @@
+//! Appending to a set that was closed or committed.
+
+use super::FileWriter;
+use super::mapped::split;
+use super::part::{Old, Part, Resumed, refused};
+use super::read::{OfFile, OpenOptions, Source, TaskEntry};
+use crate::collect::{Collect, Handle};
+use crate::collective::Collective;
+use crate::error::{Code, Error, Failure};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use striae::posix::PosixFile;
+use striae::sion as serial;
+use striae_core::integrity::crc32c;
+use striae_core::sion::cursor::Cursor;
+use striae_core::sion::pen::Finished;
+use striae_core::sion::seal::checksum_of;
+use striae_core::sion::{Error as SionError, SealState};
+use striae_core::store::WriteAt;
+
+/// Options for appending to a set that was closed or committed, by any number of ranks.
+///
+/// Data that was written after the last commit is lost. No data is moved. Tasks that no rank owns
+/// stay as they are, and so do files of which no rank owns a task.
+///
+/// ```
+/// use striae_mpi::Threads;
+/// use striae_mpi::sion::{Builder, Reopen};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("run.sion");
+/// let write = |rank| {
+///     let mut file = Builder::new().create(rank, &path)?;
+///     assert!(file.write(b"first").is_ok());
+///     file.close().map(drop)
+/// };
+/// let append = |rank| {
+///     let mut file = Reopen::new().open(rank, &path)?;
+///     file.advance(6)?; // META2 is after the blocks in use
+///     let tasks: Vec<_> = file.tasks().collect();
+///     for task in tasks {
+///         let mut writer = file.writer(task).expect("a task of this rank");
+///         assert!(std::io::Write::write_all(&mut writer, b"second").is_ok());
+///     }
+///     file.close().map(drop)
+/// };
+/// for done in Threads::new(3).run(write).into_iter().chain(Threads::new(2).run(append)) {
+///     done.expect("no rank panicked")?;
+/// }
+/// assert_eq!(striae::sion::File::open(&path)?.task(2)?.bytes, 11);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Reopen {
+    tasks: Option<Vec<u64>>,
+    sealed: Option<bool>,
+    collect: Option<Collect>,
+}
+
+impl Default for Reopen {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reopen {
+    /// Deals the tasks evenly, as [`OpenOptions::new`] does, and keeps the seals as they are.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { tasks: None, sealed: None, collect: None }
+    }
+
+    /// Sets the tasks that this rank owns, in any order, by their numbers over (file, local rank).
+    /// A task may have one rank, or none. Either all ranks choose, or none.
+    #[must_use]
+    pub fn tasks(mut self, tasks: Vec<u64>) -> Self {
+        self.tasks = Some(tasks);
+        self
+    }
+
+    /// Adds or removes the seals; equal at all ranks. To seal files that have no seal, each rank
+    /// reads the data of its tasks, and each task must be owned by a rank.
+    #[must_use]
+    pub const fn sealed(mut self, sealed: bool) -> Self {
+        self.sealed = Some(sealed);
+        self
+    }
+
+    /// Lets few ranks write for all, as [`Builder::collect`](super::Builder::collect) does.
+    #[must_use]
+    pub const fn collect(mut self, collect: Collect) -> Self {
+        self.collect = Some(collect);
+        self
+    }
+
+    /// Opens the set whose first file is at `path`, in the state of its last commit or close. All
+    /// ranks call this; the path of rank 0 counts. Rank 0 checks the set first as a serial writer
+    /// does, and refuses one that another writer has locked.
+    ///
+    /// This takes seven calls of the message layer for a file, two more for each further window of
+    /// about 12 000 tasks, and two more and one for each file for several files; besides splitting
+    /// the communicator.
+    ///
+    /// # Errors
+    /// The failure of a rank, at all ranks: those of [`OpenOptions::open`]; [`Code::Refused`] for a
+    /// task of two ranks, and for a set that has buddy sets, which would no longer be copies;
+    /// [`Code::Damaged`] for a damaged seal.
+    pub fn open<C: Collective>(
+        &self,
+        comm: C,
+        path: impl AsRef<Path>,
+    ) -> Result<FileWriter<C>, Error> {
+        self.open_in(comm, path, PosixFile::open_rw)
+    }
+
+    /// As [`open`](Self::open), in files of any kind. `open` gets the path of a physical file, to
+    /// read and write it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_in<C: Collective, F>(
+        &self,
+        comm: C,
+        path: impl AsRef<Path>,
+        open: impl Fn(&Path) -> io::Result<F> + 'static,
+    ) -> Result<FileWriter<C, F>, Error>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        let check = match self.sealed {
+            Some(false) => serial::Reopen::new().sealed(false),
+            _ => serial::Reopen::new(),
+        };
+        let options = OpenOptions::new().reopen(check);
+        let options = match &self.tasks {
+            Some(tasks) => options.tasks(tasks.clone()),
+            None => options,
+        };
+        let set = options.open_in(comm, path, &open)?;
+        let (comm, first, sources, tasks) = set.into_parts();
+        let nfiles = first.as_ref().map_or(1, |first| first.head.meta1.files_in_set());
+        let mut files: Vec<_> = (0..)
+            .zip(sources)
+            .map(|(index, source)| {
+                let tasks = tasks.iter().filter(move |task| task.file == index);
+                let old = resumed(&source, tasks, self.sealed);
+                (source.of, old)
+            })
+            .collect();
+        if let (true, Some(first)) = (files.is_empty(), first) {
+            // A rank without a task helps with the first file.
+            let old = Old { head: first.head, sealed: self.sealed, tasks: Vec::new() };
+            files.push((first, Ok(old)));
+        }
+        self.open_parts(comm, nfiles, files, Rc::new(open))
+    }
+
+    fn open_parts<C: Collective, F>(
+        &self,
+        comm: C,
+        nfiles: u32,
+        files: Vec<(OfFile, Result<Old, Failure>)>,
+        open: Rc<impl Fn(&Path) -> io::Result<F> + 'static>,
+    ) -> Result<FileWriter<C, F>, Error>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        let numbers: Vec<_> = files.iter().map(|(file, _)| file.number).collect();
+        let (whole, comms) = match nfiles {
+            1 => (None, vec![comm]),
+            _ => {
+                let comms = split(&comm, &numbers, nfiles)?;
+                (Some(comm), comms)
+            }
+        };
+        let (mut parts, mut done) = (Vec::new(), Ok(()));
+        for (comm, (file, old)) in comms.into_iter().zip(files) {
+            // Other ranks wait for this one in each of its files, also after a failure.
+            let (path, open) = (file.path, Rc::clone(&open));
+            match self.collected(comm, old, path, open) {
+                Ok(part) => parts.push(part),
+                Err(error) => done = done.and(Err(error)),
+            }
+        }
+        super::agree(whole.as_ref(), done)?;
+        let mut parts = parts.into_iter();
+        let none = || Error::agreed(Failure::new(Code::Damaged, "the set has no file"));
+        let part = parts.next().ok_or_else(none)?; // has one
+        Ok(FileWriter { whole, part, others: parts.collect() })
+    }
+
+    fn collected<C: Collective, F>(
+        &self,
+        comm: C,
+        old: Result<Old, Failure>,
+        path: PathBuf,
+        open: Rc<impl Fn(&Path) -> io::Result<F> + 'static>,
+    ) -> Result<Part<C, F>, Error>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        let open = move |_| open(&path);
+        let Some(collect) = self.collect else {
+            return Part::reopen(comm, old, Handle::new(open, None, 0));
+        };
+        let mine = old.as_ref().map(drop).map_err(Clone::clone);
+        let (group, failure) = match collect.group(&comm, mine)? {
+            Ok(group) => (group, None),
+            Err(failure) => (None, Some(failure)),
+        };
+        let old = failure.map_or(old, Err);
+        Part::reopen(comm, old, Handle::new(open, group, collect.limit()))
+    }
+}
+
+/// Length in bytes of the window in which data is read.
+const WINDOW: usize = 1 << 16;
+
+/// The tasks of this rank in a file, at the ends of their streams.
+fn resumed<'t, F>(
+    source: &Source<F>,
+    tasks: impl Iterator<Item = &'t TaskEntry>,
+    sealed: Option<bool>,
+) -> Result<Old, Failure>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let (file, at) = (source.physical()?, |error| source.failure(error));
+    let seal = match file.seal() {
+        _ if sealed == Some(false) => None,
+        Ok(SealState::Sealed(seal)) => Some(seal),
+        Ok(_) => None,
+        Err(error) => return Err(at(error)),
+    };
+    let is_renewed = sealed == Some(true) && seal.is_none();
+    let mut window = vec![0; WINDOW];
+    let mut resume = |entry: &TaskEntry| {
+        let (chunks, local) = (entry.place.chunks, entry.place.local);
+        let (mut begin, mut finished) = (0, Vec::new());
+        for (chunk, end) in (0..).zip(&entry.ends) {
+            let used = end.saturating_sub(begin);
+            begin = *end;
+            let place = chunks.chunk(u64::from(chunk)).and_then(|span| span.part(0, used));
+            let crc = match place.filter(|_| is_renewed) {
+                Some(place) => {
+                    checksum_of(file.store(), place, 0, crc32c, &mut window).map_err(at)?
+                }
+                None => 0,
+            };
+            finished.push(Finished { local, chunk, used, crc });
+        }
+        let last = finished.pop().unwrap_or(Finished { local, chunk: 0, used: 0, crc: 0 });
+        let cursor = Cursor::resume(chunks, last.chunk.into(), last.used).map_err(refused)?;
+        let crc = match (&seal, is_renewed) {
+            (Some(seal), _) => Some(file.sealed_crc(seal, local, last.chunk.into()).map_err(at)?),
+            (None, true) => Some(last.crc),
+            (None, false) => None,
+        };
+        let renewed = is_renewed.then_some(finished);
+        let number = u32::try_from(entry.task);
+        let number = number.map_err(|_| refused(SionError::FileFull { chunk: 0 }))?;
+        Ok(Resumed { number, local, cursor, crc, renewed })
+    };
+    let tasks = tasks.map(&mut resume).collect::<Result<_, Failure>>()?;
+    Ok(Old { head: source.of.head, sealed, tasks })
+}
