@@ -39,6 +39,8 @@ pub struct Visible {
     /// The offset where the trailer is written, or where an old one is erased.
     trailer_at: Option<u64>,
     trailer: raw::SealTrailer,
+    /// Whether the 12 bytes are written by another machine.
+    is_hidden: bool,
     state: State,
 }
 
@@ -65,13 +67,22 @@ impl Visible {
         Self { trailer_at, trailer, state: State::Trailer, ..visible }
     }
 
+    /// Makes a machine that does all but to write the 12 bytes: the tables are then durable, and
+    /// [`settle`](Self::settle) makes them visible. In between, several files can wait for each
+    /// other.
+    #[must_use]
+    pub fn hidden(publication: &Publication, sums: &TableSums) -> Self {
+        Self { is_hidden: true, ..Self::new(publication, sums) }
+    }
+
     /// Makes a machine that writes the 12 bytes of a publication with an unknown outcome again.
     /// Everything that they make visible was durable before they were first written.
     #[must_use]
     pub fn settle(meta1: &Meta1, new: Varheader) -> Self {
         let place = meta1.layout().commit_fields().offset();
         let (fields, trailer) = (new.commit_fields(meta1.order()), raw::SealTrailer::new_zeroed());
-        Self { new, place, fields, trailer_at: None, trailer, state: State::Fields }
+        let (trailer_at, is_hidden, state) = (None, false, State::Fields);
+        Self { new, place, fields, trailer_at, trailer, is_hidden, state }
     }
 
     /// The state of the file if this machine is given up now or has ended.
@@ -110,6 +121,7 @@ impl Machine for Visible {
                 self.state = State::Fields;
                 Step::Sync
             }
+            (State::Fields, _) if self.is_hidden => Step::Done(self.new),
             (State::Fields, _) => {
                 self.state = State::SyncFields;
                 Step::Write { offset: self.place, bytes: self.fields.as_bytes() }

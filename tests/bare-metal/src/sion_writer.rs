@@ -224,6 +224,7 @@ entries! {
         let sums = drive(&mut tables, &mut Host { file: 0 }, back)?;
         let mut part = Tables::part(publication, ntasks..last, Values(mapping_len), front)?;
         let sums = sums.join(drive(&mut part, &mut Host { file: 0 }, back)?);
+        drive(&mut Visible::hidden(&publication, &sums), &mut Host { file: 0 }, back)?;
         let mut visible = Visible::new(&publication, &sums);
         let result = drive(&mut visible, &mut Host { file: 0 }, back);
         Ok(result?.start() ^ outcome(visible.outcome()) ^ u64::from(TableSums::NONE.meta2.word()))

@@ -5,8 +5,8 @@ use super::{Growing, with_memory, written};
 use striae_core::endian::{ByteOrder, I32};
 use striae_core::integrity::crc32c;
 use striae_core::sion::raw::{CommitFields, SealTrailer};
-use striae_core::sion::tables::{Entries, Publication, Tables, Written};
-use striae_core::sion::visible::Visible;
+use striae_core::sion::tables::{Entries, Publication, TableSums, Tables, Written};
+use striae_core::sion::visible::{Outcome, Visible};
 use striae_core::sion::{
     Attributes, Error, Opened, Options, Physical, SealState, Varheader, Writer,
 };
@@ -178,6 +178,17 @@ impl Written for Rows {
 
 /// Commits as a writer that knows no seal does, in place: SIONlib does not cut the file.
 fn commit_without_seal(file: &mut Growing, start: u64, maxchunks: u32, value: u64) {
+    commit_by(Visible::new, file, start, maxchunks, value);
+}
+
+/// Commits by this machine; returns the place, and what is known of it afterwards.
+fn commit_by(
+    visible: fn(&Publication, &TableSums) -> Visible,
+    file: &mut Growing,
+    start: u64,
+    maxchunks: u32,
+    value: u64,
+) -> (Varheader, Outcome) {
     let closed = closed(&file.0).unwrap();
     let meta1 = *closed.meta1();
     let old = Varheader::of(closed.head(), None);
@@ -188,7 +199,28 @@ fn commit_without_seal(file: &mut Growing, start: u64, maxchunks: u32, value: u6
     let mut window = [0; 256];
     let mut tables = Tables::new(publication, Rows(value), &mut window).unwrap();
     let sums = drive(&mut tables, file, &mut [0; 256]).unwrap();
-    drive(&mut Visible::new(&publication, &sums), file, &mut []).unwrap();
+    let mut visible = visible(&publication, &sums);
+    drive(&mut visible, file, &mut []).unwrap();
+    (new, visible.outcome())
+}
+
+#[test]
+fn a_commit_may_be_durable_before_it_is_visible() {
+    let good = small(ByteOrder::HOST);
+    let (meta1, old) = {
+        let file = closed(&good).unwrap();
+        (*file.meta1(), *file.meta2())
+    };
+    let (start, mut file) = (old.start() + 1024, Growing(good.clone()));
+    let hidden = commit_by(Visible::hidden, &mut file, start, old.maxchunks(), 3);
+    assert_eq!(hidden.1, Outcome::Unchanged);
+    assert_eq!(*closed(&file.0).unwrap().meta2(), old);
+    assert_eq!(file.0[..good.len()], good[..]);
+    drive(&mut Visible::settle(&meta1, hidden.0), &mut file, &mut []).unwrap();
+    let mut visible = Growing(good);
+    commit_by(Visible::new, &mut visible, start, old.maxchunks(), 3);
+    assert!(file.0 == visible.0);
+    assert_eq!(closed(&file.0).unwrap().meta2().start(), start);
 }
 
 #[test]
