@@ -75,6 +75,7 @@ where
     /// [`advance`](Self::advance) first, which happens only after a commit; then the write can be
     /// tried again.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.check()?;
         check_mode(self.part.keyval(), false)?;
         self.part.write(bytes)
     }
@@ -85,6 +86,7 @@ where
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] if streams are plain; those of [`write`](Self::write).
     pub fn write_key(&mut self, key: u64, value: &[u8]) -> io::Result<()> {
+        self.check()?;
         let keyval = self.part.keyval();
         check_mode(keyval, true)?;
         let header = header(keyval.unwrap_or(ByteOrder::HOST), key, value);
@@ -99,8 +101,10 @@ where
         self.part.globalranks().chain(others)
     }
 
-    /// The writer of a task of this rank; `None` if it is not one of this rank.
+    /// The writer of a task of this rank; `None` if it is not one of this rank, or if a collective
+    /// call has failed.
     pub fn writer(&mut self, task: u32) -> Option<TaskWriter<'_, impl WriteAt<Error = io::Error>>> {
+        self.check().ok()?;
         let mut parts = std::iter::once(&mut self.part).chain(&mut self.others);
         let part = parts.find(|part| part.globalranks().any(|mine| mine == task))?;
         let keyval = part.keyval();
@@ -138,8 +142,10 @@ where
     /// ```
     ///
     /// # Errors
-    /// An error of the operating system; the next collective call does not report it.
+    /// An error of the operating system, which the next collective call does not report; that of a
+    /// collective call that has failed.
     pub fn writers(&mut self) -> io::Result<Vec<TaskWriter<'_, &F>>> {
+        self.check()?;
         let mut writers = Vec::new();
         for part in std::iter::once(&mut self.part).chain(&mut self.others) {
             let keyval = part.keyval();
@@ -166,6 +172,7 @@ where
         if let Err(error) = check_mode(self.part.keyval(), false) {
             return Err(Error::agreed(Failure::io("writing a record", &error))); // at all ranks
         }
+        self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
         self.part.coll_write(record)
     }
 
@@ -200,6 +207,37 @@ where
         self.each(Part::commit)
     }
 
+    /// As [`commit`](Self::commit), for all files of the set together: they become visible only
+    /// when the data of all of them is durable. So a failure up to then, such as a full disk,
+    /// leaves all files at the commit before. This takes three calls of the message layer, and two
+    /// more for several files.
+    ///
+    /// # Errors
+    /// [`Error`]. Unless a rank failed, or was lost, while files became visible, all files are
+    /// those of the same commit: of the last one, or of this one.
+    pub fn commit_set(&mut self) -> Result<(), Error> {
+        let Some(whole) = &self.whole else { return self.part.commit() };
+        whole.error().map_or(Ok(()), Err)?;
+        let mut parts: Vec<_> = std::iter::once(&mut self.part).chain(&mut self.others).collect();
+        let (mut places, mut done) = (Vec::new(), Ok(()));
+        for part in &mut parts {
+            match part.prepare() {
+                Ok(place) => places.push(place),
+                Err(error) => done = done.and(Err(error)),
+            }
+        }
+        whole.agree(done.map_err(Failure::from))?;
+        let mut shown = Ok(());
+        for (part, place) in parts.iter().zip(&places) {
+            shown = shown.and(part.show(*place));
+        }
+        whole.agree(shown)?;
+        for (part, place) in parts.into_iter().zip(places) {
+            part.shown(place);
+        }
+        Ok(())
+    }
+
     /// Commits for the last time, with META2 where SIONlib puts it. Returns the communicator that
     /// the set was made with, for the next one. This takes three calls of the message layer, or
     /// five if the META2 of the last commit is in the way; and two more for several files.
@@ -208,6 +246,7 @@ where
     /// The errors of [`commit`](Self::commit).
     pub fn close(self) -> Result<C, Error> {
         let Some(whole) = self.whole else { return self.part.close() };
+        whole.error().map_or(Ok(()), Err)?;
         let mut done = Ok(());
         for part in std::iter::once(self.part).chain(self.others) {
             done = done.and(part.close().and_then(|comm| comm.free(Ok(()))));
@@ -216,11 +255,22 @@ where
         Ok(whole)
     }
 
+    /// After the error of a collective call, a commit may be visible where this rank would write.
+    fn check(&self) -> io::Result<()> {
+        let parts = std::iter::once(&self.part).chain(&self.others).map(Part::comm);
+        match parts.chain(&self.whole).find_map(C::error) {
+            None => Ok(()),
+            Some(error) => Err(error.into()),
+        }
+    }
+
     /// Does `work` to each file of this rank, also after an error: other ranks wait for this one.
     fn each(
         &mut self,
         mut work: impl FnMut(&mut Part<C, F>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        // What a file did not learn of an error is unknown to its ranks.
+        self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
         let mut done = work(&mut self.part);
         for part in &mut self.others {
             done = done.and(work(part));

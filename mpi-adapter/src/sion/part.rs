@@ -124,7 +124,7 @@ where
                 let tables = Tables::new(publication, Unchanged, &mut window);
                 let mut tables = tables.map_err(refused)?;
                 let sums = run("writing META2", &mut tables, file, &mut buf)?;
-                make_visible(publication, &sums, file, None)?;
+                make_visible(publication, &sums, file, End::Visible)?;
             }
             Ok([block])
         })?;
@@ -148,10 +148,36 @@ where
     pub(super) fn commit(&mut self) -> Result<(), Error> {
         let maxchunks = self.maxchunks()?;
         let new = self.book.commit(maxchunks, Ahead::Blocks(1)).map_err(agreed)?;
-        self.publish(self.publication(new), false)?;
+        self.publish(self.publication(new), End::Visible)?;
         self.mine.committed();
         self.rounds.meet();
         Ok(())
+    }
+
+    /// Does all of a commit but to make it visible, and returns its place. This takes three calls
+    /// of the message layer. Nothing else may be done to the file before [`show`](Self::show).
+    pub(super) fn prepare(&mut self) -> Result<Varheader, Error> {
+        let maxchunks = self.maxchunks()?;
+        let new = self.book.commit(maxchunks, Ahead::Blocks(1)).map_err(agreed)?;
+        self.publish_as(self.publication(new), End::Hidden)?;
+        Ok(new)
+    }
+
+    /// Rank 0 makes a prepared commit visible, the others do nothing. The ranks then agree on the
+    /// result, and call [`shown`](Self::shown).
+    pub(super) fn show(&self, new: Varheader) -> Result<(), Failure> {
+        if self.comm.rank() > 0 {
+            return Ok(());
+        }
+        let mut visible = Visible::settle(self.book.meta1(), new);
+        run("writing the commit fields", &mut visible, &self.file, &mut []).map(drop)
+    }
+
+    /// The prepared commit is visible.
+    pub(super) fn shown(&mut self, new: Varheader) {
+        self.book.conclude(Outcome::Published(new));
+        self.mine.committed();
+        self.rounds.meet();
     }
 
     /// Commits for the last time, with META2 where SIONlib puts it. This takes three calls of the
@@ -163,9 +189,9 @@ where
         let maxchunks = self.maxchunks()?;
         let plan = self.book.close(maxchunks).map_err(agreed)?;
         if let Some(aside) = plan.aside {
-            self.publish(self.publication(aside), false)?;
+            self.publish(self.publication(aside), End::Visible)?;
         }
-        self.publish(self.publication(plan.last), true)?;
+        self.publish(self.publication(plan.last), End::Cut)?;
         if let Some(group) = self.file.into_group() {
             let freed = group.free(Ok(()));
             self.comm.agree(freed.map_err(Failure::from))?;
@@ -192,7 +218,13 @@ where
     }
 
     /// Writes the table entries of this rank; rank 0 then makes the entries of all ranks visible.
-    fn publish(&mut self, publication: Publication, cut: bool) -> Result<(), Error> {
+    fn publish(&mut self, publication: Publication, end: End) -> Result<(), Error> {
+        self.publish_as(publication, end)?;
+        self.book.conclude(Outcome::Published(publication.new));
+        Ok(())
+    }
+
+    fn publish_as(&self, publication: Publication, end: End) -> Result<(), Error> {
         let file = &self.file;
         let write = || {
             let mut all = TableSums::NONE;
@@ -208,12 +240,10 @@ where
         };
         let sums = write();
         let delivered = file.deliver(sums.as_ref().map(drop).map_err(Clone::clone));
-        let cut = cut.then(|| publication.new.span().end());
         self.comm.decide(delivered.and(sums), [Fold::Xor; 2], |words| {
             let [meta2, chunks] = words.map(parts_of);
-            make_visible(publication, &TableSums { meta2, chunks }, file, cut).map(|()| [])
+            make_visible(publication, &TableSums { meta2, chunks }, file, end).map(|()| [])
         })?;
-        self.book.conclude(Outcome::Published(publication.new));
         Ok(())
     }
 
@@ -247,19 +277,34 @@ fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Failure>
     }
 }
 
+/// How a publication ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Its tables are durable, and no reader sees them.
+    Hidden,
+    Visible,
+    /// It is visible, and the file ends with it.
+    Cut,
+}
+
 /// The work of rank 0 after the tables of all ranks are written.
 fn make_visible<C: Collective, F>(
     mut publication: Publication,
     sums: &TableSums,
     file: &Handle<C, F>,
-    cut: Option<u64>,
+    end: End,
 ) -> Result<(), Failure>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     publication.file_len = file.io().size().map_err(io_failure("asking for the size"))?;
-    run("writing the commit fields", &mut Visible::new(&publication, sums), file, &mut [])?;
-    if let Some(len) = cut {
+    let mut visible = match end {
+        End::Hidden => Visible::hidden(&publication, sums),
+        End::Visible | End::Cut => Visible::new(&publication, sums),
+    };
+    run("writing the commit fields", &mut visible, file, &mut [])?;
+    if end == End::Cut {
+        let len = publication.new.span().end();
         file.io().set_size(len).map_err(io_failure("cutting the file at its end"))?;
         file.io().sync().map_err(io_failure("syncing the file"))?;
     }
