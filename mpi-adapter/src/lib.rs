@@ -10,6 +10,7 @@
 //! | [`collect`] | few ranks that write for all |
 //! | [`sion`] | a SIONlib set that all ranks write |
 //! | [`gsd`] | a GSD file whose chunks have rows of all ranks |
+//! | [`blob`] | a blob set of which each rank writes its own part |
 //!
 //! ```
 //! use striae_mpi::sion::Builder;
@@ -49,6 +50,7 @@
 //! - Nothing communicates in `Drop`.
 #![deny(unsafe_code)]
 
+pub mod blob;
 pub mod collect;
 pub mod collective;
 pub mod comm;

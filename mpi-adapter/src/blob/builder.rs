@@ -1,0 +1,350 @@
+//! How a set is made.
+
+use super::plan::{Input, Plan, encode};
+use super::writer::Writer;
+use super::{Container, Request, of_striae, refused, size};
+use crate::collective::{Collective, Fold};
+use crate::error::{Code, Error, Failure};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use striae::posix::PosixFile;
+use striae::publish::Publish;
+use striae_core::blob::distribute::{outside, subfile_of};
+use striae_core::blob::map::Grid;
+use striae_core::cdf::{Alignment, Define, Plan as CdfPlan, Version};
+use striae_core::integrity::crc32c;
+
+/// The longest path of the hidden folder.
+const MAX_PATH: usize = 4096;
+
+/// Makes a set of a canonical definition and of the requests of each rank. All ranks must pass
+/// equal options ([`Code::Differ`]), except their own requests and their [`group`](Self::group).
+///
+/// ```
+/// use striae::striae_core::cdf::{Definition, DimDef, Type, VarDef};
+/// use striae_mpi::blob::{Builder, Request};
+/// use striae_mpi::{Collective, Error, Threads};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("heat.nc");
+/// let write = |rank: striae_mpi::threads::Rank| -> Result<(), Error> {
+///     let heat = VarDef { name: "heat", nc_type: Type::Double, dimids: &[0, 1] };
+///     let dims = [DimDef::record("time"), DimDef { name: "cell", length: 12 }];
+///     let canonical = Definition { dims: &dims, attrs: &[], vars: &[(heat, &[])] };
+///     // Each of four ranks has 3 cells.
+///     let mine = vec![Request { offset: 3 * u64::from(rank.rank()), len: 3 }];
+///     let builder = Builder::new(&canonical).decomposition(&[1], mine).decomposed(0, 0);
+///     let mut writer = builder.create(rank, &path)?; // heat.nc.0000
+///     let put = writer.put("heat", 0, &[1.5, 2.5, 3.5]);
+///     writer.close()?; // all ranks: an error of `put` is that of all of them
+///     assert!(put.is_ok());
+///     Ok(())
+/// };
+/// for done in Threads::new(4).run(write) {
+///     done.expect("no rank panicked")?;
+/// }
+/// let set = striae::blob::Set::open(&path)?;
+/// assert_eq!(set.read::<f64>(set.variable("heat")?)?, [1.5, 2.5, 3.5].repeat(4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder<'d, D: ?Sized> {
+    definition: &'d D,
+    /// For each decomposition its canonical dimensions and the requests of this rank.
+    decompositions: Vec<(Vec<u64>, Vec<Request>)>,
+    partitions: BTreeMap<u64, usize>,
+    container: Container,
+    grouping: Grouping,
+    world_ranks: Option<bool>,
+    records: Option<u64>,
+    force: bool,
+    buffer: usize,
+}
+
+/// Which ranks have a subfile together.
+#[derive(Debug, Clone, Copy)]
+enum Grouping {
+    /// Ranks that follow each other, in so many subfiles.
+    Blocks(NonZeroU32),
+    /// This rank has the subfile with this number.
+    Given(u32),
+    /// The ranks of a node.
+    Nodes,
+}
+
+impl<'d, D: Define + ?Sized> Builder<'d, D> {
+    /// A set of the arrays of `definition`: one CDF-5 file.
+    #[must_use]
+    pub const fn new(definition: &'d D) -> Self {
+        Self {
+            definition,
+            decompositions: Vec::new(),
+            partitions: BTreeMap::new(),
+            container: Container::Cdf,
+            grouping: Grouping::Blocks(NonZeroU32::MIN),
+            world_ranks: None,
+            records: None,
+            force: false,
+            buffer: 1 << 26,
+        }
+    }
+
+    /// Adds a decomposition of arrays with these dimensions, without the record dimension.
+    /// `requests` are those of this rank: its elements are written in their order.
+    #[must_use]
+    pub fn decomposition(mut self, dimids: &[u64], requests: Vec<Request>) -> Self {
+        self.decompositions.push((dimids.to_vec(), requests));
+        self
+    }
+
+    /// Decomposes variable `varid` by a decomposition; the first one added is 0. Other variables
+    /// are whole: the first rank of each subfile writes them.
+    #[must_use]
+    pub fn decomposed(mut self, varid: u64, decomposition: usize) -> Self {
+        self.partitions.insert(varid, decomposition);
+        self
+    }
+
+    /// Sets the container. Default: CDF-5.
+    #[must_use]
+    pub const fn container(mut self, container: Container) -> Self {
+        self.container = container;
+        self
+    }
+
+    /// Writes this number of subfiles. Each gets ranks that follow each other, as many as the
+    /// others or one fewer.
+    #[must_use]
+    pub const fn subfiles(mut self, subfiles: NonZeroU32) -> Self {
+        self.grouping = Grouping::Blocks(subfiles);
+        self
+    }
+
+    /// Gives this rank to the subfile `number`. All ranks call this, and each subfile from 0 to the
+    /// largest number has a rank.
+    #[must_use]
+    pub const fn group(mut self, number: u32) -> Self {
+        self.grouping = Grouping::Given(number);
+        self
+    }
+
+    /// Writes a subfile for the ranks of each node, in the order of the nodes' first ranks.
+    #[must_use]
+    pub const fn by_node(mut self) -> Self {
+        self.grouping = Grouping::Nodes;
+        self
+    }
+
+    /// Sets whether each subfile stores the ranks of its blobs, in the attribute `world_ranks`,
+    /// which E3SM-IO does not have. Default: only if a subfile has other ranks than
+    /// [`subfiles`](Self::subfiles) would give it.
+    #[must_use]
+    pub const fn world_ranks(mut self, store: bool) -> Self {
+        self.world_ranks = Some(store);
+        self
+    }
+
+    /// Sets the number of records. HDF5 sets need it, as it decides where blobs are; a CDF-5 set
+    /// has as many records as are written by default.
+    #[must_use]
+    pub const fn records(mut self, records: u64) -> Self {
+        self.records = Some(records);
+        self
+    }
+
+    /// Replaces existing subfiles of this name when the new ones are complete and on the disk.
+    #[must_use]
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Sets how many bytes of values a rank keeps in memory, 64 MiB by default. When there are
+    /// more, they are written before [`Writer::flush`].
+    #[must_use]
+    pub const fn buffer(mut self, bytes: usize) -> Self {
+        self.buffer = bytes;
+        self
+    }
+
+    /// Makes the subfiles `PATH.0000`, `PATH.0001` and so on, with headers and maps but without
+    /// values. They get their names at the close. All ranks call this.
+    ///
+    /// Besides splitting the communicator it takes 7 calls of the message layer on all ranks, and
+    /// on those of a subfile 2 for each 3 decompositions and 2 more, or 3 more for HDF5. A rank
+    /// needs memory for the header and for its own requests.
+    ///
+    /// # Errors
+    /// The failure of a rank, at all ranks: [`Code::Refused`] for requests, subfiles or
+    /// definitions that no set can have, and for names that are taken; [`Code::Differ`];
+    /// [`Code::Full`] if a subfile would be too long; an error of the operating system. No file is
+    /// left.
+    pub fn create<C: Collective>(
+        &self,
+        comm: C,
+        path: impl AsRef<Path>,
+    ) -> Result<Writer<C>, Error> {
+        let path = path.as_ref();
+        let mine = self.check(path).map(|fingerprint| [u64::from(fingerprint); 2]);
+        let [min, max] = comm.combine(mine, [Fold::Min, Fold::Max])?;
+        if min != max {
+            let text = "the ranks passed different definitions or options, must pass equal ones";
+            return Err(Error::agreed(Failure::new(Code::Differ, text))); // all of them know
+        }
+        let (part, group) = self.split(&comm)?;
+        let plan = Plan::new(&part, &self.input(group, comm.size()), comm.rank());
+        let (mut publish, mut folder) = (None, Vec::new());
+        let made = plan.as_ref().map(drop).map_err(Clone::clone).and_then(|()| {
+            if comm.rank() == 0 {
+                let made = Publish::subfiles(path, group.subfiles, self.force);
+                let made = made.map_err(|error| of_striae("making the set", &error))?;
+                let hidden = made.hidden(0);
+                folder = hidden.parent().unwrap_or(path).as_os_str().as_bytes().to_vec();
+                publish = Some(made);
+            }
+            Ok(())
+        });
+        let folder = comm.bcast(0, made.map(|()| folder.as_slice()), MAX_PATH)?;
+        let plan = plan.map_err(Error::agreed)?; // never: no rank has failed
+        let hidden = hidden_path(&folder, path, group.number);
+        let file = open(&part, &plan, &hidden);
+        let written =
+            file.and_then(|file| plan.write_maps(&self.decompositions, &file).map(|()| file));
+        comm.agree(written.as_ref().map(drop).map_err(Clone::clone))?;
+        let file = written.map_err(Error::agreed)?; // never: as above
+        Ok(Writer::new((comm, part), file, publish, plan, (self.buffer, self.force)))
+    }
+
+    fn input(&self, group: Group, nprocs: u32) -> Input<'_, D> {
+        Input {
+            definition: self.definition,
+            decompositions: &self.decompositions,
+            partitions: &self.partitions,
+            container: self.container,
+            records: self.records,
+            nprocs,
+            subfiles: group.subfiles,
+            world_ranks: self.world_ranks.unwrap_or(!group.is_block),
+        }
+    }
+
+    /// Checks the arguments of this rank, and returns a number of those that all have equal.
+    fn check(&self, path: &Path) -> Result<u32, Failure> {
+        for (dimids, requests) in &self.decompositions {
+            let lengths = dimids.iter().map(|&dimid| self.definition.dim(dimid));
+            let lengths: Option<Vec<_>> = lengths.map(|dim| Some(dim?.length)).collect();
+            let grid = lengths.and_then(|lengths| Grid::new(&lengths));
+            let grid = grid.ok_or_else(|| {
+                refused("a decomposition of other than fixed dimensions of the definition")
+            })?;
+            if let Some(Request { offset, len }) = outside(requests, grid) {
+                let total = grid.total();
+                let text = format_args!("a request of {len} elements from {offset} of {total}");
+                return Err(refused(text));
+            }
+        }
+        if self.container == Container::Hdf5 && self.records.is_none() {
+            return Err(refused("an HDF5 set needs the number of records when it is made"));
+        }
+        let plan = CdfPlan::new(self.definition, Version::Cdf5, Alignment::COMPACT);
+        let plan = plan.map_err(refused)?;
+        let crc = crc32c(
+            crc32c(0, path.as_os_str().as_bytes()),
+            &encode(self.definition, &plan, 0, None)?,
+        );
+        let grouping = match self.grouping {
+            Grouping::Given(_) => Grouping::Given(0), // each rank has its own
+            grouping => grouping,
+        };
+        let dimids: Vec<_> = self.decompositions.iter().map(|(dimids, _)| dimids).collect();
+        let Self { partitions, container, world_ranks, records, force, .. } = self;
+        let options = (grouping, dimids, partitions, container, world_ranks, records, force);
+        Ok(crc32c(crc, format!("{options:?}").as_bytes()))
+    }
+
+    /// Splits the ranks into those of each subfile.
+    fn split<C: Collective>(&self, comm: &C) -> Result<(C, Group), Error> {
+        let (rank, size_of_all) = (u64::from(comm.rank()), NonZeroU64::from(one_or(comm.size())));
+        let block = |count: u64| subfile_of(rank, size_of_all, count);
+        let number = match self.grouping {
+            Grouping::Blocks(count) => block(count.get().into()).ok_or_else(size),
+            Grouping::Given(number) => Ok(number.into()),
+            Grouping::Nodes => node_number(comm)?,
+        };
+        let wanted = match self.grouping {
+            Grouping::Blocks(count) => u64::from(count.get()),
+            _ => 0,
+        };
+        let last = number.clone().map(|number| [number.saturating_add(1).max(wanted)]);
+        let [count] = comm.max(last)?;
+        if count > u64::from(comm.size()) {
+            let text = format_args!("{count} subfiles of {} ranks", comm.size());
+            return Err(Error::agreed(refused(text))); // all of them know
+        }
+        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX); // below the size
+        let part = comm.split(number.clone().map(narrow))?;
+        let of_number = number.as_ref().ok().copied();
+        let others = u64::from(of_number != block(count));
+        let firsts = u64::from(part.rank() == 0);
+        let [others, groups] = comm.total(number.clone().map(|_| [others, firsts]))?;
+        if groups != count {
+            return Err(Error::agreed(refused("each subfile must have a rank"))); // all know
+        }
+        let number = number.map(narrow).unwrap_or(0);
+        Ok((part, Group { number, subfiles: one_or(narrow(count)), is_block: others == 0 }))
+    }
+}
+
+/// The subfile of this rank.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    number: u32,
+    subfiles: NonZeroU32,
+    /// Whether the subfiles have the ranks that they get by default.
+    is_block: bool,
+}
+
+fn one_or(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN)
+}
+
+/// The number of this rank's node, in the order of the nodes' first ranks.
+fn node_number<C: Collective>(comm: &C) -> Result<Result<u64, Failure>, Error> {
+    let node = comm.node(Ok(()))?;
+    let before = comm.exscan(Ok([u64::from(node.rank() == 0)]));
+    let bytes = before.as_ref().map(|[number]| number.to_le_bytes()).map_err(Clone::clone);
+    let bytes = bytes.as_ref().map(<[u8; 8]>::as_slice).map_err(Clone::clone);
+    let number = node.bcast(0, bytes, 8).map_err(Failure::from);
+    let number =
+        number.map(|bytes| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)));
+    let freed = node.free(Ok(())).map_err(Failure::from);
+    Ok(number.and_then(|number| freed.map(|()| number)))
+}
+
+fn hidden_path(folder: &[u8], path: &Path, number: u32) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{number:04}"));
+    Path::new(OsStr::from_bytes(folder)).join(name)
+}
+
+/// Makes the subfile with its header at its first rank, and then opens it at the others.
+fn open<C: Collective>(part: &C, plan: &Plan, path: &Path) -> Result<PosixFile, Failure> {
+    let at = |error| Failure::io("making a subfile", &error);
+    let made = match part.rank() {
+        0 => PosixFile::create(path, false).map_err(at).and_then(|file| {
+            plan.write_header(&file)?;
+            Ok(Some(file))
+        }),
+        _ => Ok(None),
+    };
+    let agreed = part.agree(made.as_ref().map(drop).map_err(Clone::clone));
+    match (agreed, made) {
+        (Err(error), _) => Err(error.into()),
+        (Ok(()), Err(failure)) => Err(failure), // never: they have agreed that there is none
+        (Ok(()), Ok(Some(file))) => Ok(file),
+        (Ok(()), Ok(None)) => PosixFile::open_rw(path).map_err(at),
+    }
+}

@@ -1,0 +1,432 @@
+//! The places of everything that a rank writes.
+
+use super::{Container, Request, refused, size};
+use crate::collective::{Collective, Fold};
+use crate::error::Failure;
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
+use striae::cdf::Header;
+use striae::posix::PosixFile;
+use striae_core::blob::layout::maps_len;
+use striae_core::blob::{Content, Decomposition, Group, Part, Partition, Share, Subfile, Width};
+use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
+use striae_core::endian::{ByteOrder, I32, I64};
+use striae_core::hdf5;
+use striae_core::step::DriveError;
+use striae_core::store::usize_to_u64;
+use zerocopy::IntoBytes;
+
+/// Bytes of ranks that their first one takes at once.
+const WINDOW: usize = 1 << 12;
+
+/// What all ranks of a subfile pass.
+pub(super) struct Input<'b, D: ?Sized> {
+    pub(super) definition: &'b D,
+    pub(super) decompositions: &'b [(Vec<u64>, Vec<Request>)],
+    pub(super) partitions: &'b BTreeMap<u64, usize>,
+    pub(super) container: Container,
+    pub(super) records: Option<u64>,
+    pub(super) nprocs: u32,
+    pub(super) subfiles: NonZeroU32,
+    pub(super) world_ranks: bool,
+}
+
+/// A canonical variable, and what this rank has of it.
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub(super) name: Box<str>,
+    pub(super) nc_type: Type,
+    pub(super) is_record: bool,
+    /// Index of its decomposition.
+    decomposition: Option<usize>,
+    /// The bytes of this rank, of a record or of all.
+    pub(super) len: u64,
+    /// The place of the first of them. Before the places are known, process-centric: the bytes of
+    /// the variables before it in the blob.
+    start: u64,
+    /// The bytes from record to record.
+    step: u64,
+}
+
+/// The places of this rank in its subfile.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) variables: Vec<Variable>,
+    pub(super) names: HashMap<Box<str>, usize>,
+    pub(super) records: Option<u64>,
+    pub(super) blob: u32,
+    /// For each decomposition.
+    sums: Vec<Sum>,
+    /// What comes before the maps, if this is the first rank: at their offsets.
+    front: Vec<(u64, Vec<u8>)>,
+    maps: Maps,
+}
+
+/// Where the maps are.
+#[derive(Debug)]
+enum Maps {
+    /// Variable-centric: the begins of their variables.
+    Values { begins: Vec<u64>, plan: CdfPlan },
+    /// Process-centric: the start of this blob, and the end of the file.
+    Blobs { start: u64, end: u64 },
+}
+
+/// The share of this rank in a decomposition, and the numbers of the subfile.
+#[derive(Debug, Clone, Copy)]
+struct Sum {
+    share: Share,
+    nelems: u64,
+    max_nreqs: u64,
+}
+
+/// The bytes of a blob of a process-centric subfile, and of those before it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bytes {
+    before: u64,
+    all: u64,
+}
+
+impl Plan {
+    /// Makes the plan together with the other ranks of the subfile, whose communicator is `part`.
+    pub(super) fn new<C: Collective, D: Define + ?Sized>(
+        part: &C,
+        input: &Input<'_, D>,
+        world_rank: u32,
+    ) -> Result<Self, Failure> {
+        let sums = sums(part, input.decompositions)?;
+        let variables = input.variables(part.rank(), &sums);
+        let bytes = match input.container {
+            Container::Cdf => {
+                part.agree(variables.as_ref().map(drop).map_err(Clone::clone))?;
+                Bytes::default()
+            }
+            Container::Hdf5 => {
+                let shares: Vec<_> = sums.iter().map(|sum| sum.share).collect();
+                let maps = maps_len(&shares).ok_or_else(size);
+                let all = variables.as_ref().map(|(_, len)| *len).map_err(Clone::clone);
+                let len = maps.and_then(|maps| maps.checked_add(all?).ok_or_else(size));
+                let before = part.exscan(len.clone().map(|len| [len]));
+                let [all] = part.total(before.clone().and(len.map(|len| [len])))?;
+                let [before] = before?;
+                Bytes { before, all }
+            }
+        };
+        let world = match input.world_ranks {
+            true => Some(world_ranks(part, world_rank)?),
+            false => None,
+        };
+        let (variables, _) = variables?;
+        let blob = (part.rank(), part.size());
+        input.place(variables, sums, blob, world.as_deref(), bytes)
+    }
+
+    /// The place of what this rank has of a record of a variable.
+    pub(super) fn place(&self, variable: &Variable, record: u64) -> Result<u64, Failure> {
+        let skip = record.checked_mul(variable.step);
+        skip.and_then(|skip| variable.start.checked_add(skip)).ok_or_else(size)
+    }
+
+    /// The length of the subfile with so many records.
+    pub(super) fn file_len(&self, records: u64) -> Result<u64, Failure> {
+        match &self.maps {
+            Maps::Values { plan, .. } => plan.file_len(records).ok_or_else(size),
+            Maps::Blobs { end, .. } => Ok(*end),
+        }
+    }
+
+    /// The byte order of the values in the subfile.
+    pub(super) const fn order(&self) -> ByteOrder {
+        match self.maps {
+            Maps::Values { .. } => ByteOrder::Big,
+            Maps::Blobs { .. } => ByteOrder::Little,
+        }
+    }
+
+    /// Writes the header, if this is the first rank of the subfile.
+    pub(super) fn write_header(&self, file: &PosixFile) -> Result<(), Failure> {
+        let mut front = self.front.iter();
+        let written = front.try_for_each(|(offset, bytes)| file.write_all_at(*offset, bytes));
+        written.map_err(|error| Failure::io("writing the header", &error))
+    }
+
+    /// Writes what this rank has of the maps: its requests, and its share of the elements.
+    pub(super) fn write_maps(
+        &self,
+        decompositions: &[(Vec<u64>, Vec<Request>)],
+        file: &PosixFile,
+    ) -> Result<(), Failure> {
+        let write = |offset: u64, bytes: &[u8]| {
+            let written = file.write_all_at(offset, bytes);
+            written.map_err(|error| Failure::io("writing the maps", &error))
+        };
+        let all = self.sums.iter().zip(decompositions);
+        match &self.maps {
+            Maps::Blobs { start, .. } => {
+                let parts = all.flat_map(|(sum, (_, requests))| {
+                    let bytes = |part| sum.bytes(part, requests, ByteOrder::Little);
+                    Part::VARIABLES.into_iter().flat_map(bytes)
+                });
+                write(*start, &parts.collect::<Vec<u8>>())
+            }
+            Maps::Values { begins, .. } => {
+                let columns = all.flat_map(|(sum, (_, requests))| {
+                    Part::VARIABLES.into_iter().map(move |part| (part, sum, requests))
+                });
+                for (begin, (part, sum, requests)) in begins.iter().zip(columns) {
+                    // What follows the requests of a blob is zero, as a new file is.
+                    let row = sum.row_len(part).checked_mul(self.blob.into());
+                    let place = row.and_then(|row| begin.checked_add(row)).ok_or_else(size)?;
+                    write(place, &sum.bytes(part, requests, ByteOrder::Big))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Sum {
+    /// The bytes that each blob has in a variable of the decomposition.
+    const fn row_len(&self, part: Part) -> u64 {
+        match part {
+            Part::Nreqs => 4,
+            Part::BlobStart | Part::BlobCount => 8,
+            _ => self.max_nreqs.saturating_mul(4),
+        }
+    }
+
+    /// What this rank has in a variable of the decomposition.
+    fn bytes(&self, part: Part, requests: &[Request], order: ByteOrder) -> Vec<u8> {
+        // All numbers were checked to be below 2^31, or 2^63.
+        let int = |value: u64| I32::new(i32::try_from(value).unwrap_or(i32::MAX), order);
+        let ints = |values: &mut dyn Iterator<Item = u64>| {
+            let mut bytes = Vec::new();
+            values.for_each(|value| bytes.extend_from_slice(int(value).as_bytes()));
+            bytes
+        };
+        let int64 = |value: u64| I64::new(i64::try_from(value).unwrap_or(i64::MAX), order);
+        match part {
+            Part::Nreqs => int(self.share.nreqs).as_bytes().to_vec(),
+            Part::BlobStart => int64(self.share.start).as_bytes().to_vec(),
+            Part::BlobCount => int64(self.share.count).as_bytes().to_vec(),
+            Part::Offsets => ints(&mut requests.iter().map(|one| one.offset)),
+            _ => ints(&mut requests.iter().map(|one| one.len)),
+        }
+    }
+}
+
+/// Decompositions in a collective.
+const SUMS: usize = 3;
+
+/// The share of this rank in each decomposition, and the sums of all ranks.
+fn sums<C: Collective>(
+    part: &C,
+    decompositions: &[(Vec<u64>, Vec<Request>)],
+) -> Result<Vec<Sum>, Failure> {
+    let mut sums = Vec::new();
+    for some in decompositions.chunks(SUMS) {
+        let own = own_numbers(some);
+        let counts = own.as_ref().map(|own| own.map(|[count, _]| count)).map_err(Clone::clone);
+        let before = part.exscan(counts);
+        let [a, b, c] = own.clone().unwrap_or_default();
+        let folds = [Fold::Sum, Fold::Max, Fold::Sum, Fold::Max, Fold::Sum, Fold::Max];
+        let mine = before.clone().and(own.map(|_| [a[0], a[1], b[0], b[1], c[0], c[1]]));
+        let all = part.combine(mine, folds)?;
+        let both = before?.into_iter().zip([a, b, c]).zip(all.chunks_exact(2));
+        for (((start, [count, nreqs]), all), _) in both.zip(some) {
+            let (nelems, max_nreqs) = all.first().zip(all.last()).unwrap_or((&0, &0));
+            let share = Share { nreqs, start, count };
+            sums.push(Sum { share, nelems: *nelems, max_nreqs: *max_nreqs });
+        }
+    }
+    Ok(sums)
+}
+
+/// The elements and the requests of this rank in up to three decompositions.
+fn own_numbers(some: &[(Vec<u64>, Vec<Request>)]) -> Result<[[u64; 2]; SUMS], Failure> {
+    let mut numbers = [[0; 2]; SUMS];
+    for (numbers, (_, requests)) in numbers.iter_mut().zip(some) {
+        let count = requests.iter().try_fold(0_u64, |sum, one| sum.checked_add(one.len));
+        let nreqs = usize_to_u64(requests.len());
+        let is_storable = i32::try_from(nreqs).is_ok(); // the values of the file are signed
+        *numbers = [count.filter(|_| is_storable).ok_or_else(size)?, nreqs];
+    }
+    Ok(numbers)
+}
+
+/// The ranks of the blobs at the first rank; others only need their number.
+fn world_ranks<C: Collective>(part: &C, world_rank: u32) -> Result<Vec<i32>, Failure> {
+    let mut ranks = Vec::new();
+    part.gather(0, Ok(&world_rank.to_le_bytes()), WINDOW, |_, bytes| {
+        ranks.push(bytes.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes)));
+        Ok(())
+    })?;
+    ranks.resize(usize::try_from(part.size()).unwrap_or(0), 0);
+    Ok(ranks)
+}
+
+impl<D: Define + ?Sized> Input<'_, D> {
+    /// The variables without their places, and the bytes of all of them in the blob.
+    fn variables(&self, blob: u32, sums: &[Sum]) -> Result<(Vec<Variable>, u64), Failure> {
+        let shares: Vec<_> = sums.iter().map(|sum| sum.share).collect();
+        let (mut variables, mut memory) = (Vec::new(), vec![0; sums.len()]);
+        let mut width = Width::new(&mut memory);
+        for (varid, var) in (0..).map_while(|varid| Some((varid, self.definition.var(varid)?))) {
+            let length = |&dimid| self.definition.dim(dimid).map_or(0, |dim| dim.length);
+            let is_record = var.dimids.first().is_some_and(|dimid| length(dimid) == 0);
+            let mut own = var.dimids.iter().skip(is_record.into()).map(length);
+            let (nc_type, value_len) = (var.nc_type, var.nc_type.size());
+            let whole = own.try_fold(value_len, u64::checked_mul).ok_or_else(size)?;
+            let decomposition = self.partitions.get(&varid).copied();
+            let records = if is_record { self.records.unwrap_or(0) } else { 1 };
+            let (unit, len) = match decomposition {
+                None => (whole, if blob == 0 { whole } else { 0 }),
+                Some(of) => {
+                    let share = shares.get(of).ok_or_else(|| refused("no such decomposition"))?;
+                    (value_len, share.count.checked_mul(value_len).ok_or_else(size)?)
+                }
+            };
+            let unit = unit.checked_mul(records).ok_or_else(size)?;
+            let content = match decomposition {
+                None => Content::Whole { len: unit },
+                Some(decomposition) => Content::Elements { decomposition, len: unit },
+            };
+            let start = width.of_blob(blob, &shares).ok_or_else(size)?;
+            width.add(content).ok_or_else(size)?;
+            let name = var.name.into();
+            let step = len;
+            variables.push(Variable { name, nc_type, is_record, decomposition, len, start, step });
+        }
+        let all = width.of_blob(blob, &shares).ok_or_else(size)?;
+        Ok((variables, all))
+    }
+
+    /// The plan of this rank, with the places of its variables.
+    fn place(
+        &self,
+        mut variables: Vec<Variable>,
+        sums: Vec<Sum>,
+        (blob, nblobs): (u32, u32),
+        world: Option<&[i32]>,
+        bytes: Bytes,
+    ) -> Result<Plan, Failure> {
+        let dimids = self.decompositions.iter().map(|(dimids, _)| narrow(dimids));
+        let dimids = dimids.collect::<Result<Vec<_>, _>>()?;
+        let mut decompositions: Vec<_> = dimids
+            .iter()
+            .zip(&sums)
+            .map(|(dimids, sum)| Decomposition::new(dimids, sum.nelems, sum.max_nreqs))
+            .collect();
+        let global = (0..).map_while(|varid| Some(narrow(self.definition.var(varid)?.dimids)));
+        let global = global.collect::<Result<Vec<_>, _>>()?;
+        let partitions: Vec<_> = variables
+            .iter()
+            .zip(&global)
+            .map(|(variable, global_dimids)| {
+                let decomposition = variable.decomposition?;
+                Some(Partition { decomposition, global_dimids })
+            })
+            .collect();
+        let group = Group {
+            global_nprocs: self.nprocs.cast_signed(),
+            num_subfiles: self.subfiles.get().cast_signed(),
+            nblobs: nblobs.into(),
+            world_ranks: world,
+        };
+        let subfile = Subfile::new(self.definition, group, &mut decompositions, &partitions);
+        let subfile = subfile.map_err(refused)?;
+        let plan = CdfPlan::new(&subfile, Version::Cdf5, Alignment::default()).map_err(refused)?;
+        let is_first = blob == 0;
+        let (front, maps) = match self.container {
+            Container::Cdf => values(&subfile, plan, &sums, &mut variables)?,
+            Container::Hdf5 => {
+                self.blobs(&subfile, &plan, is_first, &sums, &mut variables, bytes)?
+            }
+        };
+        let front = if is_first { front } else { Vec::new() };
+        let names = variables.iter().zip(0..).map(|(one, number)| (one.name.clone(), number));
+        let names = names.collect();
+        Ok(Plan { variables, names, records: self.records, blob, sums, front, maps })
+    }
+
+    /// The places in a process-centric subfile.
+    fn blobs(
+        &self,
+        subfile: &Subfile<'_, D>,
+        plan: &CdfPlan,
+        is_first: bool,
+        sums: &[Sum],
+        variables: &mut [Variable],
+        bytes: Bytes,
+    ) -> Result<(Front, Maps), Failure> {
+        let header_len = plan.header_len();
+        let container = hdf5::Container::header_end(header_len)
+            .and_then(|end| hdf5::Container::with_gap(header_len, end, bytes.all));
+        let container = container.ok_or_else(size)?;
+        let shares: Vec<_> = sums.iter().map(|sum| sum.share).collect();
+        let start = container.data().offset().saturating_add(bytes.before); // inside the data
+        let after_maps = maps_len(&shares).and_then(|len| start.checked_add(len));
+        for variable in variables {
+            let start = after_maps.and_then(|after| after.checked_add(variable.start));
+            variable.start = start.ok_or_else(size)?;
+        }
+        let mut front = Vec::new();
+        if is_first {
+            let records = self.records.unwrap_or(0);
+            let header = encode(subfile, plan, records, Some(ByteOrder::Little))?;
+            front.push((0, container.metadata().to_vec()));
+            front.push((container.header().offset(), header));
+        }
+        Ok((front, Maps::Blobs { start, end: container.data().end() }))
+    }
+}
+
+/// The bytes before the maps, at their offsets.
+type Front = Vec<(u64, Vec<u8>)>;
+
+/// The places in a variable-centric subfile.
+fn values<D: Define + ?Sized>(
+    subfile: &Subfile<'_, D>,
+    plan: CdfPlan,
+    sums: &[Sum],
+    variables: &mut [Variable],
+) -> Result<(Front, Maps), Failure> {
+    let bytes = encode(subfile, &plan, 0, None)?;
+    let header = Header::parse(&bytes, ByteOrder::Big).map_err(refused)?;
+    let mut begins = header.variables().map(|variable| variable.begin());
+    let nmaps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
+    let maps = begins.by_ref().take(nmaps).collect();
+    for (variable, begin) in variables.iter_mut().zip(begins) {
+        let share = variable.decomposition.and_then(|of| sums.get(of)).map(|sum| sum.share);
+        let skip = share.map_or(0, |share| share.start);
+        let skip = skip.checked_mul(variable.nc_type.size());
+        let start = skip.and_then(|skip| begin.checked_add(skip));
+        (variable.start, variable.step) = (start.ok_or_else(size)?, plan.recsize());
+    }
+    Ok((vec![(0, bytes)], Maps::Values { begins: maps, plan }))
+}
+
+fn narrow(dimids: &[u64]) -> Result<Vec<i32>, Failure> {
+    let dimids = dimids.iter().map(|&dimid| i32::try_from(dimid));
+    dimids.collect::<Result<_, _>>().map_err(|_| size())
+}
+
+/// The header as bytes: as it is embedded in HDF5 files if an order is given.
+pub(super) fn encode<D: Define + ?Sized>(
+    definition: &D,
+    plan: &CdfPlan,
+    numrecs: u64,
+    embedded: Option<ByteOrder>,
+) -> Result<Vec<u8>, Failure> {
+    let mut bytes = vec![0; usize::try_from(plan.header_len()).unwrap_or(0)];
+    let mut window = vec![0; 1 << 16];
+    let encode = Encode::new(definition, plan, numrecs, &mut window).map_err(refused)?;
+    let encode = match embedded {
+        Some(order) => encode.embedded(order),
+        None => encode,
+    };
+    encode.run(&mut &mut bytes[..]).map_err(|error| match error {
+        DriveError::Format(error) => refused(error),
+        _ => size(), // never: the memory is as long as the header
+    })?;
+    Ok(bytes)
+}

@@ -1,0 +1,248 @@
+//! A set that all ranks write.
+
+use super::plan::{Plan, Variable};
+use super::{of_striae, refused};
+use crate::collective::Collective;
+use crate::error::{Error, Failure};
+use std::mem::take;
+use striae::cdf::Element;
+use striae::posix::PosixFile;
+use striae::publish::Publish;
+use striae_core::cdf::Values;
+use striae_core::endian::ByteOrder;
+use striae_core::store::usize_to_u64;
+use zerocopy::IntoBytes;
+
+/// Pieces that follow each other are joined up to this length.
+const RUN: usize = 1 << 20;
+
+/// The offset of `numrecs` in a CDF-5 file.
+const NUMRECS: u64 = 4;
+
+/// A new set that all ranks write, each its own blobs.
+///
+/// [`put`](Self::put) is a call of this rank alone. Its values are kept in memory, so that those of
+/// variables that follow each other make long writes, up to the bytes that the
+/// [builder](super::Builder::buffer) allows. If the writer is dropped without
+/// [`close`](Self::close), no file is left.
+#[derive(Debug)]
+pub struct Writer<C> {
+    whole: C,
+    part: C,
+    file: PosixFile,
+    /// The hidden files, at rank 0.
+    publish: Option<Publish>,
+    plan: Plan,
+    /// Which records of which variables this rank has put, a bit for each.
+    done: Vec<u64>,
+    /// The number of records that this rank has put.
+    records: u64,
+    /// Values that are not in the file yet, with their offsets, and how many bytes of them.
+    held: Vec<(u64, Vec<u8>)>,
+    held_len: usize,
+    buffer: usize,
+    /// Whether the files are to be durable.
+    is_durable: bool,
+    /// The reason why this rank failed, until the other ranks get it.
+    untold: Option<Failure>,
+}
+
+impl<C: Collective> Writer<C> {
+    pub(super) fn new(
+        (whole, part): (C, C),
+        file: PosixFile,
+        publish: Option<Publish>,
+        plan: Plan,
+        (buffer, is_durable): (usize, bool),
+    ) -> Self {
+        Self {
+            whole,
+            part,
+            file,
+            publish,
+            plan,
+            done: Vec::new(),
+            records: 0,
+            held: Vec::new(),
+            held_len: 0,
+            buffer,
+            is_durable,
+            untold: None,
+        }
+    }
+
+    /// The communicator of the set.
+    pub const fn comm(&self) -> &C {
+        &self.whole
+    }
+
+    /// The communicator of this rank's subfile.
+    pub const fn part(&self) -> &C {
+        &self.part
+    }
+
+    /// Whether this is the first rank of its subfile, which writes the variables that are not
+    /// decomposed.
+    #[must_use]
+    pub const fn is_first(&self) -> bool {
+        self.plan.blob == 0
+    }
+
+    /// Takes the rank's elements of a record of a variable, in the order of its requests; or all
+    /// values of a variable that is not decomposed, if this is the first rank of its subfile. A
+    /// variable without records has record 0.
+    ///
+    /// # Errors
+    /// [`Code::Refused`](crate::Code::Refused) for a variable that the set does not have, values of
+    /// another type or number, or a record past the last one; the set is unchanged. An error of the
+    /// operating system, if values had to be written; the next collective reports it to all ranks.
+    pub fn put<T: Element>(
+        &mut self,
+        name: &str,
+        record: u64,
+        values: &[T],
+    ) -> Result<(), Failure> {
+        let number = self.plan.names.get(name).copied();
+        let variable = number.and_then(|number| self.plan.variables.get(number));
+        let (Some(number), Some(variable)) = (number, variable) else {
+            return Err(refused(format_args!("no variable {}", name.escape_debug())));
+        };
+        let Variable { nc_type, is_record, len, .. } = *variable;
+        let bytes = values.as_bytes();
+        let given = usize_to_u64(bytes.len());
+        let records = if is_record { self.plan.records } else { Some(1) };
+        if !T::holds(nc_type) {
+            return Err(refused(format_args!("variable {name} has the type {nc_type}")));
+        } else if records.is_some_and(|records| record >= records) {
+            return Err(refused(format_args!("variable {name} has no record {record}")));
+        } else if given != len {
+            let text = format_args!("{given} bytes of variable {name}, this rank has {len}");
+            return Err(refused(text));
+        }
+        let place = self.plan.place(variable, record)?;
+        let mut stored = vec![0; bytes.len()];
+        let values = Values::new(nc_type, ByteOrder::HOST, bytes);
+        values.write_to(0, self.plan.order(), &mut stored);
+        self.held_len = self.held_len.saturating_add(stored.len());
+        self.held.push((place, stored));
+        self.set_done(number, record);
+        if is_record {
+            self.records = self.records.max(record.saturating_add(1));
+        }
+        if self.held_len > self.buffer { self.write_out() } else { Ok(()) }
+    }
+
+    fn bit(&self, number: usize, record: u64) -> (usize, u64) {
+        let row = usize_to_u64(self.plan.variables.len()).saturating_mul(record);
+        let bit = row.saturating_add(usize_to_u64(number));
+        (usize::try_from(bit >> 6).unwrap_or(usize::MAX), 1 << (bit & 63))
+    }
+
+    fn set_done(&mut self, number: usize, record: u64) {
+        let (place, mask) = self.bit(number, record);
+        if self.done.len() <= place {
+            self.done.resize(place.saturating_add(1), 0);
+        }
+        if let Some(word) = self.done.get_mut(place) {
+            *word |= mask;
+        }
+    }
+
+    fn has_done(&self, number: usize, record: u64) -> bool {
+        let (place, mask) = self.bit(number, record);
+        self.done.get(place).is_some_and(|word| word & mask != 0)
+    }
+
+    /// Writes what is in memory. A failure is that of the next collective, too.
+    fn write_out(&mut self) -> Result<(), Failure> {
+        let mut held = take(&mut self.held);
+        self.held_len = 0;
+        held.sort_by_key(|(offset, _)| *offset); // of equal ones the last stays the last
+        let (mut start, mut run) = (0, Vec::new());
+        let mut written = Ok(());
+        for (offset, bytes) in held {
+            let end = usize_to_u64(run.len()).saturating_add(start);
+            if offset != end || run.len().saturating_add(bytes.len()) > RUN {
+                written = written.and_then(|()| self.file.write_all_at(start, &run));
+                (start, run) = (offset, bytes);
+            } else {
+                run.extend(bytes);
+            }
+        }
+        written = written.and_then(|()| self.file.write_all_at(start, &run));
+        let written = written.map_err(|error| Failure::io("writing values", &error));
+        if let Err(failure) = &written {
+            self.untold.get_or_insert_with(|| failure.clone());
+        }
+        written
+    }
+
+    /// Takes the failure of this rank, if it has one; writes all that is in memory before.
+    fn settle(&mut self) -> Result<(), Failure> {
+        let written = self.write_out();
+        self.untold.take().map_or(written, Err)
+    }
+
+    /// Writes everything that ranks have put to the disk, and gives its memory free. All ranks call
+    /// this. It takes one call of the message layer.
+    ///
+    /// # Errors
+    /// The failure of a rank, at all ranks.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        let written = self.settle().and_then(|()| self.sync());
+        self.whole.agree(written)
+    }
+
+    fn sync(&self) -> Result<(), Failure> {
+        self.file.sync().map_err(|error| Failure::io("syncing a subfile", &error))
+    }
+
+    /// Checks that every rank has put all its elements, and gives the subfiles their names: all of
+    /// them, or none if anything fails before that. Returns the communicator. All ranks call this.
+    /// It takes three calls of the message layer on all ranks, and one on those of a subfile.
+    ///
+    /// # Errors
+    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if a rank has
+    /// not put all of its elements, or a name was taken in the meantime; an error of the operating
+    /// system. No new file is left.
+    pub fn close(mut self) -> Result<C, Error> {
+        let written = self.settle().map(|()| [self.records]);
+        let [records] = self.whole.max(written)?;
+        let records = self.plan.records.unwrap_or(records);
+        let finished = self.check(records).and_then(|()| self.finish(records));
+        let freed = self.part.free(finished).map_err(Failure::from);
+        let (publish, is_durable) = (self.publish, self.is_durable);
+        self.whole.decide(freed.map(|()| []), [], |[]| {
+            let done = publish.map_or(Ok(()), |publish| publish.finish(is_durable));
+            done.map_err(|error| of_striae("giving the subfiles their names", &error))?;
+            Ok([])
+        })?;
+        Ok(self.whole)
+    }
+
+    /// Checks that this rank has put all that it has.
+    fn check(&self, records: u64) -> Result<(), Failure> {
+        for (number, variable) in self.plan.variables.iter().enumerate() {
+            let Variable { name, is_record, len, .. } = variable;
+            let mut all = if *is_record { 0..records } else { 0..1 };
+            let missing = all.find(|&record| *len > 0 && !self.has_done(number, record));
+            if let Some(record) = missing {
+                let text = format_args!("record {record} of variable {name} was not put");
+                return Err(refused(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the subfile, after all of its ranks have written.
+    fn finish(&self, records: u64) -> Result<(), Failure> {
+        if self.is_first() {
+            let at = |error| Failure::io("completing a subfile", &error);
+            self.file.set_size(self.plan.file_len(records)?).map_err(at)?;
+            if self.plan.order() == ByteOrder::Big {
+                self.file.write_all_at(NUMRECS, &records.to_be_bytes()).map_err(at)?;
+            }
+        }
+        if self.is_durable { self.sync() } else { Ok(()) }
+    }
+}

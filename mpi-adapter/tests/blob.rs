@@ -1,0 +1,445 @@
+//! Ranks that write a blob set: the files are those of one writer, and whatever happens to one of
+//! them, all others get the same error and no file is left.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
+
+#[path = "common/faulty.rs"]
+mod faulty;
+
+use faulty::{Fault, Faulty, INJECTED};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::time::Duration;
+use striae::blob::Set;
+use striae::cdf::Element;
+use striae_core::cdf::{AttrDef, Definition, DimDef, Type, VarDef};
+use striae_mpi::blob::{Builder, Container, Request, Writer};
+use striae_mpi::threads::Rank;
+use striae_mpi::{Code, Collective, Error, Threads};
+
+/// In virtual time, which a test does not have to wait for.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+const RECORDS: u64 = 3;
+const CELLS: u64 = 41;
+const FACES: u64 = 7;
+const LEVELS: u64 = 3;
+
+fn world(size: u32) -> Threads {
+    Threads::new(size).deadline(DEADLINE).virtual_time().ranks_per_node(2)
+}
+
+/// Runs `work` as all ranks, of which none panics.
+fn ranks<R: Send>(size: u32, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
+    world(size).run(work).into_iter().map(Result::unwrap).collect()
+}
+
+/// Runs `work` with the canonical definition, and for each variable its decomposition.
+fn with_definition<R>(work: impl FnOnce(&Definition<'_>) -> R) -> R {
+    let dims = [
+        DimDef { name: "cell", length: CELLS },
+        DimDef::record("time"),
+        DimDef { name: "level", length: LEVELS },
+        DimDef { name: "face", length: FACES },
+    ];
+    let var = |name, nc_type, dimids| VarDef { name, nc_type, dimids };
+    let units = [AttrDef::new("units", "K")];
+    let vars: [(VarDef<'_>, &[AttrDef<'_>]); 7] = [
+        (var("area", Type::Float, &[0]), &[]),
+        (var("heat", Type::Double, &[1, 0]), &units),
+        (var("level", Type::Double, &[2]), &[]),
+        (var("date", Type::Int, &[1]), &[]),
+        (var("flux", Type::Short, &[1, 2, 3]), &[]),
+        (var("mask", Type::Byte, &[0]), &[]),
+        (var("none", Type::Int64, &[1, 3]), &[]),
+    ];
+    let attrs = [AttrDef::new("title", "a set of all ranks")];
+    work(&Definition { dims: &dims, attrs: &attrs, vars: &vars })
+}
+
+/// The dimensions of the decompositions, and their variables.
+const DIMIDS: [&[u64]; 4] = [&[0], &[2, 3], &[3], &[0]];
+const DECOMPOSED: [(u64, usize); 5] = [(0, 0), (1, 0), (4, 1), (5, 3), (6, 2)];
+
+/// The requests of a rank: elements are dealt in turn, backwards, and rank 1 of several has none.
+fn requests(decomposition: usize, rank: u32, size: u32) -> Vec<Request> {
+    let total = [CELLS, LEVELS * FACES, 0, CELLS][decomposition];
+    let taker = |offset: u64| match size {
+        1 => 0,
+        _ => [0, 2, 3, 4, 5, 6, 7][offset as usize / (decomposition + 1) % (size as usize - 1)],
+    };
+    let own = (0..total).rev().filter(|offset| taker(*offset) % size == rank);
+    own.map(|offset| Request { offset, len: 1 }).collect()
+}
+
+/// A value of an element of a record of a variable.
+fn value(variable: &str, record: u64, element: u64) -> u8 {
+    (variable.len() as u64 * 31 + record * 7 + element * 3) as u8
+}
+
+/// What a rank puts: for each variable of a record, or of none, its values.
+fn puts(rank: u32, size: u32, is_first: bool, mut put: impl FnMut(&str, u64, &[u8])) {
+    let values = |name: &str, record, elements: &mut dyn Iterator<Item = u64>| -> Vec<u8> {
+        elements.map(|element| value(name, record, element)).collect()
+    };
+    let decomposed = [
+        ("area", 0, false),
+        ("heat", 0, true),
+        ("flux", 1, true),
+        ("mask", 3, false),
+        ("none", 2, true),
+    ];
+    for (name, decomposition, has_records) in decomposed {
+        for record in 0..if has_records { RECORDS } else { 1 } {
+            let requests = requests(decomposition, rank, size);
+            put(name, record, &values(name, record, &mut requests.iter().map(|one| one.offset)));
+        }
+    }
+    if is_first {
+        put("level", 0, &values("level", 0, &mut (0..LEVELS)));
+        (0..RECORDS).for_each(|record| put("date", record, &values("date", record, &mut (0..1))));
+    }
+}
+
+/// Calls `put` with values of the type of the variable.
+macro_rules! typed {
+    ($name:expr, $values:expr, $put:expr) => {
+        match $name {
+            "area" => $put(&to::<f32>($values)),
+            "heat" | "level" => $put(&to::<f64>($values)),
+            "date" => $put(&to::<i32>($values)),
+            "flux" => $put(&to::<i16>($values)),
+            "none" => $put(&to::<i64>($values)),
+            _ => $put(&$values.iter().map(|value| *value as i8).collect::<Vec<_>>()),
+        }
+    };
+}
+
+fn to<T: Element + From<u8>>(values: &[u8]) -> Vec<T> {
+    values.iter().map(|value| T::from(*value)).collect()
+}
+
+/// How the ranks are dealt to subfiles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Subfiles {
+    Blocks(u32),
+    /// Rank r has subfile r % 2.
+    InTurn,
+    Nodes,
+}
+
+fn parallel<'d, 'c>(
+    definition: &'d Definition<'c>,
+    (rank, size): (u32, u32),
+    (container, subfiles): (Container, Subfiles),
+) -> Builder<'d, Definition<'c>> {
+    let mut builder = Builder::new(definition).container(container).force(true);
+    for (decomposition, dimids) in DIMIDS.into_iter().enumerate() {
+        builder = builder.decomposition(dimids, requests(decomposition, rank, size));
+    }
+    for (varid, decomposition) in DECOMPOSED {
+        builder = builder.decomposed(varid, decomposition);
+    }
+    if container == Container::Hdf5 {
+        builder = builder.records(RECORDS);
+    }
+    match subfiles {
+        Subfiles::Blocks(count) => builder.subfiles(NonZeroU32::new(count).unwrap()),
+        Subfiles::InTurn => builder.group(rank % 2),
+        Subfiles::Nodes => builder.by_node(),
+    }
+}
+
+/// The set of the serial writer.
+fn serial(path: &Path, size: u32, container: Container, subfiles: Subfiles) {
+    with_definition(|definition| {
+        let nprocs = NonZeroU32::new(size).unwrap();
+        let mut builder = striae::blob::Builder::new(definition, nprocs).container(container);
+        for (decomposition, dimids) in DIMIDS.into_iter().enumerate() {
+            let all = (0..size).map(|rank| requests(decomposition, rank, size)).collect();
+            builder = builder.decomposition(dimids, all);
+        }
+        for (varid, decomposition) in DECOMPOSED {
+            builder = builder.decomposed(varid, decomposition);
+        }
+        if container == Container::Hdf5 {
+            builder = builder.records(RECORDS);
+        }
+        builder = match subfiles {
+            Subfiles::Blocks(count) => builder.subfiles(NonZeroU32::new(count).unwrap()),
+            Subfiles::InTurn => builder.grouping((0..size).map(|rank| rank % 2).collect()),
+            Subfiles::Nodes => builder.grouping((0..size).map(|rank| rank / 2).collect()),
+        };
+        let writer = builder.force(true).create(path).unwrap();
+        for number in 0..size {
+            let rank = writer.rank(number).unwrap();
+            puts(number, size, rank.is_first(), |name, record, values| {
+                typed!(name, values, |values: &_| rank.put(name, record, values).unwrap());
+            });
+        }
+        writer.close().unwrap();
+    });
+}
+
+/// Puts everything that a rank has.
+fn put_all<C: Collective>(writer: &mut Writer<C>, rank: u32, size: u32) {
+    let is_first = writer.is_first();
+    puts(rank, size, is_first, |name, record, values| {
+        typed!(name, values, |values: &_| writer.put(name, record, values).unwrap());
+    });
+}
+
+fn write<C: Collective>(
+    comm: C,
+    path: &Path,
+    how: (Container, Subfiles),
+    buffer: usize,
+) -> Result<(), Error> {
+    let (rank, size) = (comm.rank(), comm.size());
+    with_definition(|definition| {
+        let builder = parallel(definition, (rank, size), how).buffer(buffer);
+        let mut writer = builder.create(comm, path)?;
+        put_all(&mut writer, rank, size);
+        writer.close().map(drop)
+    })
+}
+
+/// All files of a folder by their names.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let read = |path| {
+        if folder.join(&path).is_dir() {
+            Vec::new()
+        } else {
+            std::fs::read(folder.join(path)).unwrap()
+        }
+    };
+    files
+        .map(|file| file.file_name().into_string().unwrap())
+        .map(|name| (name.clone(), read(name)))
+        .collect()
+}
+
+const CONTAINERS: [Container; 2] = [Container::Cdf, Container::Hdf5];
+
+#[test]
+fn the_files_are_those_of_the_serial_writer_for_any_ranks_and_subfiles() {
+    for size in [1, 2, 3, 5, 8] {
+        for container in CONTAINERS {
+            let of = [1, 2, 3].map(Subfiles::Blocks);
+            for subfiles in of.into_iter().chain([Subfiles::InTurn, Subfiles::Nodes]) {
+                let needs = match subfiles {
+                    Subfiles::Blocks(count) => count,
+                    Subfiles::InTurn => 2,
+                    Subfiles::Nodes => 1,
+                };
+                if size < needs {
+                    continue;
+                }
+                let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+                serial(&theirs.path().join("a"), size, container, subfiles);
+                for buffer in [0, 100, 1 << 26] {
+                    let path = ours.path().join("a");
+                    ranks(size, |comm| write(comm, &path, (container, subfiles), buffer).unwrap());
+                    let (ours, theirs) = (files(ours.path()), files(theirs.path()));
+                    assert!(ours.keys().eq(theirs.keys()), "{:?}", ours.keys());
+                    for (name, bytes) in &ours {
+                        let is_equal = *bytes == theirs[name];
+                        assert!(is_equal, "{name} of {size} ranks, {container:?}, {subfiles:?}");
+                    }
+                }
+                let set = Set::open(ours.path().join("a")).unwrap();
+                let heat: Vec<f64> = set.read(set.variable("heat").unwrap()).unwrap();
+                let expected = (0..RECORDS * CELLS).map(|at| value("heat", at / CELLS, at % CELLS));
+                assert_eq!(heat, expected.map(f64::from).collect::<Vec<_>>());
+            }
+        }
+    }
+}
+
+/// What became of a rank: its result unless it panicked, and its operations.
+type Outcome = (Option<Result<(), Error>>, u32);
+
+fn sleep(rank: &Rank, fault: Fault) {
+    let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
+    rank.transport().sleep(time);
+}
+
+const RANKS: u32 = 4;
+
+fn run(path: &Path, how: (Container, Subfiles), fault: Option<(u32, u32, Fault)>) -> Vec<Outcome> {
+    ranks(RANKS, |rank| {
+        let fault = fault.filter(|fault| fault.0 == rank.rank());
+        let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
+        let rank = rank.only_collectives();
+        let count = rank.count();
+        let write = || write(rank, path, how, 1 << 20);
+        let result = match std::panic::catch_unwind(AssertUnwindSafe(write)) {
+            Ok(result) => Some(result),
+            Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
+            Err(panic) => std::panic::resume_unwind(panic), // of an assertion
+        };
+        (result, count())
+    })
+}
+
+#[test]
+fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_old_set_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    for how in [
+        (Container::Cdf, Subfiles::Blocks(1)),
+        (Container::Hdf5, Subfiles::InTurn),
+        (Container::Cdf, Subfiles::Nodes),
+    ] {
+        // Another set of that name, which is to be replaced.
+        serial(&path, 3, Container::Cdf, Subfiles::Blocks(1));
+        let old = files(folder.path());
+        let new_folder = tempfile::tempdir().unwrap();
+        let new_path = new_folder.path().join("a");
+        let whole = run(&new_path, how, None);
+        assert!(whole.iter().all(|(result, _)| *result == Some(Ok(()))), "{whole:?}");
+        for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
+            for rank in [0, 2, RANKS - 1] {
+                for at in 0..whole[rank as usize].1 {
+                    let case = (rank, at, fault);
+                    let done = run(&path, how, Some(case));
+                    check_case(case, &done);
+                    let now = files(folder.path());
+                    // Rank 0 may have published it all before it was lost.
+                    if now != old {
+                        let set = Set::open(&path).unwrap();
+                        assert!(set.is_whole(), "{case:?}");
+                        assert_eq!(rank, 0, "{case:?}: {:?}", now.keys());
+                        now.keys().for_each(|name| {
+                            std::fs::remove_file(folder.path().join(name)).unwrap()
+                        });
+                        serial(&path, 3, Container::Cdf, Subfiles::Blocks(1));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_case(case: (u32, u32, Fault), done: &[Outcome]) {
+    let (_, _, fault) = case;
+    let errors = done.iter().filter_map(|(result, _)| result.clone());
+    let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
+    assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
+    assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
+    let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
+    assert_eq!(errors[0].code(), code, "{case:?}: {errors:?}");
+}
+
+/// The error of all ranks if `change` is made to the builder of rank 1.
+fn refusal(
+    how: (Container, Subfiles),
+    change: impl for<'d, 'c> Fn(Builder<'d, Definition<'c>>) -> Builder<'d, Definition<'c>> + Sync,
+) -> (Code, Option<u32>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let errors = ranks(RANKS, |comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        with_definition(|definition| {
+            let builder = parallel(definition, (rank, size), how);
+            let builder = if rank == 1 { change(builder) } else { builder };
+            builder.create(comm, &path).map(drop).unwrap_err()
+        })
+    });
+    assert!(errors.iter().all(|error| *error == errors[0]));
+    assert!(files(folder.path()).is_empty());
+    (errors[0].code(), errors[0].rank())
+}
+
+#[test]
+fn what_no_set_can_have_is_one_error_of_all_ranks() {
+    let how = (Container::Cdf, Subfiles::Blocks(2));
+    let far = vec![Request { offset: CELLS - 1, len: 2 }];
+    let outside = refusal(how, |builder| builder.decomposition(&[0], far.clone()));
+    assert_eq!(outside, (Code::Refused, Some(1)));
+    assert_eq!(refusal(how, |builder| builder.decomposed(2, 0)).0, Code::Differ);
+    assert_eq!(refusal(how, |builder| builder.decomposition(&[0], vec![])).0, Code::Differ);
+    assert_eq!(refusal(how, |builder| builder.container(Container::Hdf5)).0, Code::Refused);
+    assert_eq!(refusal(how, |builder| builder.records(RECORDS)).0, Code::Differ);
+    assert_eq!(refusal(how, |builder| builder.force(false)).0, Code::Differ);
+    assert_eq!(refusal(how, |builder| builder.group(0)).0, Code::Differ);
+    let many = (Container::Cdf, Subfiles::Blocks(RANKS + 1));
+    assert_eq!(refusal(many, |builder| builder).0, Code::Refused);
+    let in_turn = (Container::Cdf, Subfiles::InTurn);
+    assert_eq!(refusal(in_turn, |builder| builder.group(3)).0, Code::Refused); // 2 has none
+}
+
+#[test]
+fn a_put_that_cannot_be_is_refused_and_what_is_not_put_is_an_error_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    for missing in [None, Some("heat"), Some("date"), Some("area")] {
+        let errors = ranks(RANKS, |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            with_definition(|definition| {
+                let how = (Container::Cdf, Subfiles::Blocks(2));
+                let mut writer = parallel(definition, (rank, size), how).create(comm, &path)?;
+                let refused = |put: Result<(), striae_mpi::Failure>| {
+                    assert_eq!(put.unwrap_err().code(), Code::Refused);
+                };
+                refused(writer.put("unknown", 0, &[1.0]));
+                refused(writer.put("heat", 0, &[1.0_f32]));
+                refused(writer.put("heat", 0, &[1.0; 1000]));
+                refused(writer.put("area", 1, &[0.0_f32; 0]));
+                if rank == 1 {
+                    refused(writer.put("level", 0, &[0.0; LEVELS as usize])); // not the first rank
+                }
+                let is_first = writer.is_first();
+                puts(rank, size, is_first, |name, record, values| {
+                    if missing != Some(name) || record + 1 < RECORDS && name != "area" {
+                        typed!(name, values, |values: &_| writer
+                            .put(name, record, values)
+                            .unwrap());
+                    }
+                });
+                writer.flush()?;
+                writer.close().map(drop)
+            })
+        });
+        // The last record counts if another variable has it.
+        let is_whole = missing.is_none();
+        assert!(errors.iter().all(|done| done.is_ok() == is_whole && *done == errors[0]));
+        assert_eq!(path.with_file_name("a.0000").exists(), is_whole);
+        if is_whole {
+            files(folder.path()).keys().for_each(|name| {
+                std::fs::remove_file(folder.path().join(name)).unwrap();
+            });
+        }
+    }
+}
+
+#[test]
+fn a_set_takes_as_many_calls_for_any_number_of_ranks_and_variables() {
+    for (container, of_part) in [(Container::Cdf, 6), (Container::Hdf5, 7)] {
+        for size in [1, 2, 8] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a");
+            ranks(size, |comm| {
+                let (rank, size) = (comm.rank(), comm.size());
+                with_definition(|definition| {
+                    let how = (container, Subfiles::Blocks(1));
+                    let writer = parallel(definition, (rank, size), how).create(comm, &path);
+                    let mut writer = writer.unwrap();
+                    assert_eq!((writer.comm().calls(), writer.part().calls()), (7, of_part));
+                    put_all(&mut writer, rank, size);
+                    let comm = writer.close().unwrap();
+                    assert_eq!(comm.calls(), 7 + 3);
+                });
+            });
+        }
+    }
+}
