@@ -10,7 +10,7 @@
 //! | [`collect`] | few ranks that write for all |
 //! | [`sion`] | a SIONlib set that all ranks write |
 //! | [`gsd`] | a GSD file whose chunks have rows of all ranks |
-//! | [`blob`] | a blob set of which each rank writes its own part |
+//! | [`blob`] | a blob set that all ranks write and read |
 //!
 //! ```
 //! use striae_mpi::sion::Builder;
@@ -67,3 +67,13 @@ pub use error::{Code, Error, Failure};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use threads::Threads;
+
+/// The part of rank `rank` of `n` things that are dealt to `size` ranks, in their order.
+fn even_part(n: u64, rank: u32, size: u32) -> std::ops::Range<u64> {
+    let at = |rank: u32| {
+        let product = u128::from(n).saturating_mul(rank.into());
+        let at = product.checked_div(size.into()).unwrap_or(0);
+        u64::try_from(at).unwrap_or(n) // at most n
+    };
+    at(rank)..at(rank.saturating_add(1))
+}

@@ -1,9 +1,10 @@
-//! A blob set of E3SM-IO that all ranks write.
+//! A blob set of E3SM-IO that all ranks write, or read.
 //!
 //! | type | is |
 //! |---|---|
 //! | [`Builder`] | how a set is made |
 //! | [`Writer`] | a set that all ranks write |
+//! | [`Set`] | a set that all ranks read |
 //!
 //! Each rank gives the requests of its own blob only. Sums and scans of their numbers give every
 //! rank the places of all that it writes: its rows of the maps and its elements. So no rank has the
@@ -15,9 +16,11 @@
 
 mod builder;
 mod plan;
+mod set;
 mod writer;
 
 pub use builder::Builder;
+pub use set::{Part, Set};
 pub use striae::blob::{Container, Request};
 pub use writer::Writer;
 

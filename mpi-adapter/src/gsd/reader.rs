@@ -152,7 +152,7 @@ impl<C: Collective> File<C> {
     /// not match their checksum, or the file has become shorter; an error of the operating system,
     /// also if there is no memory for the values.
     pub fn read<T: Element>(&self, chunk: &Chunk) -> Result<Part<T>, Error> {
-        let rows = even_part(chunk.n, self.comm.rank(), self.comm.size());
+        let rows = crate::even_part(chunk.n, self.comm.rank(), self.comm.size());
         let read = self.read_here(chunk, rows);
         let mine = read.as_ref().map(|(_, sum)| [sum.word().into()]).map_err(Clone::clone);
         let joined = self.comm.decide(mine, [Fold::Xor], |[word]| {
@@ -218,14 +218,4 @@ impl<C: Collective> File<C> {
             .and_then(|sums| sums.check(chunk, sum.crc(chunk.span.len()), append));
         compared.map_err(|error| refused(what, error))
     }
-}
-
-/// The part of rank `rank` of `n` rows that are dealt to `size` ranks.
-fn even_part(n: u64, rank: u32, size: u32) -> Range<u64> {
-    let at = |rank: u32| {
-        let product = u128::from(n).saturating_mul(rank.into());
-        let at = product.checked_div(size.into()).unwrap_or(0);
-        u64::try_from(at).unwrap_or(n) // at most n
-    };
-    at(rank)..at(rank.saturating_add(1))
 }
