@@ -15,8 +15,8 @@ mod faulty;
 mod set;
 
 use faulty::{Fault, Faulty, INJECTED};
-use set::with_definition;
 use set::{CELLS, LEVELS, RECORDS, Subfiles, files, parallel, puts, serial, to, typed, value};
+use set::{serial_or_sealed, with_definition};
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::time::Duration;
@@ -50,11 +50,11 @@ fn write<C: Collective>(
     comm: C,
     path: &Path,
     how: (Container, Subfiles),
-    buffer: usize,
+    (buffer, sealed): (usize, bool),
 ) -> Result<(), Error> {
     let (rank, size) = (comm.rank(), comm.size());
     with_definition(|definition| {
-        let builder = parallel(definition, (rank, size), how).buffer(buffer);
+        let builder = parallel(definition, (rank, size), how).buffer(buffer).sealed(sealed);
         let mut writer = builder.create(comm, path)?;
         put_all(&mut writer, rank, size);
         writer.close().map(drop)
@@ -81,7 +81,9 @@ fn the_files_are_those_of_the_serial_writer_for_any_ranks_and_subfiles() {
                 serial(&theirs.path().join("a"), size, container, subfiles);
                 for buffer in [0, 100, 1 << 26] {
                     let path = ours.path().join("a");
-                    ranks(size, |comm| write(comm, &path, (container, subfiles), buffer).unwrap());
+                    ranks(size, |comm| {
+                        write(comm, &path, (container, subfiles), (buffer, false)).unwrap()
+                    });
                     let (ours, theirs) = (files(ours.path()), files(theirs.path()));
                     assert!(ours.keys().eq(theirs.keys()), "{:?}", ours.keys());
                     for (name, bytes) in &ours {
@@ -114,7 +116,7 @@ fn run(path: &Path, how: (Container, Subfiles), fault: Option<(u32, u32, Fault)>
         let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
         let rank = rank.only_collectives();
         let count = rank.count();
-        let write = || write(rank, path, how, 1 << 20);
+        let write = || write(rank, path, how, (1 << 20, true));
         let result = match std::panic::catch_unwind(AssertUnwindSafe(write)) {
             Ok(result) => Some(result),
             Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
@@ -275,4 +277,46 @@ fn a_set_takes_as_many_calls_for_any_number_of_ranks_and_variables() {
             });
         }
     }
+}
+
+#[test]
+fn a_sealed_set_is_that_of_the_serial_writer_in_whatever_order_values_are_put() {
+    for container in CONTAINERS {
+        let of = [(1, Subfiles::Blocks(1)), (5, Subfiles::Blocks(2)), (4, Subfiles::InTurn)];
+        for (size, subfiles) in of {
+            let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            serial_or_sealed(&theirs.path().join("a"), size, (container, subfiles), true);
+            for step in [1, 2] {
+                let path = ours.path().join("a");
+                ranks(size, |comm| write_in_order(comm, &path, (container, subfiles), step));
+                let (ours, theirs) = (files(ours.path()), files(theirs.path()));
+                assert!(ours == theirs, "{size} ranks, {container:?}, {subfiles:?}");
+            }
+            let path = ours.path().join("a");
+            let set = striae::blob::OpenOptions::new().checked(true).open(&path).unwrap();
+            assert_eq!(set.is_sealed(0).unwrap(), Some(true));
+            set.read::<f64>(set.variable("heat").unwrap()).unwrap();
+            assert!(set.is_whole());
+        }
+    }
+}
+
+/// Puts everything, every second value last if `step` is 2.
+fn write_in_order(comm: Rank, path: &Path, how: (Container, Subfiles), step: usize) {
+    let (rank, size) = (comm.rank(), comm.size());
+    with_definition(|definition| {
+        let builder = parallel(definition, (rank, size), how).sealed(true);
+        let mut writer = builder.create(comm, path).unwrap();
+        let mut all = Vec::new();
+        puts(rank, size, writer.is_first(), |name, record, values| {
+            all.push((name.to_owned(), record, values.to_vec()));
+        });
+        for first in (0..step).rev() {
+            for (name, record, values) in all.iter().skip(first).step_by(step) {
+                let (name, record) = (name.as_str(), *record);
+                typed!(name, values, |values: &_| writer.put(name, record, values).unwrap());
+            }
+        }
+        writer.close().unwrap();
+    });
 }

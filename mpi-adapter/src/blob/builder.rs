@@ -60,6 +60,7 @@ pub struct Builder<'d, D: ?Sized> {
     grouping: Grouping,
     world_ranks: Option<bool>,
     records: Option<u64>,
+    sealed: bool,
     force: bool,
     buffer: usize,
 }
@@ -87,6 +88,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             grouping: Grouping::Blocks(NonZeroU32::MIN),
             world_ranks: None,
             records: None,
+            sealed: false,
             force: false,
             buffer: 1 << 26,
         }
@@ -155,6 +157,15 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         self
     }
 
+    /// Sets whether each subfile is sealed: it has checksums of its header and of each blob of each
+    /// variable where other programs do not look. Each rank computes those of its own blob. Default:
+    /// it is not.
+    #[must_use]
+    pub const fn sealed(mut self, sealed: bool) -> Self {
+        self.sealed = sealed;
+        self
+    }
+
     /// Replaces existing subfiles of this name when the new ones are complete and on the disk.
     #[must_use]
     pub const fn force(mut self, force: bool) -> Self {
@@ -208,7 +219,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             Ok(())
         });
         let folder = comm.bcast(0, made.map(|()| folder.as_slice()), MAX_PATH)?;
-        let plan = plan.map_err(Error::agreed)?; // never: no rank has failed
+        let mut plan = plan.map_err(Error::agreed)?; // never: no rank has failed
         let hidden = hidden_path(&folder, path, group.number);
         let file = open(&part, &plan, &hidden);
         let written =
@@ -225,6 +236,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             partitions: &self.partitions,
             container: self.container,
             records: self.records,
+            sealed: self.sealed,
             nprocs,
             subfiles: group.subfiles,
             world_ranks: self.world_ranks.unwrap_or(!group.is_block),
@@ -260,8 +272,9 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             grouping => grouping,
         };
         let dimids: Vec<_> = self.decompositions.iter().map(|(dimids, _)| dimids).collect();
-        let Self { partitions, container, world_ranks, records, force, .. } = self;
-        let options = (grouping, dimids, partitions, container, world_ranks, records, force);
+        let Self { partitions, container, world_ranks, records, sealed, force, .. } = self;
+        let stored = (partitions, container, world_ranks, records, sealed);
+        let options = (grouping, dimids, stored, force);
         Ok(crc32c(crc, format!("{options:?}").as_bytes()))
     }
 

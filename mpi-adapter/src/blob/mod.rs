@@ -16,6 +16,7 @@
 
 mod builder;
 mod plan;
+mod seal;
 mod set;
 mod writer;
 

@@ -1,5 +1,6 @@
 //! The places of everything that a rank writes.
 
+use super::seal::Seal;
 use super::{Container, Request, refused, size};
 use crate::collective::{Collective, Fold};
 use crate::error::Failure;
@@ -8,10 +9,13 @@ use std::num::NonZeroU32;
 use striae::cdf::Header;
 use striae::posix::PosixFile;
 use striae_core::blob::layout::maps_len;
+use striae_core::blob::seal::Shape;
 use striae_core::blob::{Content, Decomposition, Group, Part, Partition, Share, Subfile, Width};
 use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
 use striae_core::endian::{ByteOrder, I32, I64};
 use striae_core::hdf5;
+use striae_core::integrity::Crc32cParts;
+use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
@@ -26,6 +30,7 @@ pub(super) struct Input<'b, D: ?Sized> {
     pub(super) partitions: &'b BTreeMap<u64, usize>,
     pub(super) container: Container,
     pub(super) records: Option<u64>,
+    pub(super) sealed: bool,
     pub(super) nprocs: u32,
     pub(super) subfiles: NonZeroU32,
     pub(super) world_ranks: bool,
@@ -60,6 +65,10 @@ pub(super) struct Plan {
     /// What comes before the maps, if this is the first rank: at their offsets.
     front: Vec<(u64, Vec<u8>)>,
     maps: Maps,
+    /// The checksums of this rank's rows of the maps: those of the variables of the decompositions.
+    pub(super) map_sums: Vec<u32>,
+    /// The seal, if the subfile gets one.
+    pub(super) seal: Option<Seal>,
 }
 
 /// Where the maps are.
@@ -149,9 +158,29 @@ impl Plan {
         written.map_err(|error| Failure::io("writing the header", &error))
     }
 
+    /// The checksums of this rank's rows of the maps, if there is a seal.
+    fn map_sums(&self, decompositions: &[(Vec<u64>, Vec<Request>)]) -> Vec<u32> {
+        let mut sums = Vec::new();
+        for (sum, (_, requests)) in self.sums.iter().zip(decompositions) {
+            for part in Part::VARIABLES.into_iter().filter(|_| self.seal.is_some()) {
+                let bytes = sum.bytes(part, requests, self.order());
+                let len = usize_to_u64(bytes.len());
+                // In the variable-centric layout the rows are filled up with zeros.
+                let zeros = match self.maps {
+                    Maps::Values { .. } => sum.row_len(part).saturating_sub(len),
+                    Maps::Blobs { .. } => 0,
+                };
+                let mut parts = Crc32cParts::NONE;
+                parts.add(crc32c::crc32c(&bytes), len, zeros);
+                sums.push(parts.crc(len.saturating_add(zeros)));
+            }
+        }
+        sums
+    }
+
     /// Writes what this rank has of the maps: its requests, and its share of the elements.
     pub(super) fn write_maps(
-        &self,
+        &mut self,
         decompositions: &[(Vec<u64>, Vec<Request>)],
         file: &PosixFile,
     ) -> Result<(), Failure> {
@@ -159,6 +188,7 @@ impl Plan {
             let written = file.write_all_at(offset, bytes);
             written.map_err(|error| Failure::io("writing the maps", &error))
         };
+        self.map_sums = self.map_sums(decompositions);
         let all = self.sums.iter().zip(decompositions);
         match &self.maps {
             Maps::Blobs { start, .. } => {
@@ -334,33 +364,47 @@ impl<D: Define + ?Sized> Input<'_, D> {
         };
         let subfile = Subfile::new(self.definition, group, &mut decompositions, &partitions);
         let subfile = subfile.map_err(refused)?;
-        let plan = CdfPlan::new(&subfile, Version::Cdf5, Alignment::default()).map_err(refused)?;
+        let nvars = subfile.nmaps().saturating_add(usize_to_u64(variables.len()));
+        let shape = match self.sealed {
+            true => Some(Shape::new(nblobs.into(), nvars).ok_or_else(size)?),
+            false => None,
+        };
+        let header_free = shape.and_then(Shape::gap_len).unwrap_or(0);
+        let alignment = Alignment { header_free, ..Alignment::default() };
+        let plan = CdfPlan::new(&subfile, Version::Cdf5, alignment).map_err(refused)?;
         let is_first = blob == 0;
-        let (front, maps) = match self.container {
-            Container::Cdf => values(&subfile, plan, &sums, &mut variables)?,
+        let (front, maps, seal) = match self.container {
+            Container::Cdf => values(&subfile, (plan, shape), &sums, &mut variables)?,
             Container::Hdf5 => {
-                self.blobs(&subfile, &plan, is_first, &sums, &mut variables, bytes)?
+                self.blobs(&subfile, (&plan, shape), is_first, &sums, &mut variables, bytes)?
             }
         };
         let front = if is_first { front } else { Vec::new() };
         let names = variables.iter().zip(0..).map(|(one, number)| (one.name.clone(), number));
         let names = names.collect();
-        Ok(Plan { variables, names, records: self.records, blob, sums, front, maps })
+        let (records, map_sums) = (self.records, Vec::new());
+        Ok(Plan { variables, names, records, blob, sums, front, maps, map_sums, seal })
     }
 
     /// The places in a process-centric subfile.
     fn blobs(
         &self,
         subfile: &Subfile<'_, D>,
-        plan: &CdfPlan,
+        (plan, shape): (&CdfPlan, Option<Shape>),
         is_first: bool,
         sums: &[Sum],
         variables: &mut [Variable],
         bytes: Bytes,
-    ) -> Result<(Front, Maps), Failure> {
+    ) -> Result<(Front, Maps, Option<Seal>), Failure> {
         let header_len = plan.header_len();
-        let container = hdf5::Container::header_end(header_len)
-            .and_then(|end| hdf5::Container::with_gap(header_len, end, bytes.all));
+        let header_end = hdf5::Container::header_end(header_len).ok_or_else(size)?;
+        let shape = shape.filter(|_| bytes.all > 0);
+        let gap = match shape {
+            Some(shape) => shape.gap_after(header_end),
+            None => Span::new(header_end, 0),
+        };
+        let gap = gap.ok_or_else(size)?;
+        let container = hdf5::Container::with_gap(header_len, gap.end(), bytes.all);
         let container = container.ok_or_else(size)?;
         let shares: Vec<_> = sums.iter().map(|sum| sum.share).collect();
         let start = container.data().offset().saturating_add(bytes.before); // inside the data
@@ -376,7 +420,9 @@ impl<D: Define + ?Sized> Input<'_, D> {
             front.push((0, container.metadata().to_vec()));
             front.push((container.header().offset(), header));
         }
-        Ok((front, Maps::Blobs { start, end: container.data().end() }))
+        let header = front.last().map_or(&[][..], |(_, header)| header);
+        let seal = shape.and_then(|shape| Seal::new(shape, header_len, header, gap));
+        Ok((front, Maps::Blobs { start, end: container.data().end() }, seal))
     }
 }
 
@@ -386,10 +432,10 @@ type Front = Vec<(u64, Vec<u8>)>;
 /// The places in a variable-centric subfile.
 fn values<D: Define + ?Sized>(
     subfile: &Subfile<'_, D>,
-    plan: CdfPlan,
+    (plan, shape): (CdfPlan, Option<Shape>),
     sums: &[Sum],
     variables: &mut [Variable],
-) -> Result<(Front, Maps), Failure> {
+) -> Result<(Front, Maps, Option<Seal>), Failure> {
     let bytes = encode(subfile, &plan, 0, None)?;
     let header = Header::parse(&bytes, ByteOrder::Big).map_err(refused)?;
     let mut begins = header.variables().map(|variable| variable.begin());
@@ -402,7 +448,12 @@ fn values<D: Define + ?Sized>(
         let start = skip.and_then(|skip| begin.checked_add(skip));
         (variable.start, variable.step) = (start.ok_or_else(size)?, plan.recsize());
     }
-    Ok((vec![(0, bytes)], Maps::Values { begins: maps, plan }))
+    // A file without values has no place for a seal before them.
+    let has_values = !plan.fixed().is_empty() || plan.recsize() > 0;
+    let gap = Span::between(plan.header_len(), plan.fixed().offset());
+    let seal = shape.filter(|_| has_values).zip(gap);
+    let seal = seal.and_then(|(shape, gap)| Seal::new(shape, plan.header_len(), &bytes, gap));
+    Ok((vec![(0, bytes)], Maps::Values { begins: maps, plan }, seal))
 }
 
 fn narrow(dimids: &[u64]) -> Result<Vec<i32>, Failure> {

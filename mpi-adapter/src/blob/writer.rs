@@ -1,6 +1,7 @@
 //! A set that all ranks write.
 
 use super::plan::{Plan, Variable};
+use super::seal::Sum;
 use super::{of_striae, refused};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
@@ -10,6 +11,7 @@ use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
+use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
@@ -35,6 +37,8 @@ pub struct Writer<C> {
     plan: Plan,
     /// Which records of which variables this rank has put, a bit for each.
     done: Vec<u64>,
+    /// For each variable the checksum, if the set is sealed.
+    sums: Vec<Sum>,
     /// The number of records that this rank has put.
     records: u64,
     /// Values that are not in the file yet, with their offsets, and how many bytes of them.
@@ -55,6 +59,7 @@ impl<C: Collective> Writer<C> {
         plan: Plan,
         (buffer, is_durable): (usize, bool),
     ) -> Self {
+        let nsums = if plan.seal.is_some() { plan.variables.len() } else { 0 };
         Self {
             whole,
             part,
@@ -62,6 +67,7 @@ impl<C: Collective> Writer<C> {
             publish,
             plan,
             done: Vec::new(),
+            sums: vec![Sum::default(); nsums],
             records: 0,
             held: Vec::new(),
             held_len: 0,
@@ -123,6 +129,9 @@ impl<C: Collective> Writer<C> {
         let mut stored = vec![0; bytes.len()];
         let values = Values::new(nc_type, ByteOrder::HOST, bytes);
         values.write_to(0, self.plan.order(), &mut stored);
+        if let Some(sum) = self.sums.get_mut(number) {
+            sum.add(record, &stored);
+        }
         self.held_len = self.held_len.saturating_add(stored.len());
         self.held.push((place, stored));
         self.set_done(number, record);
@@ -199,7 +208,8 @@ impl<C: Collective> Writer<C> {
 
     /// Checks that every rank has put all its elements, and gives the subfiles their names: all of
     /// them, or none if anything fails before that. Returns the communicator. All ranks call this.
-    /// It takes three calls of the message layer on all ranks, and one on those of a subfile.
+    /// It takes three calls of the message layer on all ranks, and one on those of a subfile, or
+    /// three if it is sealed.
     ///
     /// # Errors
     /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if a rank has
@@ -209,7 +219,8 @@ impl<C: Collective> Writer<C> {
         let written = self.settle().map(|()| [self.records]);
         let [records] = self.whole.max(written)?;
         let records = self.plan.records.unwrap_or(records);
-        let finished = self.check(records).and_then(|()| self.finish(records));
+        let sealed = self.seal(self.check(records), records);
+        let finished = sealed.and_then(|()| self.finish(records));
         let freed = self.part.free(finished).map_err(Failure::from);
         let (publish, is_durable) = (self.publish, self.is_durable);
         self.whole.decide(freed.map(|()| []), [], |[]| {
@@ -232,6 +243,22 @@ impl<C: Collective> Writer<C> {
             }
         }
         Ok(())
+    }
+
+    /// Writes the seal, if there is one, unless this rank has failed.
+    fn seal(&self, mine: Result<(), Failure>, records: u64) -> Result<(), Failure> {
+        let Some(seal) = &self.plan.seal else { return mine };
+        let sums = mine.and_then(|()| {
+            let mut sums = self.plan.map_sums.clone();
+            for (variable, sum) in self.plan.variables.iter().zip(&self.sums) {
+                let records = if variable.is_record { 0..records } else { 0..1 };
+                let place =
+                    |record| Span::new(self.plan.place(variable, record).ok()?, variable.len);
+                sums.push(sum.of(records.map(place), &self.file)?);
+            }
+            Ok(sums)
+        });
+        seal.write(&self.part, &self.file, sums, records)
     }
 
     /// Completes the subfile, after all of its ranks have written.

@@ -131,6 +131,16 @@ pub(crate) fn parallel<'d, 'c>(
 
 /// The set of the serial writer.
 pub(crate) fn serial(path: &Path, size: u32, container: Container, subfiles: Subfiles) {
+    serial_or_sealed(path, size, (container, subfiles), false);
+}
+
+/// The set of the serial writer, perhaps sealed.
+pub(crate) fn serial_or_sealed(
+    path: &Path,
+    size: u32,
+    (container, subfiles): (Container, Subfiles),
+    sealed: bool,
+) {
     with_definition(|definition| {
         let nprocs = NonZeroU32::new(size).unwrap();
         let mut builder = striae::blob::Builder::new(definition, nprocs).container(container);
@@ -149,7 +159,7 @@ pub(crate) fn serial(path: &Path, size: u32, container: Container, subfiles: Sub
             Subfiles::InTurn => builder.grouping((0..size).map(|rank| rank % 2).collect()),
             Subfiles::Nodes => builder.grouping((0..size).map(|rank| rank / 2).collect()),
         };
-        let writer = builder.force(true).create(path).unwrap();
+        let writer = builder.force(true).sealed(sealed).create(path).unwrap();
         for number in 0..size {
             let rank = writer.rank(number).unwrap();
             puts(number, size, rank.is_first(), |name, record, values| {
