@@ -5,3 +5,4 @@ cargo clippy --workspace --exclude striae-mpi --all-targets --all-features -- -D
 cargo clippy -p striae-mpi --all-targets -- -D warnings # its feature needs MPI: the job mpi
 cargo clippy --manifest-path fuzz/Cargo.toml --lib --no-default-features -- -D warnings
 cargo clippy --manifest-path tests/bare-metal/Cargo.toml -- -D warnings
+cargo clippy --manifest-path tests/bare-metal/programs/Cargo.toml -- -D warnings
