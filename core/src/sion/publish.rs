@@ -89,6 +89,18 @@ impl<'b, 'w> Publish<'b, 'w, Unchanged> {
     }
 }
 
+impl<'b, 'w, T: Written> Publish<'b, 'w, Option<T>> {
+    /// [`enter`](Publish::enter) with the machine that also commits: a program needs only one.
+    pub(super) fn enter_too(
+        book: &'b mut Book,
+        block: u32,
+        terms: Terms,
+        window: &'w mut [u8],
+    ) -> Result<Self, Error> {
+        Self::new(book, Goal::Enter(block), None, terms, window)
+    }
+}
+
 impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
     /// Makes a machine that commits `written`. `maxchunks` is the number of chunks of the longest
     /// stream.

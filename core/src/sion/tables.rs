@@ -42,6 +42,15 @@ impl Written for Unchanged {
     fn lay_over(&self, _: &mut Entries<'_>) {}
 }
 
+/// The changes, or none: one machine for both.
+impl<T: Written> Written for Option<T> {
+    fn lay_over(&self, entries: &mut Entries<'_>) {
+        if let Some(written) = self {
+            written.lay_over(entries);
+        }
+    }
+}
+
 /// A table, or a row of a table, that a commit writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {

@@ -25,7 +25,10 @@ pub(super) struct Desk<'m> {
 }
 
 /// The machine of a commit or close, and the memory for its reads.
-pub(super) type Publishing<'d, 'm> = (Publish<'d, 'd, Since<&'d Tasks<'m>>>, &'d mut [u8]);
+pub(super) type Publishing<'d, 'm> = (Publish<'d, 'd, Changes<'d, 'm>>, &'d mut [u8]);
+
+/// What a commit changes; an entered block changes nothing.
+type Changes<'d, 'm> = Option<Since<&'d Tasks<'m>>>;
 
 impl<'m> Desk<'m> {
     pub(super) const fn meta1(&self) -> &Meta1 {
@@ -76,14 +79,14 @@ impl<'m> Desk<'m> {
         publish: impl FnOnce(
             &'d mut Book,
             u32,
-            Since<&'d Tasks<'m>>,
+            Changes<'d, 'm>,
             Terms,
             &'d mut [u8],
-        ) -> Result<Publish<'d, 'd, Since<&'d Tasks<'m>>>, Error>,
+        ) -> Result<Publish<'d, 'd, Changes<'d, 'm>>, Error>,
     ) -> Result<Publishing<'d, 'm>, Error> {
         let terms = Terms { ahead: self.ahead, file_len, checksum: self.checksum };
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let (maxchunks, written) = (self.tasks.maxchunks(), Since(&self.tasks));
+        let (maxchunks, written) = (self.tasks.maxchunks(), Some(Since(&self.tasks)));
         Ok((publish(&mut self.book, maxchunks, written, terms, front)?, back))
     }
 

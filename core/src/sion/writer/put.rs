@@ -1,10 +1,10 @@
 //! [`Put`] puts bytes into the stream of a task. It returns steps; the caller does them.
 
 use super::Desk;
+use super::desk::Publishing;
 use crate::sion::error::Error;
 use crate::sion::pen::Pen;
 use crate::sion::publish::{Publish, Terms};
-use crate::sion::tables::Unchanged;
 use crate::store::usize_to_u64;
 
 /// Puts bytes into the stream of a task. If it is dropped before its end, none of the bytes are in
@@ -130,15 +130,15 @@ impl<'d, 'm, 'b> Put<'d, 'm, 'b> {
     ///
     /// # Errors
     /// [`Error::Window`] if the window is too small.
-    pub(super) fn enter(
-        &mut self,
+    pub(super) fn enter<'e>(
+        &'e mut self,
         block: u32,
         file_len: u64,
-    ) -> Result<(Publish<'_, '_, Unchanged>, &mut [u8]), Error> {
+    ) -> Result<Publishing<'e, 'm>, Error> {
         let Desk { book, window, ahead, checksum, .. } = &mut *self.desk;
         let terms = Terms { ahead: *ahead, file_len, checksum: *checksum };
         let (front, back) = window.split_at_mut(window.len() >> 1);
-        Ok((Publish::enter(book, block, terms, front)?, back))
+        Ok((Publish::enter_too(book, block, terms, front)?, back))
     }
 }
 
