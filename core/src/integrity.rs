@@ -1,10 +1,17 @@
 //! Checksums: CRC-32C, for which many processors have an instruction, and the CRC-32 of zlib.
 
+#[cfg(not(target_os = "none"))]
 use crc::{CRC_32_ISCSI, CRC_32_ISO_HDLC, Crc};
 
+#[cfg(not(target_os = "none"))]
 static CASTAGNOLI: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 
+#[cfg(not(target_os = "none"))]
 static ZLIB: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+
+// On a device, flash is dearer than time: its table has 64 bytes, not 1024.
+#[cfg(target_os = "none")]
+use nibbles::{CASTAGNOLI, ZLIB, append};
 
 /// A function that computes a CRC, with the arguments of [`crc32c`] and [`crc32`]. An adapter may
 /// have a faster one.
@@ -30,11 +37,46 @@ pub fn crc32(previous: u32, bytes: &[u8]) -> u32 {
     append(&ZLIB, previous, bytes)
 }
 
+#[cfg(not(target_os = "none"))]
 fn append(crc: &'static Crc<u32>, previous: u32, bytes: &[u8]) -> u32 {
     // The crate takes the register before its bits are reflected; the end inverted it.
     let mut digest = crc.digest_with_initial((!previous).reverse_bits());
     digest.update(bytes);
     digest.finalize()
+}
+
+/// CRCs by half bytes.
+#[cfg(any(test, target_os = "none"))]
+mod nibbles {
+    /// The CRCs of half bytes.
+    pub(super) type Table = [u32; 16];
+
+    pub(super) static CASTAGNOLI: Table = table(super::POLYNOMIAL);
+    pub(super) static ZLIB: Table = table(0xedb8_8320);
+
+    const fn table(polynomial: u32) -> Table {
+        let (mut table, mut value) = ([0; 16], 0_u32);
+        let mut places: &mut [u32] = &mut table;
+        while let Some((place, others)) = places.split_first_mut() {
+            let (mut crc, mut bits) = (value, 4_u32);
+            while bits > 0 {
+                crc = if crc & 1 == 1 { crc >> 1 ^ polynomial } else { crc >> 1 };
+                bits = bits.saturating_sub(1);
+            }
+            *place = crc;
+            (places, value) = (others, value.saturating_add(1));
+        }
+        table
+    }
+
+    pub(super) fn append(table: &'static Table, previous: u32, bytes: &[u8]) -> u32 {
+        let step = |crc: u32| {
+            let [low, ..] = crc.to_le_bytes();
+            table.get(usize::from(low & 0xF)).map_or(0, |&change| crc >> 4 ^ change)
+        };
+        let crc = bytes.iter().fold(!previous, |crc, &byte| step(step(crc ^ u32::from(byte))));
+        !crc
+    }
 }
 
 /// The CRC-32C of the bytes A followed by the bytes B. `a` is the CRC-32C of A, `b` of B; `len_b`
@@ -207,6 +249,16 @@ mod tests {
         assert_eq!(crc32(0, b"123456789"), 0xcbf4_3926);
         assert_eq!(crc32(0, &[0; 8]), 0x6522_df69); // zlib.crc32(bytes(8))
         assert_eq!(crc32(0, b""), 0);
+    }
+
+    #[test]
+    fn a_device_computes_the_same() {
+        let bytes: [u8; 300] = core::array::from_fn(|i| (i * 11 + i / 3) as u8);
+        for len in 0..bytes.len() {
+            let bytes = &bytes[..len];
+            assert_eq!(nibbles::append(&nibbles::CASTAGNOLI, 77, bytes), crc32c(77, bytes));
+            assert_eq!(nibbles::append(&nibbles::ZLIB, 77, bytes), crc32(77, bytes));
+        }
     }
 
     #[test]
