@@ -15,6 +15,17 @@ use core::num::NonZeroU64;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromZeros, IntoBytes};
 
+/// The value, or a return of the error; a constant function has no `?`.
+macro_rules! checked {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(error) => return Err(error),
+        }
+    };
+}
+pub(super) use checked;
+
 /// The offset of the shadows in a file that striae made: the first one is in the sector of the
 /// header.
 pub const SHADOW: u64 = 256;
@@ -52,22 +63,27 @@ pub struct Attributes<'a> {
     pub names_len: u64,
 }
 
+impl Attributes<'_> {
+    /// [`Attributes::default`] as a constant.
+    pub const DEFAULT: Self = Self {
+        application: "",
+        schema: "",
+        schema_version: Version { major: 0, minor: 0 },
+        layer: Version::LAYER,
+        align: 1,
+        checksums: false,
+        one_sync: false,
+        index_slots: 128,
+        shown_slots: SHOWN_SLOTS,
+        names_len: 1024,
+    };
+}
+
 impl Default for Attributes<'_> {
     /// A file of layer 2.1 without a schema, with room for 128 chunks and 1024 bytes of names, as
     /// gsd creates it.
     fn default() -> Self {
-        Self {
-            application: "",
-            schema: "",
-            schema_version: Version { major: 0, minor: 0 },
-            layer: Version::LAYER,
-            align: 1,
-            checksums: false,
-            one_sync: false,
-            index_slots: 128,
-            shown_slots: SHOWN_SLOTS,
-            names_len: 1024,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -81,61 +97,75 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// The name list and the index of an empty file, at `from` or later.
-    pub(super) fn behind(
+    pub(super) const fn behind(
         from: u64,
         align: NonZeroU64,
         units: u64,
         slots: u64,
     ) -> Result<Self, Error> {
-        let full = Error::FileFull { data_end: from, len: u64::MAX };
-        let unit = align.max(SECTOR);
-        let names = NameBlock { location: round_up(from, SECTOR).ok_or(full)?, units };
-        let end = names.span().ok_or(full)?.end();
-        let index = IndexBlock { location: round_up(end, unit).ok_or(full)?, slots };
-        let end = index.span().ok_or(full)?.end();
-        let end = round_up(end, unit).filter(|&end| end <= i64::MAX.unsigned_abs()).ok_or(full)?;
-        Ok(Self { names, index, end })
+        let unit = if align.get() > SECTOR.get() { align } else { SECTOR };
+        match Self::at(round_up(from, SECTOR), unit, units, slots) {
+            Some(blocks) if blocks.end <= i64::MAX.unsigned_abs() => Ok(blocks),
+            _ => Err(Error::FileFull { data_end: from, len: u64::MAX }),
+        }
+    }
+
+    const fn at(start: Option<u64>, unit: NonZeroU64, units: u64, slots: u64) -> Option<Self> {
+        let Some(location) = start else { return None };
+        let names = NameBlock { location, units };
+        let Some(span) = names.span() else { return None };
+        let Some(location) = round_up(span.end(), unit) else { return None };
+        let index = IndexBlock { location, slots };
+        let Some(span) = index.span() else { return None };
+        let Some(end) = round_up(span.end(), unit) else { return None };
+        Some(Self { names, index, end })
     }
 }
 
 impl Attributes<'_> {
     /// The alignment, as a power of two.
-    pub(super) fn align_log(&self) -> Result<u8, Error> {
+    pub(super) const fn align_log(&self) -> Result<u8, Error> {
         const MAX: u64 = 1 << 30;
         if !self.align.is_power_of_two() || self.align > MAX {
             return Err(out_of_range(raw::Commit::align, self.align, 1, MAX));
         }
-        Ok(u8::try_from(self.align.trailing_zeros()).unwrap_or(0))
+        let [log, ..] = self.align.trailing_zeros().to_le_bytes();
+        Ok(log)
     }
 
     /// Fills `header` for a new file; returns the length of the file.
     fn fill_header(&self, header: &mut raw::Header, checksum: Checksum) -> Result<u64, Error> {
-        let label = |field, text: &str| {
-            let len = crate::store::usize_to_u64(text.len());
-            Label::new(text).ok_or(out_of_range(field, len, 0, 63))
-        };
-        let align = self.align_log()?;
-        if self.layer != Version::LAYER && self.layer != (Version { major: 1, minor: 0 }) {
+        let (mut record, _) = self.template(header)?;
+        record.ident_crc = header.ident_crc(checksum);
+        header.set_image(&header.image().with_record(record, checksum));
+        Ok(record.data_end)
+    }
+
+    /// Fills `header` for a new file, but for its commit record, which it returns without
+    /// checksums, and with the whole index.
+    pub(super) const fn template(
+        &self,
+        header: &mut raw::Header,
+    ) -> Result<(Record, IndexBlock), Error> {
+        let align = checked!(self.align_log());
+        let is_of_layer_1 = self.layer.number() == (Version { major: 1, minor: 0 }).number();
+        if self.layer.number() != Version::LAYER.number() && !is_of_layer_1 {
             return Err(Error::Layer { gsd_version: self.layer.number(), kind: None });
         }
-        if !(1..=1 << 40).contains(&self.index_slots) {
-            let field = raw::Commit::index_reserved;
-            return Err(out_of_range(field, self.index_slots, 1, 1 << 40));
-        }
-        if !(1..=SHOWN_SLOTS).contains(&self.shown_slots) {
-            let field = raw::Header::index_allocated_entries;
-            return Err(out_of_range(field, self.shown_slots, 1, SHOWN_SLOTS));
-        }
-        if !(1..=1 << 31).contains(&self.names_len) {
-            return Err(out_of_range(raw::Commit::names_len, self.names_len, 1, 1 << 31));
-        }
+        checked!(in_range(raw::Commit::index_reserved, self.index_slots, 1, 1 << 40));
+        let shown = raw::Header::index_allocated_entries;
+        checked!(in_range(shown, self.shown_slots, 1, SHOWN_SLOTS));
+        checked!(in_range(raw::Commit::names_len, self.names_len, 1, 1 << 31));
         let units = self.names_len.div_ceil(NAME_UNIT);
-        let unit = NonZeroU64::new(self.align).unwrap_or(NonZeroU64::MIN);
+        let unit = align_of(align);
         let from = SHADOW.saturating_add(Shadow::BOTH_LEN);
         let shown = whole_sectors(self.shown_slots, unit);
         let slots = whole_sectors(self.index_slots, unit).saturating_add(shown);
-        let blocks = Blocks::behind(from, unit, units, slots)?;
-        let shown = blocks.index.last(shown).unwrap_or(blocks.index);
+        let blocks = checked!(Blocks::behind(from, unit, units, slots));
+        let shown = match blocks.index.last(shown) {
+            Some(shown) => shown,
+            None => blocks.index,
+        };
         header.magic = U64::new(raw::Header::MAGIC);
         header.index_location = U64::new(shown.location);
         header.index_allocated_entries = U64::new(shown.slots);
@@ -143,9 +173,10 @@ impl Attributes<'_> {
         header.namelist_allocated_entries = U64::new(units);
         header.schema_version = U32::new(self.schema_version.number());
         header.gsd_version = U32::new(self.layer.number());
-        header.application = label(raw::Header::application, self.application)?.raw();
-        header.schema = label(raw::Header::schema, self.schema)?.raw();
+        header.application = checked!(label(raw::Header::application, self.application)).raw();
+        header.schema = checked!(label(raw::Header::schema, self.schema)).raw();
         header.reserved = [0; 80];
+        let [layer, _] = self.layer.major.to_le_bytes();
         let record = Record {
             entries: 0,
             index_reserved: slots,
@@ -157,14 +188,13 @@ impl Attributes<'_> {
             names: 0,
             index_crc: 0,
             names_crc: 0,
-            ident_crc: Header::unchecked(header).ident_crc(checksum),
+            ident_crc: 0,
             align,
             checksums: self.checksums,
             one_sync: self.one_sync,
-            layer: u8::try_from(self.layer.major).unwrap_or(0),
+            layer,
         };
-        header.set_image(&header.image().with_record(record, checksum));
-        Ok(blocks.end)
+        Ok((record, blocks.index))
     }
 }
 
@@ -193,8 +223,36 @@ impl Attributes<'_> {
     }
 }
 
-fn out_of_range(field: FieldId, value: u64, min: u64, max: u64) -> Error {
+const fn out_of_range(field: FieldId, value: u64, min: u64, max: u64) -> Error {
     Error::OutOfRange { field, value, min, max }
+}
+
+const fn in_range(field: FieldId, value: u64, min: u64, max: u64) -> Result<(), Error> {
+    match min <= value && value <= max {
+        true => Ok(()),
+        false => Err(out_of_range(field, value, min, max)),
+    }
+}
+
+#[allow(clippy::as_conversions, reason = "const, and lossless")]
+const fn label(field: FieldId, text: &str) -> Result<Label, Error> {
+    match Label::new(text) {
+        Some(label) => Ok(label),
+        None => Err(out_of_range(field, text.len() as u64, 0, 63)),
+    }
+}
+
+/// The alignment that is stored as a power of two.
+#[allow(clippy::as_conversions, reason = "const, and lossless")]
+pub(super) const fn align_of(log: u8) -> NonZeroU64 {
+    let align = match 1_u64.checked_shl(log as u32) {
+        Some(align) => NonZeroU64::new(align),
+        None => None,
+    };
+    match align {
+        Some(align) => align,
+        None => NonZeroU64::MIN,
+    }
 }
 
 /// Which bytes a sector that was never written may consist of.
@@ -280,12 +338,34 @@ impl Create {
         store_len: u64,
         checksum: Checksum,
     ) -> Result<(), Error> {
-        self.data_end = attributes.fill_header(&mut self.header, checksum)?;
-        self.store_len = store_len;
+        let data_end = attributes.fill_header(&mut self.header, checksum)?;
+        self.begin(data_end, store_len, checksum);
+        Ok(())
+    }
+
+    /// Sets this to make the file of the header that `fill` fills, which may have names that the
+    /// caller writes when this [waits for them](Self::waits_for_names).
+    pub(super) fn set_header(
+        &mut self,
+        fill: impl FnOnce(&mut raw::Header),
+        data_end: u64,
+        store_len: u64,
+        checksum: Checksum,
+    ) {
+        fill(&mut self.header);
+        self.begin(data_end, store_len, checksum);
+    }
+
+    fn begin(&mut self, data_end: u64, store_len: u64, checksum: Checksum) {
+        (self.data_end, self.store_len) = (data_end, store_len);
         self.stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
         let image = self.header.image();
         self.shadow.set(&image, &image, 0, checksum);
-        Ok(())
+    }
+
+    /// Whether all blocks are cleared and the next step makes them durable.
+    pub(super) const fn waits_for_names(&self) -> bool {
+        matches!(self.stage, Stage::SyncBlocks)
     }
 
     /// The header of the file.
@@ -311,12 +391,26 @@ impl Create {
         bytes: &[u8],
         fills: &mut Fills,
     ) -> Result<(), Error> {
+        self.check_blank_but(offset, bytes, fills, |_| None)
+    }
+
+    /// [`check_blank`](Self::check_blank) if the caller writes more, such as names: `more` is the
+    /// byte that it writes at an offset.
+    pub(super) fn check_blank_but(
+        &self,
+        offset: u64,
+        bytes: &[u8],
+        fills: &mut Fills,
+        more: impl Fn(u64) -> Option<u8>,
+    ) -> Result<(), Error> {
         for (offset, &value) in (offset..).zip(bytes) {
             if offset.is_multiple_of(SECTOR.get()) {
                 *fills = Fills::ANY;
             }
             // A sector is blank, has a part of its new bytes, or was erased to write them.
-            let is_written = self.written(offset) == Some(value) || (offset < 8 && value == 0);
+            let is_written = self.written(offset) == Some(value)
+                || (offset < 8 && value == 0)
+                || more(offset) == Some(value);
             fills.zeros &= is_written || value == 0x00;
             fills.ones &= is_written || value == 0xFF;
             if !(fills.zeros || fills.ones) {

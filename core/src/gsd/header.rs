@@ -89,11 +89,19 @@ impl Label {
 
     /// Makes a label of a text; `None` if it has more than 63 bytes or a NUL.
     #[must_use]
-    pub fn new(text: &str) -> Option<Self> {
-        let mut bytes = [0; Self::MAX_LEN];
-        let fits = text.len() < Self::MAX_LEN && !text.as_bytes().contains(&0);
-        copy_front(text.as_bytes(), &mut bytes);
-        fits.then_some(Self(bytes))
+    pub const fn new(text: &str) -> Option<Self> {
+        let (mut bytes, mut rest) = ([0; Self::MAX_LEN], text.as_bytes());
+        while let Some((&byte, others)) = rest.split_first() {
+            if byte == 0 {
+                return None;
+            }
+            rest = others;
+        }
+        match bytes.split_at_mut_checked(text.len()) {
+            Some((front, rest)) if !rest.is_empty() => front.copy_from_slice(text.as_bytes()),
+            _ => return None,
+        }
+        Some(Self(bytes))
     }
 
     pub(super) const fn from_raw(bytes: [u8; Self::MAX_LEN]) -> Self {

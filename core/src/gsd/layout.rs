@@ -169,11 +169,11 @@ pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
 
 /// The number of slots, rounded up to whole sectors if chunks start at sectors: then the entries of
 /// a commit start at a sector, too, and no sector with committed entries is written again.
-pub(super) fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
+pub(super) const fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
     const SLOTS: NonZeroU64 = NonZeroU64::MIN.saturating_add(15);
-    match align >= SECTOR {
-        true => round_up(slots, SLOTS).unwrap_or(slots),
-        false => slots,
+    match round_up(slots, SLOTS) {
+        Some(slots) if align.get() >= SECTOR.get() => slots,
+        _ => slots,
     }
 }
 

@@ -17,6 +17,7 @@
 //! | [`book`] | a writer's state, and the machine that does its work |
 //! | [`writer`], [`stream`] | write a file ([`Writer`]), write a chunk in pieces |
 //! | [`logger`] | a writer for devices ([`Logger`]) |
+//! | [`fixed`] | a smaller one, of names that are known when a program is compiled ([`FixedLogger`]) |
 //!
 //! These are the file layers 1.0, 2.0 and 2.1, which gsd 1.0 to 5.0 write; layer 0.3 is read as gsd
 //! reads it.
@@ -30,6 +31,7 @@ pub mod element;
 pub mod entries;
 pub mod error;
 pub mod find;
+pub mod fixed;
 pub mod header;
 pub mod kind;
 pub mod layout;
@@ -52,6 +54,7 @@ pub use create::Attributes;
 pub use element::Element;
 pub use entries::Chunks;
 pub use error::Error;
+pub use fixed::{FixedLogger, Shape};
 pub use header::{Header, Label, Version};
 pub use kind::ChunkType;
 pub use logger::Logger;

@@ -190,16 +190,20 @@ impl ReadMachine for FindName<'_> {
 ///
 /// # Errors
 /// [`Error::BadName`] if it cannot.
-pub fn check_name(name: &[u8], version: Version) -> Result<(), Error> {
+pub const fn check_name(name: &[u8], version: Version) -> Result<(), Error> {
     let max = if version.is_sorted() { u32::MAX / 2 } else { 63 };
-    let len = u32::try_from(name.len()).unwrap_or(u32::MAX);
-    let bad = match name.iter().position(|&byte| byte == 0) {
-        _ if name.is_empty() => BadName::Empty,
-        Some(at) => BadName::Nul { at: u32::try_from(at).unwrap_or(u32::MAX) },
-        None if len > max => BadName::Long { len, max },
-        None => return Ok(()),
-    };
-    Err(Error::BadName(bad))
+    let (mut rest, mut at) = (name, 0_u32);
+    while let Some((&byte, others)) = rest.split_first() {
+        if byte == 0 {
+            return Err(Error::BadName(BadName::Nul { at }));
+        }
+        (rest, at) = (others, at.saturating_add(1));
+    }
+    match at {
+        0 => Err(Error::BadName(BadName::Empty)),
+        len if len > max => Err(Error::BadName(BadName::Long { len, max })),
+        _ => Ok(()),
+    }
 }
 
 /// The names of a file in the order of their ids, read through a window.

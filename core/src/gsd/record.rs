@@ -5,7 +5,7 @@ use super::header::Version;
 use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
 use super::raw::{Commit, Header, Image};
 use crate::field::FieldId;
-use crate::integrity::{Checksum, crc32c};
+use crate::integrity::{Checksum, crc32c, wrong_bit};
 use crate::span::Span;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
@@ -204,6 +204,30 @@ impl Image {
         self.commit = record.to_raw();
         self.commit.commit_crc = U32::new(self.commit_crc(checksum));
         self
+    }
+
+    /// The image without the one wrong bit that the record's checksum shows; `None` if it shows
+    /// none, or several.
+    pub(super) fn corrected(&self) -> Option<Self> {
+        let (stored, computed) = (self.commit.commit_crc.get(), self.commit_crc(crc32c));
+        let mut right = *self;
+        if (stored ^ computed).is_power_of_two() {
+            right.commit.commit_crc = computed.into(); // it is the checksum itself
+            return Some(right);
+        }
+        // The checksum covers all but two fields; one of them is in the middle.
+        let covered = |at: &usize| (0..32).contains(at) || (40..116).contains(at);
+        let mut places = (0..Self::LEN).filter(covered);
+        let mut bytes = [0; 108];
+        for (to, at) in bytes.iter_mut().zip(places.clone()) {
+            *to = self.as_bytes().get(at).copied().unwrap_or(0);
+        }
+        let (at, bit) = wrong_bit(&bytes, stored, crc32c)?;
+        let place = places.nth(at).unwrap_or(0);
+        if let Some(byte) = right.as_mut_bytes().get_mut(place) {
+            *byte ^= bit;
+        }
+        Some(right)
     }
 
     /// The record, or `None` if its checksum does not match the other fields.

@@ -107,8 +107,13 @@ impl Shadow {
 
     /// Makes this the shadow of a commit, as [`of`](Self::of).
     pub(super) fn set(&mut self, old: &Image, new: &Image, added_crc: u32, checksum: Checksum) {
-        (self.magic, self.added_crc) = (Self::MAGIC, added_crc.into());
         (self.old, self.new) = (*old, *new);
+        self.seal(added_crc, checksum);
+    }
+
+    /// Makes this the shadow of the commit that replaces its `old` by its `new`.
+    pub(super) fn seal(&mut self, added_crc: u32, checksum: Checksum) {
+        (self.magic, self.added_crc) = (Self::MAGIC, added_crc.into());
         self.crc = self.computed_crc(checksum).into();
     }
 
@@ -144,21 +149,26 @@ impl Shadow {
         Added::between(&self.old, &self.new).filter(|_| is_next && self.added_crc.get() != 0)
     }
 
-    /// Judges `header`, whose record has a wrong checksum.
-    #[must_use]
-    pub fn settle(&self, header: &Image) -> Settled {
+    /// Whether `header` is the front of the new header followed by the rest of the old one.
+    pub(super) fn is_torn_in(&self, header: &Image) -> bool {
         // gsd may have raised the version of a file of layer 2.0 to 2.1 when it opened the file.
         let gsd_version = match header.version_of(&self.new) {
             true => self.new.gsd_version,
             false => header.gsd_version,
         };
         let found = Image { gsd_version, ..*header };
-        if is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes()) {
+        is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes())
+    }
+
+    /// Judges `header`, whose record has a wrong checksum.
+    #[must_use]
+    pub fn settle(&self, header: &Image) -> Settled {
+        if self.is_torn_in(header) {
             return Settled::Torn;
         }
         // gsd keeps the record as it is, even if only half of it was written; then all other fields
         // were written.
-        let (record, old) = (found.commit.as_bytes(), self.old.commit.as_bytes());
+        let (record, old) = (header.commit.as_bytes(), self.old.commit.as_bytes());
         let is_append = if record == old {
             is_append(&self.old, &[&self.old, &self.new], header)
         } else if is_mix(record, self.new.commit.as_bytes(), old) {

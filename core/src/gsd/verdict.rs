@@ -16,12 +16,12 @@ use super::open::{Read, State};
 use super::raw::{Commit, Image, IndexEntry, Shadow};
 use super::record::Record;
 use super::shadow::{Added, SHADOW_LEN, Settled, shadows};
-use crate::integrity::{crc32c, wrong_bit};
+use crate::integrity::crc32c;
 use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use core::convert::Infallible;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::FromBytes;
 
 /// The damage of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +39,10 @@ pub enum Damage {
 ///
 /// When a file is opened, a commit record with a right checksum is trusted; the shadows are read
 /// only if there may be a later commit, or if the checksum is wrong. A `DEEP` judge, for verifying,
-/// always reads them, and finds what a damaged header should be.
+/// always reads them, and finds what a damaged header should be. An `OWN` judge only knows what its
+/// own commits of two syncs leave, whole or torn: all else is damage, and its code is not linked.
 #[derive(Debug)]
-pub struct Judge<const DEEP: bool> {
+pub struct Judge<const DEEP: bool, const OWN: bool = false> {
     pub(super) file_len: u64,
     stage: Stage,
     /// The header as stored, or the header that replaces it in the judgement.
@@ -77,9 +78,6 @@ enum Stage {
 }
 
 impl<const DEEP: bool> Judge<DEEP> {
-    /// The bytes that the buffer needs.
-    pub const WINDOW: usize = SHADOW_LEN;
-
     /// Makes a judge of a file of `file_len` bytes; `image` is the part of its header that commits
     /// change.
     #[must_use]
@@ -88,6 +86,11 @@ impl<const DEEP: bool> Judge<DEEP> {
         judge.start();
         judge
     }
+}
+
+impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
+    /// The bytes that the buffer needs.
+    pub const WINDOW: usize = SHADOW_LEN;
 
     /// A judge that must be [started](Self::start) later, which saves memory on a small stack.
     #[inline]
@@ -229,7 +232,7 @@ impl<const DEEP: bool> Judge<DEEP> {
         if DEEP && both != SHADOW && shadows(SHADOW, self.file_len).is_some() {
             return Stage::Shadow(SHADOW);
         }
-        if self.image.is_moved() {
+        if !OWN && self.image.is_moved() {
             self.state = State::Appended;
             return Stage::Done;
         }
@@ -241,25 +244,7 @@ impl<const DEEP: bool> Judge<DEEP> {
 
     /// Corrects the wrong bit that the record's checksum shows, if only one bit is wrong.
     fn correct_bit(&mut self) -> bool {
-        let (stored, computed) =
-            (self.image.commit.commit_crc.get(), self.image.commit_crc(crc32c));
-        let mut right = self.image;
-        if (stored ^ computed).is_power_of_two() {
-            right.commit.commit_crc = computed.into(); // it is the checksum itself
-        } else {
-            // The checksum covers all but two fields; one of them is in the middle.
-            let covered = |at: &usize| (0..32).contains(at) || (40..116).contains(at);
-            let mut places = (0..Image::LEN).filter(covered);
-            let mut bytes = [0; 108];
-            for (to, at) in bytes.iter_mut().zip(places.clone()) {
-                *to = self.image.as_bytes().get(at).copied().unwrap_or(0);
-            }
-            let Some((at, bit)) = wrong_bit(&bytes, stored, crc32c) else { return false };
-            let place = places.nth(at).unwrap_or(0);
-            if let Some(byte) = right.as_mut_bytes().get_mut(place) {
-                *byte ^= bit;
-            }
-        }
+        let Some(right) = self.image.corrected() else { return false };
         (self.image, self.next.0) = (right, right);
         self.believe();
         true
@@ -276,7 +261,12 @@ impl<const DEEP: bool> Judge<DEEP> {
     #[inline(never)]
     fn feed_shadow(&mut self, bytes: &[u8], before: Option<Opinion>) -> Option<Opinion> {
         let Some(shadow) = Shadow::parse(bytes) else { return before };
-        let (settled, number) = (shadow.settle(&self.image), shadow.new.commit.sequence.get());
+        let settled = match OWN {
+            true if shadow.is_torn_in(&self.image) => Settled::Torn,
+            true => Settled::Damaged,
+            false => shadow.settle(&self.image),
+        };
+        let number = shadow.new.commit.sequence.get();
         if let Some(other) = before {
             let is_later = number.wrapping_sub(other.number) <= u32::MAX / 2;
             if other.settled < settled || (other.settled == settled && !is_later) {
@@ -315,7 +305,7 @@ impl<const DEEP: bool> Judge<DEEP> {
                     wrong => self.damaged(Damage::Error(wrong.err().unwrap_or(error))),
                 }
             }
-            Settled::Appended => {
+            Settled::Appended if !OWN => {
                 self.state = State::Appended;
                 Stage::Done
             }
@@ -326,7 +316,9 @@ impl<const DEEP: bool> Judge<DEEP> {
                 }
                 self.damaged(Damage::Shadow)
             }
-            Settled::Damaged => self.damaged(Damage::Error(self.image.crc_error())),
+            Settled::Appended | Settled::Damaged => {
+                self.damaged(Damage::Error(self.image.crc_error()))
+            }
         }
     }
 
@@ -335,7 +327,7 @@ impl<const DEEP: bool> Judge<DEEP> {
     fn look_ahead(&mut self) -> Stage {
         let Some(record) = self.record() else { return Stage::Done };
         match shadows(record.shadow, self.file_len) {
-            Some(_) if record.one_sync => Stage::NextShadow,
+            Some(_) if !OWN && record.one_sync => Stage::NextShadow,
             _ => self.look_for_later(),
         }
     }
@@ -451,13 +443,13 @@ impl<const DEEP: bool> Judge<DEEP> {
                 let opinion = self.feed_shadow(bytes, opinion);
                 self.settle(both, opinion)
             }
-            Stage::NextShadow => self.feed_next_shadow(bytes),
-            Stage::Added(left, crcs) => self.feed_added(left, crcs, bytes),
-            Stage::Later => {
+            Stage::NextShadow if !OWN => self.feed_next_shadow(bytes),
+            Stage::Added(left, crcs) if !OWN => self.feed_added(left, crcs, bytes),
+            Stage::Later if DEEP => {
                 self.feed_later(bytes);
                 Stage::OtherLater
             }
-            Stage::OtherLater => {
+            Stage::OtherLater if DEEP => {
                 self.feed_later(bytes);
                 self.committed()
             }
@@ -468,7 +460,7 @@ impl<const DEEP: bool> Judge<DEEP> {
                 }
                 Stage::Done
             }
-            Stage::Done => Stage::Done,
+            _ => Stage::Done,
         };
     }
 }
@@ -483,7 +475,7 @@ struct Opinion {
     is_useless: bool,
 }
 
-impl<const DEEP: bool> ReadMachine for Judge<DEEP> {
+impl<const DEEP: bool, const OWN: bool> ReadMachine for Judge<DEEP, OWN> {
     type Output = ();
     type Error = Infallible;
 

@@ -6,7 +6,9 @@ use striae_core::gsd::book::{Before, Book};
 use striae_core::gsd::create::Create;
 use striae_core::gsd::publish::Publish;
 use striae_core::gsd::raw::{Header, Image, IndexEntry};
-use striae_core::gsd::{Attributes, ChunkType, Logger, Reader, Slot, Version, Writer};
+use striae_core::gsd::{
+    Attributes, ChunkType, FixedLogger, Logger, Reader, Shape, Slot, Version, Writer,
+};
 use striae_core::integrity::crc32c;
 use striae_core::step::{drive, drive_read};
 use striae_core::store::{SeekStore, WriteAt};
@@ -64,6 +66,22 @@ entries! {
         log.end_frame()?;
         log.commit()?;
         log.writer().close()?;
+        let frames = log.frames();
+        core::hint::black_box(log.into_store());
+        Ok(frames)
+    }
+
+    fn gate_gsd_fixed_logger(bytes, number: u8, id: u16, m: u32, value: i64, align: u64, slots: u64) {
+        let about = attributes(align, slots, 1, number);
+        let shape = Shape::new(&about, ["a", core::str::from_utf8(bytes)?])?;
+        core::hint::black_box((shape.names(), shape.least_len()));
+        let mut log = FixedLogger::open_or_create(Host { file: 0 }, &shape)?;
+        log.chunk(id, kind(number)?, m, bytes)?;
+        log.write(id, &[[value, -1], [0, value]])?;
+        log.write(0, &[[f64::from(m)]])?;
+        core::hint::black_box((log.frames_left(id), log.store()));
+        log.discard_frame();
+        log.end_frame()?;
         let frames = log.frames();
         core::hint::black_box(log.into_store());
         Ok(frames)

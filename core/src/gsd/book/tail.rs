@@ -3,7 +3,7 @@
 use super::sums::Sums;
 use crate::gsd::checksums;
 use crate::gsd::chunk::Chunk;
-use crate::gsd::create::SECTOR;
+use crate::gsd::create::{SECTOR, align_of};
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
 use crate::gsd::kind::ChunkType;
@@ -261,9 +261,8 @@ impl Tail {
     }
 
     /// The alignment of chunks.
-    pub(super) fn align(&self) -> NonZeroU64 {
-        let align = 1_u64.checked_shl(self.align.into()).and_then(NonZeroU64::new);
-        align.unwrap_or(NonZeroU64::MIN)
+    pub(super) const fn align(&self) -> NonZeroU64 {
+        align_of(self.align)
     }
 
     /// The place of a chunk at the end of the file.

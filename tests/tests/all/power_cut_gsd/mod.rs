@@ -7,6 +7,7 @@
 mod check;
 mod faults;
 mod figures;
+mod fixed;
 mod hand;
 mod logger;
 mod path;

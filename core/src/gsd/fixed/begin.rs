@@ -1,0 +1,220 @@
+//! The machines that open a log and that make one. One comes after the other, so that a device has
+//! the memory of only one of them on its stack.
+
+use super::fault::Fault;
+use super::log::Log;
+use crate::gsd::create::{Create, Fills, SHADOW};
+use crate::gsd::open::{Read, State};
+use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
+use crate::gsd::record::Record;
+use crate::gsd::verdict::Judge;
+use crate::integrity::crc32c;
+use crate::step::{Machine, ReadMachine, ReadStep, Step};
+use crate::store::usize_to_u64;
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+/// The shadow that is not in the sector of the header.
+const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
+
+/// What is in a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// No GSD file.
+    None,
+    /// The log, as its last commit left it. Who made that commit may have had no time for its sync.
+    Whole,
+    /// The log. Its header must be written again.
+    Torn,
+    /// The log. The sector of its header is erased, and all of the header must be written again.
+    Erased,
+}
+
+/// Finds the log in a store of `store_len` bytes.
+#[derive(Debug)]
+pub(super) struct Find<'l, 's, const N: usize> {
+    log: &'l mut Log<'s, N>,
+    store_len: u64,
+    found: Found,
+    stage: Stage,
+    judge: Judge<false, true>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Reads the second shadow, which may prove the header.
+    OtherShadow,
+    /// Reads the header. `true` if a shadow proves one, which the judge has.
+    Header(bool),
+    Judge,
+    /// Reads the last entry.
+    Last,
+    Done,
+}
+
+impl<'l, 's, const N: usize> Find<'l, 's, N> {
+    #[inline]
+    pub(super) fn new(log: &'l mut Log<'s, N>, store_len: u64) -> Self {
+        let has_shadow = store_len >= OTHER_SHADOW.saturating_add(Shadow::LEN);
+        let stage = if has_shadow { Stage::OtherShadow } else { Stage::Header(false) };
+        let judge = Judge::unasked(&Image::new_zeroed(), store_len);
+        Self { log, store_len, found: Found::None, stage, judge }
+    }
+
+    fn feed_other_shadow(&mut self, bytes: &[u8]) {
+        let image = Shadow::parse(bytes).and_then(|shadow| shadow.header_of(SHADOW));
+        if let Some(image) = image {
+            self.judge.image = *image;
+        }
+        self.stage = Stage::Header(image.is_some());
+    }
+
+    #[inline(never)]
+    fn feed_header(&mut self, is_proved: bool, bytes: &[u8]) -> Result<(), Fault> {
+        let shape = self.log.shape;
+        let Ok((found, _)) = Header::ref_from_prefix(bytes) else {
+            self.stage = Stage::Done; // the store is shorter than a header
+            return Ok(());
+        };
+        if is_proved && shape.is_erased_in(&self.judge.image, found) {
+            self.found = Found::Erased;
+        } else if found.magic.get() != Header::MAGIC {
+            self.stage = Stage::Done;
+            return Ok(());
+        } else if shape.is_of(found) {
+            (self.found, self.judge.image) = (Found::Whole, found.image());
+        } else {
+            return Err(Fault::Another);
+        }
+        self.stage = Stage::Judge;
+        self.judge.start();
+        self.judged()
+    }
+
+    /// Takes the state of the file, once the header is judged.
+    #[inline(never)]
+    fn judged(&mut self) -> Result<(), Fault> {
+        if self.judge.next_read().is_some() {
+            return Ok(());
+        }
+        let found = match &self.judge.state {
+            _ if self.judge.damage.is_some() => return Err(Fault::Damaged),
+            State::Committed(record) => record,
+            State::Torn(record) => {
+                self.found = Found::Torn;
+                record
+            }
+            _ => return Err(Fault::Another),
+        };
+        let &Record { entries, data_end, index_crc, sequence, .. } = found;
+        let empty = self.log.record;
+        let record = Record { entries, data_end, index_crc, sequence, ..empty };
+        let image = self.log.image(&record);
+        if image.as_bytes() != self.judge.image.as_bytes() || data_end < empty.data_end {
+            return Err(Fault::Another);
+        }
+        self.log.set(&record, self.found == Found::Torn);
+        self.stage = if entries == 0 { Stage::Done } else { Stage::Last };
+        Ok(())
+    }
+
+    fn feed_last(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let last = IndexEntry::ref_from_prefix(bytes);
+        let Ok((last, _)) = last else { return Err(Fault::Damaged) };
+        // Each frame has an entry.
+        if !last.is_used() || last.frame.get() >= self.log.record.entries {
+            return Err(Fault::Damaged);
+        }
+        self.log.frames = last.frame.get().saturating_add(1);
+        self.stage = Stage::Done;
+        Ok(())
+    }
+}
+
+impl<const N: usize> ReadMachine for Find<'_, '_, N> {
+    type Output = Found;
+    type Error = Fault;
+
+    fn poll(&mut self) -> ReadStep<Found> {
+        let of = |offset, len: usize| Read { offset, need: len, want: usize_to_u64(len) };
+        let read = match self.stage {
+            Stage::OtherShadow => Some(of(OTHER_SHADOW, size_of::<Shadow>())),
+            Stage::Header(_) => {
+                let len = usize::try_from(self.store_len).unwrap_or(usize::MAX);
+                Some(of(0, len.min(size_of::<Header>())))
+            }
+            Stage::Judge => self.judge.next_read(),
+            Stage::Last => {
+                let slot = self.log.record.entries.saturating_sub(1);
+                Some(of(self.log.shape.index().offset_of(slot), size_of::<IndexEntry>()))
+            }
+            Stage::Done => None,
+        };
+        read.map_or(ReadStep::Done(self.found), Read::step)
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        match self.stage {
+            Stage::OtherShadow => self.feed_other_shadow(bytes),
+            Stage::Header(is_proved) => return self.feed_header(is_proved, bytes),
+            Stage::Judge => {
+                self.judge.feed_stage(bytes);
+                return self.judged();
+            }
+            Stage::Last => return self.feed_last(bytes),
+            Stage::Done => {}
+        }
+        Ok(())
+    }
+}
+
+/// Makes a log in a blank store.
+#[derive(Debug)]
+pub(super) struct Make<'l, 's, const N: usize> {
+    log: &'l Log<'s, N>,
+    /// How far the store is blank, and with which bytes.
+    blank: (u64, Fills),
+    blank_end: u64,
+    /// The names that are written, and where the next one goes.
+    names: (usize, u64),
+    create: &'l mut Create,
+}
+
+impl<'l, 's, const N: usize> Make<'l, 's, N> {
+    /// Makes the machine; `create` is memory for it.
+    #[inline]
+    pub(super) fn new(log: &'l Log<'s, N>, create: &'l mut Create, store_len: u64) -> Self {
+        let (end, list) = (log.record.data_end, log.shape.list());
+        create.set_header(|header| log.fill_header(header), end, store_len, crc32c);
+        let blank_end = end.min(store_len);
+        Self { log, blank: (0, Fills::ANY), blank_end, names: (0, list), create }
+    }
+}
+
+impl<const N: usize> Machine for Make<'_, '_, N> {
+    type Output = ();
+    type Error = Fault;
+
+    fn poll(&mut self) -> Step<'_, ()> {
+        let (at, _) = self.blank;
+        let want = self.blank_end.saturating_sub(at);
+        if want > 0 {
+            return Step::Read { offset: at, need: 1, want };
+        }
+        let (written, offset) = self.names;
+        let name = self.log.shape.names().get(written);
+        let Some(name) = name.filter(|_| self.create.waits_for_names()) else {
+            return self.create.poll();
+        };
+        let end = offset.saturating_add(usize_to_u64(name.len())).saturating_add(1);
+        self.names = (written.saturating_add(1), end);
+        Step::Write { offset, bytes: name.as_bytes() }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let (at, fills) = &mut self.blank;
+        let shape = self.log.shape;
+        let checked = self.create.check_blank_but(*at, bytes, fills, |at| shape.name_byte(at));
+        *at = at.saturating_add(usize_to_u64(bytes.len()));
+        checked.map_err(|_| Fault::NotBlank)
+    }
+}

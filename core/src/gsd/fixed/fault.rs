@@ -1,0 +1,51 @@
+//! What can be wrong with a log, in one byte.
+
+use crate::step::DriveError;
+
+/// Why a log cannot be opened or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Fault {
+    /// The store is neither blank nor a GSD file.
+    NotBlank,
+    /// Another program made the file, or it has another shape. A [`Logger`](crate::gsd::Logger) may
+    /// be able to go on with it.
+    Another,
+    /// The header is neither whole nor torn by a power cut: another program has appended, and a
+    /// [`Logger`](crate::gsd::Logger) can go on with the file; or it is damaged.
+    Damaged,
+    /// The shape has no name with this id.
+    NoName,
+    /// The frame has a chunk of this name.
+    Duplicate,
+    /// The bytes are not whole rows, or rows have no columns.
+    Rows,
+    /// The frame has no chunks.
+    NoChunks,
+    /// The index has no slots left for the frame, or the file would be too long.
+    Full,
+}
+
+impl core::fmt::Display for Fault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::NotBlank => "the store is neither blank nor a GSD file",
+            Self::Another => "another program made the file, or it has another shape",
+            Self::Damaged => "another program has changed the file, or it is damaged",
+            Self::NoName => "the shape has no name with this id",
+            Self::Duplicate => "the frame has a chunk of this name already",
+            Self::Rows => "the bytes are not whole rows",
+            Self::NoChunks => "the frame has no chunks",
+            Self::Full => "the log is full",
+        })
+    }
+}
+
+impl core::error::Error for Fault {}
+
+impl<S> From<Fault> for DriveError<S, Fault> {
+    fn from(fault: Fault) -> Self {
+        Self::Format(fault)
+    }
+}

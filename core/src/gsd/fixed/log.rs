@@ -1,0 +1,181 @@
+//! The state of a log: its last commit, and the chunks of the current frame.
+
+use super::fault::Fault;
+use super::shape::Shape;
+use crate::gsd::book::MAX_LEN;
+use crate::gsd::element::Element;
+use crate::gsd::kind::ChunkType;
+use crate::gsd::layout::{padded, whole_sectors};
+use crate::gsd::raw::{Header, Image, IndexEntry};
+use crate::gsd::record::Record;
+use crate::integrity::crc32c;
+use crate::store::usize_to_u64;
+use core::num::NonZeroU64;
+use zerocopy::IntoBytes;
+
+/// The state of a log.
+#[derive(Debug)]
+pub(super) struct Log<'s, const N: usize> {
+    pub(super) shape: &'s Shape<'s, N>,
+    /// The record in the header.
+    pub(super) record: Record,
+    /// Whether the header may be half written: it must be written again before anything else.
+    pub(super) is_torn: bool,
+    pub(super) frames: u64,
+    /// The end of the chunks of the current frame.
+    data_end: u64,
+    /// The entries of the current frame, in the order of their ids.
+    entries: [IndexEntry; N],
+    used: usize,
+}
+
+/// A chunk without its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) id: u16,
+    pub(super) kind: ChunkType,
+    pub(super) n: u64,
+    pub(super) m: u32,
+}
+
+impl Place {
+    pub(super) fn of<T: Element, const M: usize>(id: u16, rows: &[[T; M]]) -> Result<Self, Fault> {
+        let m = u32::try_from(M).ok().filter(|&m| m > 0).ok_or(Fault::Rows)?;
+        Ok(Self { id, kind: T::KIND, n: usize_to_u64(rows.len()), m })
+    }
+}
+
+impl<'s, const N: usize> Log<'s, N> {
+    /// The state of no file yet.
+    pub(super) fn new(shape: &'s Shape<'s, N>) -> Self {
+        let record = shape.record(crc32c);
+        let data_end = record.data_end;
+        let entries = [const { IndexEntry::EMPTY }; N];
+        Self { shape, record, is_torn: false, frames: 0, data_end, entries, used: 0 }
+    }
+
+    pub(super) const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// The alignment of chunks.
+    fn align(&self) -> NonZeroU64 {
+        crate::gsd::create::align_of(self.record.align)
+    }
+
+    /// What commits change of the header, after the commit of `record`.
+    pub(super) fn image(&self, record: &Record) -> Image {
+        self.shape.image(record, crc32c)
+    }
+
+    /// Makes `header` the one after the last commit.
+    pub(super) fn fill_header(&self, header: &mut Header) {
+        self.shape.fill_header(&self.image(&self.record), header);
+    }
+
+    /// Goes on after the commit of `record`.
+    pub(super) const fn set(&mut self, record: &Record, is_torn: bool) {
+        (self.record, self.is_torn, self.data_end) = (*record, is_torn, record.data_end);
+    }
+
+    pub(super) const fn discard(&mut self) {
+        (self.used, self.data_end) = (0, self.record.data_end);
+    }
+
+    /// The start and the end of a chunk of `len` bytes.
+    pub(super) fn place(&self, place: &Place, len: usize) -> Result<(u64, u64), Fault> {
+        if usize::from(place.id) >= N {
+            return Err(Fault::NoName);
+        }
+        let mut used = self.entries.iter().take(self.used);
+        if used.any(|entry| entry.id.get() == place.id) {
+            return Err(Fault::Duplicate);
+        }
+        let mask = self.align().get().saturating_sub(1); // of a power of two
+        let start = match len {
+            0 => self.data_end,
+            _ => self.data_end.saturating_add(mask) & !mask,
+        };
+        let end = start.saturating_add(usize_to_u64(len));
+        match end <= MAX_LEN {
+            true => Ok((start, end)),
+            false => Err(Fault::Full),
+        }
+    }
+
+    /// Adds a chunk, which is in the store, to the current frame.
+    pub(super) fn add(&mut self, place: &Place, start: u64, end: u64) {
+        let mut moved = IndexEntry {
+            frame: self.frames.into(),
+            n: place.n.into(),
+            location: i64::try_from(start).unwrap_or(0).into(),
+            m: place.m.into(),
+            id: place.id.into(),
+            kind: place.kind.number(),
+            flags: 0,
+        };
+        for entry in self.entries.iter_mut().take(self.used) {
+            if entry.id.get() > moved.id.get() {
+                core::mem::swap(entry, &mut moved);
+            }
+        }
+        if let Some(entry) = self.entries.get_mut(self.used) {
+            *entry = moved;
+            self.used = self.used.saturating_add(1);
+        }
+        self.data_end = end;
+    }
+
+    /// The entries of the current frame as in the file, and the last of them.
+    pub(super) fn open(&self) -> (&[u8], &[u8]) {
+        let used = self.entries.get(..self.used).unwrap_or_default();
+        let last = used.last().map_or(&[][..], IntoBytes::as_bytes);
+        (used.as_bytes(), last)
+    }
+
+    /// The number of entries after a frame of `chunks` chunks, with the padding of the index.
+    fn entries_with(&self, chunks: u64) -> u64 {
+        let entries = self.record.entries.saturating_add(chunks);
+        let frames = self.frames.saturating_add(1);
+        whole_sectors(padded(entries, frames, self.shape.shown_slots()), self.align())
+    }
+
+    /// The slots for entries: a header without entries shows the last ones.
+    const fn slots(&self) -> u64 {
+        self.shape.index().slots.saturating_sub(self.shape.shown_slots())
+    }
+
+    pub(super) fn frames_left(&self, chunks: u64) -> u64 {
+        let first = self.entries_with(chunks.max(1));
+        let Some(left) = self.slots().checked_sub(first) else { return 0 };
+        let each = NonZeroU64::new(whole_sectors(chunks, self.align()));
+        let more = left / each.unwrap_or(NonZeroU64::MIN);
+        more.saturating_add(1)
+    }
+
+    /// The record of a commit of the current frame.
+    pub(super) fn next(&self) -> Result<Record, Fault> {
+        let entries = self.entries_with(usize_to_u64(self.used));
+        if self.used == 0 {
+            return Err(Fault::NoChunks);
+        }
+        if entries > self.slots() {
+            return Err(Fault::Full);
+        }
+        let (open, last) = self.open();
+        let mut index_crc = crc32c(self.record.index_crc, open);
+        let written = self.record.entries.saturating_add(usize_to_u64(self.used));
+        for _ in written..entries {
+            index_crc = crc32c(index_crc, last);
+        }
+        let sequence = self.record.sequence.wrapping_add(1);
+        Ok(Record { entries, index_crc, sequence, data_end: self.data_end, ..self.record })
+    }
+
+    /// Notes that the frame has ended: readers may see the commit of `record` from now on.
+    pub(super) fn end_frame(&mut self, record: &Record) {
+        self.set(record, true);
+        self.frames = self.frames.saturating_add(1);
+        self.used = 0;
+    }
+}
