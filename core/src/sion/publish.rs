@@ -5,7 +5,7 @@
 //! not known whether the last commit is visible, it is made visible first.
 
 use super::ReadError;
-use super::book::{Ahead, Book, Enter};
+use super::book::{Ahead, Book, ClosePlan, Enter};
 use super::error::Error;
 use super::tables::{Publication, Tables, Unchanged, Written};
 use super::varheader::Varheader;
@@ -52,8 +52,8 @@ enum Goal {
     Enter(u32),
     /// Commit this number of rows.
     Commit(u32),
-    /// Close with this number of rows.
-    Close(u32),
+    /// Close with this number of rows. A program that only commits does not link the plan.
+    Close(u32, fn(&Book, u32) -> Result<ClosePlan, Error>),
 }
 
 #[derive(Debug)]
@@ -128,7 +128,7 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         terms: Terms,
         window: &'w mut [u8],
     ) -> Result<Self, Error> {
-        Self::new(book, Goal::Close(maxchunks), written, terms, window)
+        Self::new(book, Goal::Close(maxchunks, Book::close), written, terms, window)
     }
 
     fn new(
@@ -182,7 +182,7 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
                     }
                     self.book.conclude(visible.outcome());
                     match (*last, self.goal) {
-                        (true, Goal::Close(_)) => State::Cut,
+                        (true, Goal::Close(..)) => State::Cut,
                         (true, _) => State::Done(Ok(())),
                         (false, _) => State::Ask,
                     }
@@ -201,8 +201,8 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
             },
             (_, Some(new)) => return Ok(self.settle(*new)),
             (Goal::Commit(rows), None) => (self.book.commit(rows, self.terms.ahead)?, true),
-            (Goal::Close(rows), None) => {
-                let plan = self.book.close(rows)?;
+            (Goal::Close(rows, plan), None) => {
+                let plan = plan(self.book, rows)?;
                 (plan.aside.unwrap_or(plan.last), plan.aside.is_none())
             }
         };

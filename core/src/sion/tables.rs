@@ -313,12 +313,13 @@ impl<'w, T: Written> Tables<'w, T> {
 
     /// The entries `skip` bytes into a table of rows, up to the end of their row; or the offset of
     /// the next entries of these tasks.
+    #[inline(never)] // one function for all tables: a device's code is small
     fn row(
         &self,
         skip: u64,
         ntasks: u32,
         from: Option<Span>,
-        column: impl Fn(u32) -> Column,
+        column: fn(u32) -> Column,
     ) -> Result<Piece, u64> {
         let entry_len = usize_to_u64(column(0).entry_len());
         let bytes = |tasks: u32| u64::from(tasks).saturating_mul(entry_len);
