@@ -177,5 +177,41 @@ pub(super) const fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
     }
 }
 
+/// An index that does not move.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// All slots.
+    pub(super) slots: u64,
+    /// Slots that the next commit may use: the last ones are shown while there are no entries.
+    pub(super) usable: u64,
+    /// Slots in use.
+    pub(super) entries: u64,
+    /// Frames that have ended.
+    pub(super) frames: u64,
+    /// The least number of slots that a header shows.
+    pub(super) shown: u64,
+    /// The alignment of chunks.
+    pub(super) align: NonZeroU64,
+}
+
+impl Room {
+    /// The number of entries after another frame of `chunks` chunks and its commit.
+    pub(super) const fn with(&self, chunks: u64) -> u64 {
+        let (entries, frames) =
+            (self.entries.saturating_add(chunks), self.frames.saturating_add(1));
+        whole_sectors(padded(entries, frames, self.shown), self.align)
+    }
+
+    /// The number of committed frames of `chunks` chunks that fit.
+    pub(super) fn frames_left(&self, chunks: u64) -> u64 {
+        let chunks = chunks.max(1);
+        let first = self.with(chunks);
+        let left = self.slots.checked_sub(first).filter(|_| first <= self.usable);
+        let Some(left) = left else { return 0 };
+        let each = NonZeroU64::new(whole_sectors(chunks, self.align)).unwrap_or(NonZeroU64::MIN);
+        (left / each).saturating_add(1)
+    }
+}
+
 const _: () = assert!(SECTOR.get() == 16 * ENTRY_LEN);
 const _: () = assert!(IndexEntry::TABLE.len == 32);

@@ -68,6 +68,20 @@ impl IndexEntry {
 }
 
 impl Header {
+    /// A header of zeros.
+    pub(super) const EMPTY: Self = Self {
+        magic: U64::ZERO,
+        index_location: U64::ZERO,
+        index_allocated_entries: U64::ZERO,
+        namelist_location: U64::ZERO,
+        namelist_allocated_entries: U64::ZERO,
+        schema_version: U32::ZERO,
+        gsd_version: U32::ZERO,
+        application: [0; 64],
+        schema: [0; 64],
+        reserved: [0; 80],
+    };
+
     /// Value of `magic`.
     pub const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 }

@@ -25,6 +25,7 @@ use zerocopy::FromBytes;
 
 /// The damage of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Damage {
     /// This error; the right bytes are unknown.

@@ -377,6 +377,11 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(frame)
     }
 
+    pub(super) fn frames_left(&self, chunks: u16, bytes: u64) -> Result<u64, WriteError<S>> {
+        let store_len = self.store.size().map_err(DriveError::Store)?;
+        Ok(self.book.frames_left(chunks, bytes, store_len))
+    }
+
     /// Discards the chunks of the current frame: the writer is as after the last successful
     /// [`end_frame`](Self::end_frame).
     ///

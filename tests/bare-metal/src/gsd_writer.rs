@@ -65,6 +65,7 @@ entries! {
         chunk.finish()?;
         log.end_frame()?;
         log.commit()?;
+        core::hint::black_box((log.frames_left(1, align)?, about.least_len()?));
         log.writer().close()?;
         let frames = log.frames();
         core::hint::black_box(log.into_store());

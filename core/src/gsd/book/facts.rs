@@ -47,6 +47,14 @@ impl<B> Book<B> {
         self.tail.data_end
     }
 
+    /// The number of committed frames of `chunks` chunks, which have `bytes` bytes each, that fit
+    /// into a store of `store_len` bytes before the index must grow.
+    #[must_use]
+    pub fn frames_left(&self, chunks: u16, bytes: u64, store_len: u64) -> u64 {
+        let waiting = self.counts.ended_len();
+        self.tail.frames_left(chunks.into(), bytes, store_len, waiting)
+    }
+
     /// Whether the frames have checksums.
     #[must_use]
     pub const fn has_checksums(&self) -> bool {

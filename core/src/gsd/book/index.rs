@@ -3,9 +3,11 @@
 use super::commit::{publish, settle};
 use super::tail::{Move, Tail};
 use super::work::{Bytes, HAND, Work};
+use crate::gsd::checksums;
+use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown, padded, whole_sectors};
-use crate::span::Span;
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, Room, grown, padded, whole_sectors};
+use crate::span::{Span, round_up};
 use crate::store::usize_to_u64;
 
 impl Tail {
@@ -17,6 +19,38 @@ impl Tail {
             true => self.index.slots.saturating_sub(shown.slots),
             false => self.index.slots,
         }
+    }
+
+    /// The number of committed frames of `chunks` chunks, which have `bytes` bytes each, that fit
+    /// into a store of `store_len` bytes before the index must grow. `waiting` entries are in
+    /// memory.
+    pub(super) fn frames_left(&self, chunks: u64, bytes: u64, store_len: u64, waiting: u64) -> u64 {
+        let own = u64::from(self.checksums && chunks > 0);
+        let room = Room {
+            slots: self.index.slots,
+            usable: self.usable_slots(),
+            entries: self.entries.saturating_add(waiting),
+            frames: self.frame,
+            shown: self.shown_slots,
+            align: self.align(),
+        };
+        let align = self.align();
+        let of = |bytes| round_up(bytes, align).unwrap_or(u64::MAX);
+        let rows = chunks.saturating_add(own).saturating_mul(8);
+        let sums = of(rows).saturating_mul(own);
+        let each = of(bytes).saturating_mul(chunks).saturating_add(sums);
+        let end = match own == 1 && self.checksums_id.is_none() {
+            // behind the chunks of the frame, at a sector
+            true => self.end_with_name(checksums::NAME.len()).saturating_add(SECTOR.get()),
+            false => self.data_end,
+        };
+        let left = round_up(end, align).and_then(|end| store_len.checked_sub(end));
+        // Nothing needs to follow the last chunk.
+        let last = if own == 1 { rows } else { bytes };
+        let padding = of(last).saturating_sub(last);
+        let left = left.map_or(0, |left| left.saturating_add(padding));
+        let fitting = left.checked_div(each).unwrap_or(u64::MAX);
+        room.frames_left(chunks.saturating_add(own)).min(fitting)
     }
 
     /// The number of entries that the index must have, with padding.

@@ -42,6 +42,24 @@ impl Tail {
         })
     }
 
+    /// Whether a list of `len` bytes needs another place.
+    fn must_move_names(&self, len: u64) -> bool {
+        let is_kept = self.shows_names() && !self.names_in_place;
+        is_kept || len > self.names.span().map_or(0, Span::len)
+    }
+
+    /// The end of the file after another name of `len` bytes.
+    pub(super) fn end_with_name(&self, len: usize) -> u64 {
+        let len = self.names_len.saturating_add(self.name_len(len));
+        match self.must_move_names(len) && self.names_before(len).is_none() {
+            true => {
+                let block = self.fresh_names(len).ok();
+                block.and_then(NameBlock::span).map_or(u64::MAX, Span::end)
+            }
+            false => self.data_end,
+        }
+    }
+
     /// A new name list of at least `len` bytes at the end of the file.
     fn fresh_names(&self, len: u64) -> Result<NameBlock, Error> {
         let most = u64::from(u32::MAX) / NAME_UNIT;
@@ -71,9 +89,7 @@ fn end_of_names(work: &Work<'_>) -> u64 {
 }
 
 fn make_name_room(work: &mut Work<'_>) {
-    let tail = &work.tail;
-    let is_kept = tail.shows_names() && !tail.names_in_place;
-    if is_kept || end_of_names(work) > tail.names.span().map_or(0, Span::len) {
+    if work.tail.must_move_names(end_of_names(work)) {
         work.then(&[settle, move_names]);
     }
 }

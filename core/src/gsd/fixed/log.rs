@@ -5,7 +5,7 @@ use super::shape::Shape;
 use crate::gsd::book::MAX_LEN;
 use crate::gsd::element::Element;
 use crate::gsd::kind::ChunkType;
-use crate::gsd::layout::{padded, whole_sectors};
+use crate::gsd::layout::Room;
 use crate::gsd::raw::{Header, Image, IndexEntry};
 use crate::gsd::record::Record;
 use crate::integrity::crc32c;
@@ -133,33 +133,31 @@ impl<'s, const N: usize> Log<'s, N> {
         (used.as_bytes(), last)
     }
 
-    /// The number of entries after a frame of `chunks` chunks, with the padding of the index.
-    fn entries_with(&self, chunks: u64) -> u64 {
-        let entries = self.record.entries.saturating_add(chunks);
-        let frames = self.frames.saturating_add(1);
-        whole_sectors(padded(entries, frames, self.shape.shown_slots()), self.align())
-    }
-
-    /// The slots for entries: a header without entries shows the last ones.
-    const fn slots(&self) -> u64 {
-        self.shape.index().slots.saturating_sub(self.shape.shown_slots())
+    fn room(&self) -> Room {
+        let (slots, shown) = (self.shape.index().slots, self.shape.shown_slots());
+        let hidden = slots.saturating_sub(shown);
+        Room {
+            slots,
+            usable: if self.record.entries == 0 { hidden } else { slots },
+            entries: self.record.entries,
+            frames: self.frames,
+            shown,
+            align: self.align(),
+        }
     }
 
     pub(super) fn frames_left(&self, chunks: u64) -> u64 {
-        let first = self.entries_with(chunks.max(1));
-        let Some(left) = self.slots().checked_sub(first) else { return 0 };
-        let each = NonZeroU64::new(whole_sectors(chunks, self.align()));
-        let more = left / each.unwrap_or(NonZeroU64::MIN);
-        more.saturating_add(1)
+        self.room().frames_left(chunks)
     }
 
     /// The record of a commit of the current frame.
     pub(super) fn next(&self) -> Result<Record, Fault> {
-        let entries = self.entries_with(usize_to_u64(self.used));
+        let room = self.room();
+        let entries = room.with(usize_to_u64(self.used));
         if self.used == 0 {
             return Err(Fault::NoChunks);
         }
-        if entries > self.slots() {
+        if entries > room.usable {
             return Err(Fault::Full);
         }
         let (open, last) = self.open();

@@ -9,7 +9,6 @@ use crate::gsd::names::check_name;
 use crate::gsd::raw::{Commit, Header, Image};
 use crate::gsd::record::Record;
 use crate::integrity::Checksum;
-use zerocopy::little_endian::{U32, U64};
 
 /// All that is known of a log when a program is compiled: its attributes and its `N` names.
 ///
@@ -40,19 +39,6 @@ pub struct Shape<'a, const N: usize> {
     names: [&'a str; N],
 }
 
-const EMPTY: Header = Header {
-    magic: U64::ZERO,
-    index_location: U64::ZERO,
-    index_allocated_entries: U64::ZERO,
-    namelist_location: U64::ZERO,
-    namelist_allocated_entries: U64::ZERO,
-    schema_version: U32::ZERO,
-    gsd_version: U32::ZERO,
-    application: [0; 64],
-    schema: [0; 64],
-    reserved: [0; 80],
-};
-
 impl<'a, const N: usize> Shape<'a, N> {
     /// The shape of files with these attributes and names. The id of a name is its place in
     /// `names`. The name list has [`names_len`](Attributes::names_len) bytes, or more if the names
@@ -74,7 +60,7 @@ impl<'a, const N: usize> Shape<'a, N> {
         if attributes.names_len < widened(len) {
             attributes.names_len = widened(len);
         }
-        let mut header = EMPTY;
+        let mut header = Header::EMPTY;
         let (mut record, index) = checked!(attributes.template(&mut header));
         (record.names, record.names_len) = (count, len);
         Ok(Self { header, record, index, names })
@@ -126,7 +112,7 @@ impl<'a, const N: usize> Shape<'a, N> {
     /// Whether `found` is the header with this image, after its sector was erased.
     #[inline(never)]
     pub(super) fn is_erased_in(&self, image: &Image, found: &Header) -> bool {
-        let mut header = EMPTY;
+        let mut header = Header::EMPTY;
         self.fill_header(image, &mut header);
         header.is_erased_in(found)
     }

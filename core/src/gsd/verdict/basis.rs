@@ -2,6 +2,7 @@
 
 /// The basis of the judgement of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Basis {
     /// There is no commit record: all slots up to the first empty one count.

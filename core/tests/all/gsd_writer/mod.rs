@@ -6,6 +6,7 @@ mod book;
 mod discard;
 mod one_sync;
 mod programs;
+mod room;
 mod torn_create;
 
 use striae_core::gsd::error::BadName;

@@ -271,7 +271,7 @@ fn another_file_is_left_alone() {
 
 #[test]
 fn a_full_index_is_refused_before_anything_is_written() {
-    for (shape, count) in [(&SHAPE, 20), (&PACKED, 25)] {
+    for (shape, count) in [(&SHAPE, 21), (&PACKED, 25)] {
         let store = PowerStore::default();
         let mut log = Log::open_or_create(store.clone(), shape).unwrap();
         assert_eq!(log.frames_left(2), count);
