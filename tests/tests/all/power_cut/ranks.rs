@@ -13,7 +13,7 @@ use striae_core::store::{ReadAt, WriteAt};
 use striae_kit::power::{Lost, Model, PowerStore, Tear, sum_of};
 use striae_mpi::sion::Builder;
 use striae_mpi::threads::Rank;
-use striae_mpi::{Collective, Error, Threads};
+use striae_mpi::{Collect, Collective, Error, Threads};
 
 const CHUNK: u64 = 512;
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -126,8 +126,16 @@ fn state(ranks: u32, rounds: u32) -> State {
     State::Committed((0..ranks).map(chunks).collect())
 }
 
+/// How ranks write their file.
+#[derive(Clone, Copy)]
+struct How {
+    sealed: bool,
+    /// Every second rank writes for two.
+    collected: bool,
+}
+
 /// A rank's program. It ends at the first error, which all ranks get; only one operation fails.
-fn program(comm: Rank, file: &Shared, sealed: bool) -> Result<(), Error> {
+fn program(comm: Rank, file: &Shared, how: How) -> Result<(), Error> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let say = |entry: Entry| {
         if rank == 0 {
@@ -135,8 +143,12 @@ fn program(comm: Rank, file: &Shared, sealed: bool) -> Result<(), Error> {
         }
     };
     say(Entry::Begin(State::Unclosed));
-    let builder = Builder::new().fsblksize(512).chunksize(CHUNK).sealed(sealed);
-    let mut writer = builder.create_in(comm, "a.sion", |_, _| Ok(file.clone()))?;
+    let mut builder = Builder::new().fsblksize(512).chunksize(CHUNK).sealed(how.sealed);
+    if how.collected {
+        builder = builder.collect(Collect::new().ranks_per_writer(2).buffer(2000));
+    }
+    let mine = file.clone();
+    let mut writer = builder.create_in(comm, "a.sion", move |_, _| Ok(mine.clone()))?;
     say(Entry::End);
     for round in 0..ROUNDS {
         let bytes = bytes(rank, round);
@@ -154,11 +166,11 @@ fn program(comm: Rank, file: &Shared, sealed: bool) -> Result<(), Error> {
 }
 
 /// Runs a program, and does to a simulated disk what it did.
-fn run(shape: &Shape, fuel: Option<usize>) -> (Run<'_>, bool) {
+fn run(shape: &Shape, collected: bool, fuel: Option<usize>) -> (Run<'_>, bool) {
     let ranks = u32::try_from(shape.tasks.len()).unwrap();
     let file = Shared(Arc::new(Mutex::new(Log { fuel, ..Log::default() })));
     let world = Threads::new(ranks).deadline(DEADLINE).virtual_time();
-    let done = world.run(|rank| program(rank, &file, shape.sealed));
+    let done = world.run(|rank| program(rank, &file, How { sealed: shape.sealed, collected }));
     let done: Vec<_> = done.into_iter().map(Result::unwrap).collect();
     let log = std::mem::take(&mut *file.0.lock().unwrap());
     let mut run = Run::new(shape, PowerStore::default(), State::Nothing, 1);
@@ -179,7 +191,8 @@ fn run(shape: &Shape, fuel: Option<usize>) -> (Run<'_>, bool) {
     (run, has_failed)
 }
 
-fn crash(ranks: u32, sealed: bool, fuel: Option<usize>) -> Option<Figures> {
+fn crash(ranks: u32, how: How, fuel: Option<usize>) -> Option<Figures> {
+    let How { sealed, collected } = how;
     let shape = Shape {
         attributes: Attributes { filenumber: 0, fsblksize: 512, ..Attributes::default() },
         tasks: (0..ranks).map(|rank| (rank.into(), CHUNK)).collect(),
@@ -188,7 +201,7 @@ fn crash(ranks: u32, sealed: bool, fuel: Option<usize>) -> Option<Figures> {
         ahead: 1,
         window: 0,
     };
-    let (run, has_failed) = run(&shape, fuel);
+    let (run, has_failed) = run(&shape, collected, fuel);
     if fuel.is_some() && !has_failed {
         return None; // no operation has that number
     }
@@ -207,17 +220,22 @@ fn crash(ranks: u32, sealed: bool, fuel: Option<usize>) -> Option<Figures> {
 
 #[test]
 fn whenever_the_power_of_ranks_goes_their_file_is_as_a_commit_left_it() {
+    let hows = [(false, false), (true, false), (false, true), (true, true)];
+    let hows = hows.map(|(sealed, collected)| How { sealed, collected });
     let programs: Vec<_> =
-        [1, 2, 5].into_iter().flat_map(|ranks| [(ranks, false), (ranks, true)]).collect();
-    let figures = sum_of(&programs, |&(ranks, sealed)| crash(ranks, sealed, None).unwrap());
-    figures.conclude("power cuts of ranks", 5_000);
+        [1, 2, 5].into_iter().flat_map(|ranks| hows.map(|how| (ranks, how))).collect();
+    let figures = sum_of(&programs, |&(ranks, how)| crash(ranks, how, None).unwrap());
+    figures.conclude("power cuts of ranks", 10_000);
 }
 
 #[test]
 fn an_operation_that_fails_at_one_rank_fails_at_all_and_costs_no_commit() {
     let is_all = std::env::var_os("STRIAE_POWER").is_some_and(|value| value == "all");
     let fuels: Vec<_> = (0..200).step_by(if is_all { 1 } else { 9 }).collect();
-    let figures = sum_of(&fuels, |&fuel| crash(3, fuel % 2 == 0, Some(fuel)).unwrap_or_default());
+    let figures = sum_of(&fuels, |&fuel| {
+        let how = How { sealed: fuel % 2 == 0, collected: fuel % 4 < 2 };
+        crash(3, how, Some(fuel)).unwrap_or_default()
+    });
     assert!(figures.paths > 5, "{}", figures.paths);
     figures.conclude("operations of ranks that fail", 5_000);
 }
