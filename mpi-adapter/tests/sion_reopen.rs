@@ -88,7 +88,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(config(40))]
+    #![proptest_config(config(20))]
 
     #[test]
     fn what_ranks_append_does_not_depend_on_their_number(
@@ -149,12 +149,11 @@ fn whatever_happens_to_a_rank_that_appends_the_others_get_one_error() {
             let mut file = Reopen::new().open(comm, &path)?;
             append(&mut file, 1)?;
             file.commit()?;
-            append(&mut file, 2)?;
             file.close().map(drop)
         };
         sweep(3, write, |_| {
             if nfiles == 1 {
-                check(ntasks, &[1, 2, 3], true, &path); // files commit one by one
+                check(ntasks, &[1, 2], true, &path); // files commit one by one
             }
         });
     }

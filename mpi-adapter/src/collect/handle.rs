@@ -102,6 +102,12 @@ where
         self.file.set(file).map_err(|_| Failure::new(Code::Refused, "the file is open already"))
     }
 
+    /// Opens a file that exists, as the first of all ranks.
+    pub(crate) fn open_first(&self) -> Result<(), Failure> {
+        let file = (self.open)(true).map_err(|error| Failure::io("opening the file", &error))?;
+        self.file.set(file).map_err(|_| Failure::new(Code::Refused, "the file is open already"))
+    }
+
     /// Opens the file if this rank is a writer.
     pub(crate) fn open_as_writer(&self) -> Result<(), Failure> {
         if self.writer().is_some() {

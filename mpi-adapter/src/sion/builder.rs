@@ -1,6 +1,7 @@
 //! Options for a new set, and its creation.
 
 use super::FileWriter;
+use super::locks::Locks;
 use super::part::{Groups, Part, Plan, Request, io_failure, refused};
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
@@ -11,7 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use striae::posix::PosixFile;
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
@@ -238,24 +238,28 @@ impl Builder {
     /// With [`collect`](Self::collect) the ranks of a writer get a communicator before: up to three
     /// calls more.
     ///
+    /// Rank 0 of each file locks it against other writers of striae, until the set is closed or
+    /// that rank drops it.
+    ///
     /// # Errors
     /// The failure of a rank, at all ranks: an option that no file can hold, or an error of the
-    /// operating system; [`Code::Differ`](crate::Code::Differ). Files that were made stay,
-    /// unclosed.
+    /// operating system, among them EBUSY for a file that another writer has locked;
+    /// [`Code::Differ`](crate::Code::Differ). Files that were made stay, unclosed.
     pub fn create<C: Collective>(
         &self,
         comm: C,
         path: impl AsRef<Path>,
     ) -> Result<FileWriter<C>, Error> {
-        let overwrite = self.options.overwrite;
+        let (locks, overwrite) = (Locks::default(), self.options.overwrite);
         self.create_in(comm, path, move |name, anew| match anew {
-            true => PosixFile::create(name, overwrite),
-            false => PosixFile::open_rw(name),
+            true => locks.make(name, overwrite),
+            false => locks.open(name, false),
         })
     }
 
     /// As [`create`](Self::create), in files of any kind. `open` gets the path of a physical file,
-    /// and whether to make it: rank 0 of the file does before any other rank opens it.
+    /// and whether to make it: rank 0 of the file does before any other rank opens it. Nothing is
+    /// locked.
     ///
     /// # Errors
     /// As [`create`](Self::create).

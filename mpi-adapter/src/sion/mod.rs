@@ -12,6 +12,7 @@
 
 mod builder;
 mod grouped;
+mod locks;
 mod mapped;
 mod part;
 mod read;

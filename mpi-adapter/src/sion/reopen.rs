@@ -1,6 +1,7 @@
 //! Appending to a set that was closed or committed.
 
 use super::FileWriter;
+use super::locks::Locks;
 use super::mapped::split;
 use super::part::{Old, Part, Resumed, refused};
 use super::read::{OfFile, OpenOptions, Source, TaskEntry};
@@ -10,7 +11,6 @@ use crate::error::{Code, Error, Failure};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use striae::posix::PosixFile;
 use striae::sion as serial;
 use striae_core::integrity::crc32c;
 use striae_core::sion::cursor::Cursor;
@@ -96,7 +96,7 @@ impl Reopen {
 
     /// Opens the set whose first file is at `path`, in the state of its last commit or close. All
     /// ranks call this; the path of rank 0 counts. Rank 0 checks the set first as a serial writer
-    /// does, and refuses one that another writer has locked.
+    /// does, and refuses one that another writer has locked. Then rank 0 of each file locks it.
     ///
     /// This takes seven calls of the message layer for a file, two more for each further window of
     /// about 12 000 tasks, and two more and one for each file for several files; besides splitting
@@ -111,11 +111,12 @@ impl Reopen {
         comm: C,
         path: impl AsRef<Path>,
     ) -> Result<FileWriter<C>, Error> {
-        self.open_in(comm, path, PosixFile::open_rw)
+        let locks = Locks::default();
+        self.open_with(comm, path.as_ref(), move |path, is_first| locks.open(path, is_first))
     }
 
     /// As [`open`](Self::open), in files of any kind. `open` gets the path of a physical file, to
-    /// read and write it.
+    /// read and write it. Rank 0 checks that no other writer has locked the set, and locks nothing.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -124,6 +125,19 @@ impl Reopen {
         comm: C,
         path: impl AsRef<Path>,
         open: impl Fn(&Path) -> io::Result<F> + 'static,
+    ) -> Result<FileWriter<C, F>, Error>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        self.open_with(comm, path.as_ref(), move |path, _| open(path))
+    }
+
+    /// `open` also gets whether this rank is the first of those of the file, and is to lock it.
+    fn open_with<C: Collective, F>(
+        &self,
+        comm: C,
+        path: &Path,
+        open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
     ) -> Result<FileWriter<C, F>, Error>
     where
         for<'f> &'f F: WriteAt<Error = io::Error>,
@@ -137,7 +151,7 @@ impl Reopen {
             Some(tasks) => options.tasks(tasks.clone()),
             None => options,
         };
-        let set = options.open_in(comm, path, &open)?;
+        let set = options.open_in(comm, path, |path| open(path, false))?;
         let (comm, first, sources, tasks) = set.into_parts();
         let nfiles = first.as_ref().map_or(1, |first| first.head.meta1.files_in_set());
         let mut files: Vec<_> = (0..)
@@ -161,7 +175,7 @@ impl Reopen {
         comm: C,
         nfiles: u32,
         files: Vec<(OfFile, Result<Old, Failure>)>,
-        open: Rc<impl Fn(&Path) -> io::Result<F> + 'static>,
+        open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<FileWriter<C, F>, Error>
     where
         for<'f> &'f F: WriteAt<Error = io::Error>,
@@ -195,12 +209,12 @@ impl Reopen {
         comm: C,
         old: Result<Old, Failure>,
         path: PathBuf,
-        open: Rc<impl Fn(&Path) -> io::Result<F> + 'static>,
+        open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<Part<C, F>, Error>
     where
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
-        let open = move |_| open(&path);
+        let open = move |is_first| open(&path, is_first);
         let Some(collect) = self.collect else {
             return Part::reopen(comm, old, Handle::new(open, None, 0));
         };

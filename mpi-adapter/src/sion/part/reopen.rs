@@ -53,6 +53,7 @@ where
         let mine = old.as_ref().map(|_| []).map_err(Clone::clone);
         let state = comm.decide(mine, [], |[]| {
             let old = old.as_ref().map_err(Clone::clone)?;
+            file.open_first()?;
             let state = state(&file, old).map_err(|error| match error {
                 DriveError::Store(error) => Failure::io("reading META2", &error),
                 DriveError::Ended { .. } => changed(),
