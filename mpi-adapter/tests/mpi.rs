@@ -13,6 +13,8 @@
 
 #[path = "common/faulty.rs"]
 mod faulty;
+#[path = "common/gsd_and_blob.rs"]
+mod gsd_and_blob;
 #[path = "common/program.rs"]
 mod program;
 
@@ -23,6 +25,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use striae::gsd::Durability::OnCommit;
 use striae_mpi::mpi::Rank;
 use striae_mpi::sion::{Builder, OpenOptions};
 use striae_mpi::{Collective, Error, Mpi};
@@ -47,6 +50,7 @@ fn main() {
     for n in [1, 2, 3, 5, 8] {
         launcher.run("every_operation", n).is_ok_at_all();
         launcher.run("a_file", n).is_ok_at_all().has_file();
+        launcher.run("a_chunk_and_a_set", n).is_ok_at_all().has_chunk_and_set();
     }
     for n in [2, 3] {
         launcher.run("a_failure_at_any_collective", n).is_equal_at_all();
@@ -202,6 +206,10 @@ impl Job {
         }
     }
 
+    fn has_chunk_and_set(&self) {
+        gsd_and_blob::check(self.folder.path(), self.n);
+    }
+
     /// Rank 1 was gone: no rank succeeded, and the job has ended. One that was told to let the
     /// others live may call that a success (`mpiexec --enable-recovery` of Open MPI).
     fn ended(&self) -> &Self {
@@ -236,6 +244,7 @@ fn rank(scenario: &str, folder: &Path) {
     let says = match scenario {
         "every_operation" => text(program::program(comm)),
         "a_file" => text(file(comm, &folder.join("a.sion"))),
+        "a_chunk_and_a_set" => text(gsd_and_blob::write_and_read(comm, folder, OnCommit)),
         "a_failure_at_any_collective" => failures(&comm, &|| settings.duplicate(&world).unwrap()),
         "a_rank_that_dies" => {
             comm.agree(Ok(())).unwrap();
