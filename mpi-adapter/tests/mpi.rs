@@ -63,6 +63,9 @@ fn main() {
         launcher.run("a_rank_that_hangs", n).ended().by_an_error_of_the_living();
         launcher.run("a_rank_that_finalizes", n).ended().by_an_error_of_the_living();
     }
+    for scenario in ["dies_before_its_rows", "dies_after_its_rows", "dies_after_a_commit"] {
+        launcher.run(scenario, 3).ended().has_last_commit();
+    }
     launcher.run("abort", 3).was_aborted();
     launcher.run("error_handlers", 2).is_ok_at_all();
     println!("test result: ok. {} jobs of {}", launcher.jobs.get(), launcher.program);
@@ -210,6 +213,10 @@ impl Job {
         gsd_and_blob::check(self.folder.path(), self.n);
     }
 
+    fn has_last_commit(&self) {
+        gsd_and_blob::check_last_commit(self.folder.path(), self.n);
+    }
+
     /// Rank 1 was gone: no rank succeeded, and the job has ended. One that was told to let the
     /// others live may call that a success (`mpiexec --enable-recovery` of Open MPI).
     fn ended(&self) -> &Self {
@@ -275,6 +282,7 @@ fn rank(scenario: &str, folder: &Path) {
             }
             without_the_gone(comm, folder)
         }
+        _ if scenario.starts_with("dies_") => gsd_and_blob::write_and_die(comm, folder, scenario),
         "abort" => {
             if rank == 1 {
                 comm.abort(3);

@@ -16,8 +16,8 @@ under() {
     note "$mpi: $wanted jobs"
 }
 
-under mpich 28
-under openmpi 31
+under mpich 31
+under openmpi 34
 # What no MPI makes a difference to.
 cargo test -p striae-mpi --features cli,mpi --test program
 cargo clippy -p striae-mpi --features cli,mpi --all-targets -- -D warnings

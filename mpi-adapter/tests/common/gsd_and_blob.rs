@@ -1,5 +1,7 @@
 //! A GSD file and a blob set that all ranks write and read.
+#![allow(dead_code, reason = "no test uses all of it")]
 
+use std::io::Write;
 use std::num::NonZeroU32;
 use std::path::Path;
 use striae::gsd::Durability;
@@ -86,4 +88,52 @@ pub(crate) fn check(folder: &Path, size: u32) {
     let heat = set.read::<f64>(set.variable("heat").unwrap()).unwrap();
     assert_eq!(heat, [cells(size, 0), cells(size, 1)].concat());
     assert!(set.is_whole());
+}
+
+/// Commits frame after frame, until rank 1 dies in the fourth.
+pub(crate) fn write_and_die<C: Collective>(comm: C, folder: &Path, when: &str) -> String {
+    let (rank, size) = (comm.rank(), comm.size());
+    let mut committed = 0;
+    let dies = |at: &str, frame: u32| {
+        if rank == 1 && frame == 3 && at == when {
+            std::fs::write(folder.join("gone"), "").unwrap();
+            std::process::abort(); // without a word to anybody
+        }
+    };
+    let all = || -> Result<(), Error> {
+        let builder = gsd::Builder::new().checksums(true);
+        let mut file = builder.create(comm, folder.join("a.gsd"))?;
+        for frame in 0..1000 {
+            dies("dies_before_its_rows", frame);
+            let rows = rows(rank + 1, frame);
+            file.write(&[Rows::new().chunk("particles/position", &rows, 3)])?;
+            file.end_frame();
+            dies("dies_after_its_rows", frame);
+            file.commit()?;
+            committed = frame + 1;
+            if rank == 0 {
+                // A byte for each commit: the launcher may end this rank at any time.
+                let path = folder.join("committed");
+                let file = std::fs::File::options().create(true).append(true).open(path);
+                file.unwrap().write_all(b"x").unwrap();
+            }
+            dies("dies_after_a_commit", frame);
+        }
+        Ok(())
+    };
+    let done = all();
+    format!("error of rank {rank} of {size} after {committed} commits: {done:?}")
+}
+
+/// The file has the frames that were committed, and perhaps one more.
+pub(crate) fn check_last_commit(folder: &Path, size: u32) {
+    let file = striae::gsd::OpenOptions::new().checked(true).open(folder.join("a.gsd")).unwrap();
+    let committed = std::fs::metadata(folder.join("committed")).unwrap().len();
+    assert!((3..=4).contains(&committed), "{committed}");
+    assert!((committed..=committed + 1).contains(&file.frames()), "{}", file.frames());
+    for frame in 0..file.frames() {
+        let chunk = file.chunk(frame, "particles/position").unwrap();
+        let all = (0..size).flat_map(|rank| rows(rank + 1, frame as u32));
+        assert_eq!(file.read::<f32>(&chunk).unwrap(), all.collect::<Vec<_>>());
+    }
 }
