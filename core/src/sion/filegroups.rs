@@ -3,6 +3,7 @@
 
 use super::error::Error;
 use super::filename::Buddy;
+use super::meta1::MAX_TASKS;
 use super::raw;
 use crate::field::FieldId;
 use core::num::NonZeroU32;
@@ -69,13 +70,16 @@ impl EvenFiles {
     /// Spreads `ntasks` tasks over `nfiles` files.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if `ntasks` is 0 or more than a mapping can have, or if `nfiles` is 0
-    /// or more than `ntasks`, which SIONlib refuses too (sion_mpi_internal_gen.c:83).
+    /// [`Error::OutOfRange`] if `ntasks` is 0 or more than a mapping can have, if the last file has
+    /// more than [`MAX_TASKS`], or if `nfiles` is 0 or more than `ntasks`, which SIONlib refuses too
+    /// (sion_mpi_internal_gen.c:83).
     pub fn new(ntasks: u64, nfiles: u64) -> Result<Self, Error> {
         let ntasks = within(ntasks, MAX_I32, raw::Meta1::ntasks)?;
         let nfiles = within(nfiles, ntasks.get(), NFILES)?;
         let share = NonZeroU32::new(ntasks.get() / nfiles).unwrap_or(NonZeroU32::MIN);
-        Ok(Self { ntasks: ntasks.get(), nfiles, share })
+        let files = Self { ntasks: ntasks.get(), nfiles, share };
+        within(files.ntasks(files.last()).into(), MAX_TASKS, raw::Meta1::ntasks)?;
+        Ok(files)
     }
 
     fn last(&self) -> u32 {
