@@ -122,6 +122,21 @@ impl Words {
         }
     }
 
+    /// The words of so many ranks that all have these: only sums change.
+    #[must_use]
+    pub fn times(mut self, ranks: u64) -> Self {
+        let mut folds = self.folds;
+        for value in &mut self.values {
+            if folds & 0xff == Fold::Sum.to_byte() {
+                let sum = value.checked_mul(ranks);
+                self.overflow |= u64::from(sum.is_none());
+                *value = sum.unwrap_or(u64::MAX);
+            }
+            folds >>= 8;
+        }
+        self
+    }
+
     fn values<const N: usize>(&self) -> [u64; N] {
         self.values.first_chunk().copied().unwrap_or([0; N]) // N is at most MAX_VALUES
     }

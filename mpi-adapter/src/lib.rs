@@ -6,6 +6,7 @@
 //! | [`error`] | a rank's failure, and the error that all ranks get for it |
 //! | [`comm`] | the rules of all communicators, whatever carries the messages |
 //! | [`threads`] | ranks that are threads of one process |
+//! | [`simulated`] | ranks of a machine that is not there, with time by a model |
 //! | `mpi` | ranks that are processes of MPI, with the feature `mpi` |
 //! | [`collect`] | few ranks that write for all |
 //! | [`sion`] | a SIONlib set that all ranks write |
@@ -58,6 +59,7 @@ pub mod error;
 pub mod gsd;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+pub mod simulated;
 pub mod sion;
 pub mod threads;
 
