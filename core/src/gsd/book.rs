@@ -101,7 +101,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// blocks of the file are wrong, so that it cannot be written.
     pub fn new(head: &Head, memory: B, checksum: Checksum) -> Result<Self, Error> {
         let mut book = Self::unopened(memory, checksum);
-        book.tail = Tail::of(head, checksum)?;
+        book.tail.set(head, checksum)?;
         book.open_memory()?;
         Ok(book)
     }

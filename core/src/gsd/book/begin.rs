@@ -209,9 +209,8 @@ impl<'b> Begin<'b> {
         let Stage::Open(open) = &self.stage else { return };
         let Some(head) = open.head() else { return };
         let checked = self.check_own(&head.header);
-        match checked.and_then(|()| Tail::of(head, self.checksum)) {
-            Ok(tail) => {
-                *self.tail = tail;
+        match checked.and_then(|()| self.tail.set(head, self.checksum)) {
+            Ok(()) => {
                 if let Start::Create(_) = self.start {
                     self.tail.stands = Stands::Durable;
                 }

@@ -140,8 +140,11 @@ impl Tail {
         }
     }
 
-    pub(in crate::gsd) fn of(head: &Head, checksum: Checksum) -> Result<Self, Error> {
-        let record = head.state.record().copied();
+    /// Makes this the state of the file that was opened as `head`. It is made in place: it is large
+    /// for a device's stack.
+    #[inline(never)]
+    pub(in crate::gsd) fn set(&mut self, head: &Head, checksum: Checksum) -> Result<(), Error> {
+        let record = head.state.record();
         let index = match record {
             Some(record) => record.index(head.header.index).ok_or(Error::Outside {
                 field: Header::index_location,
@@ -151,38 +154,29 @@ impl Tail {
             })?,
             None => head.header.index,
         };
-        let tail = Self {
-            image: head.image,
-            is_torn: matches!(head.state, State::Torn(_) | State::Ahead(_)),
-            is_torn_before: head.is_torn && matches!(head.state, State::Ahead(_)),
-            is_adopted: record.is_some(),
-            index,
-            entries: head.entries,
-            committed: head.entries,
-            index_frames: head.frames,
-            shown_slots: record
-                .map_or(SHOWN_SLOTS, |_| head.header.index.slots.clamp(1, SHOWN_SLOTS)),
-            names: head.header.names,
-            names_len: head.names_len,
-            names_count: head.names,
-            frame: head.frames,
-            data_end: record.map_or(head.file_len, |record| record.data_end),
-            store_len: head.file_len,
-            crc_from: record.map_or(head.entries, |record| record.crc_from),
-            index_crc: record.map_or(0, |record| record.index_crc),
-            names_crc: record.map_or(0, |record| record.names_crc),
-            ident_crc: head.header.ident_crc(checksum),
-            align: record.map_or(0, |record| record.align),
-            checksums: record.is_some_and(|record| record.checksums),
-            one_sync: record.is_some_and(|record| record.one_sync),
-            sums: record
-                .filter(|record| record.one_sync)
-                .map_or(Sums::NONE, |record| Sums::behind(record.data_end)),
-            version: head.header.version,
-            ..Self::unopened()
-        };
-        tail.check(head.header.index)?;
-        Ok(tail)
+        *self = Self::unopened();
+        self.image = head.image;
+        self.is_torn = matches!(head.state, State::Torn(_) | State::Ahead(_));
+        self.is_torn_before = head.is_torn && matches!(head.state, State::Ahead(_));
+        self.index = index;
+        (self.entries, self.committed) = (head.entries, head.entries);
+        (self.index_frames, self.frame) = (head.frames, head.frames);
+        (self.names, self.names_len) = (head.header.names, head.names_len);
+        self.names_count = head.names;
+        (self.data_end, self.store_len) = (head.file_len, head.file_len);
+        self.crc_from = head.entries;
+        self.ident_crc = head.header.ident_crc(checksum);
+        self.version = head.header.version;
+        if let Some(record) = record {
+            self.is_adopted = true;
+            self.shown_slots = head.header.index.slots.clamp(1, SHOWN_SLOTS);
+            (self.data_end, self.crc_from) = (record.data_end, record.crc_from);
+            (self.index_crc, self.names_crc) = (record.index_crc, record.names_crc);
+            (self.align, self.checksums) = (record.align, record.checksums);
+            self.one_sync = record.one_sync;
+            self.begin_sums();
+        }
+        self.check(head.header.index)
     }
 
     /// Checks that the next writes overwrite nothing: blocks and shadows end before `data_end`, and
