@@ -27,7 +27,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use striae::gsd::Durability::OnCommit;
 use striae_mpi::mpi::Rank;
-use striae_mpi::sion::{Builder, OpenOptions};
+use striae_mpi::sion::{Builder, OpenOptions, Reopen};
 use striae_mpi::{Collective, Error, Mpi};
 
 /// A job that takes longer hangs. It is no measure of speed: jobs take a second.
@@ -345,10 +345,19 @@ fn file(comm: Rank, path: &Path) -> Result<(), Error> {
     let set = OpenOptions::new().open(comm, path)?;
     assert!(read(Box::new(set.stream(rank.into()).unwrap())) == bytes);
     assert!(set.check()?);
-    let set = OpenOptions::new().open(set.close(Ok(()))?, &other)?;
+    let mut file = Reopen::new().open(set.close(Ok(()))?, &other)?;
+    let tasks: Vec<_> = file.tasks().collect();
+    assert_eq!(tasks, [2 * rank, 2 * rank + 1]);
+    file.advance(1000)?;
+    for task in tasks {
+        file.writer(task).unwrap().write_key(8, &[task as u8; 700]).unwrap();
+    }
+    file.commit_set()?;
+    let set = OpenOptions::new().open(file.close()?, &other)?;
     for task in [2 * rank, 2 * rank + 1] {
         let mut records = set.stream(task.into()).unwrap();
         assert!(read(Box::new(records.value(7).unwrap())) == stream(task));
+        assert!(read(Box::new(records.value(8).unwrap())) == [task as u8; 700]);
     }
     let options = OpenOptions::new().globalranks(vec![rank.into()]);
     let set = options.open(set.close(Ok(()))?, &grouped)?;

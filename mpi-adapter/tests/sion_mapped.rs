@@ -19,7 +19,7 @@ use std::path::Path;
 use striae::sion as serial;
 use striae_core::sion::raw;
 use striae_mpi::sion::Builder;
-use striae_mpi::{Code, Collective, Error};
+use striae_mpi::{Code, Collect, Collective, Error};
 use world::{ranks, sweep};
 
 /// What the tasks of a set write.
@@ -33,6 +33,8 @@ struct Case {
     sealed: bool,
     keyval: bool,
     commits: bool,
+    /// The number of ranks that have a writer in common, if records wait.
+    collect: Option<u32>,
 }
 
 impl Case {
@@ -44,7 +46,11 @@ impl Case {
 
     fn builder(&self) -> Builder {
         let builder = Builder::new().fsblksize(512).nfiles(self.nfiles).prefix(b"a".into());
-        builder.sealed(self.sealed).keyval(self.keyval).overwrite(true)
+        let builder = builder.sealed(self.sealed).keyval(self.keyval).overwrite(true);
+        match self.collect {
+            None => builder,
+            Some(ranks) => builder.collect(Collect::new().ranks_per_writer(ranks).buffer(700)),
+        }
     }
 
     /// The tasks of a rank, the last first.
@@ -136,8 +142,10 @@ fn read(path: &Path, keyval: bool) -> Vec<Vec<u8>> {
 
 fn case() -> impl Strategy<Value = Case> {
     let task = (prop_oneof![1 => Just(0), 9 => 1u64..1200], 0u32..4);
-    (prop::collection::vec(task, 1..10), 1usize..4, 1u32..4, any::<[bool; 3]>()).prop_flat_map(
-        |(tasks, rounds, nfiles, [sealed, keyval, commits])| {
+    let collect = prop_oneof![Just(None), (1u32..4).prop_map(Some)];
+    let settings = (any::<[bool; 3]>(), collect);
+    (prop::collection::vec(task, 1..10), 1usize..4, 1u32..4, settings).prop_flat_map(
+        |(tasks, rounds, nfiles, ([sealed, keyval, commits], collect))| {
             let nfiles = nfiles.min(tasks.len() as u32);
             let lens = prop::collection::vec(0usize..1500, tasks.len());
             prop::collection::vec(lens, rounds).prop_map(move |rounds| Case {
@@ -147,6 +155,7 @@ fn case() -> impl Strategy<Value = Case> {
                 sealed,
                 keyval,
                 commits,
+                collect,
             })
         },
     )
@@ -188,17 +197,26 @@ proptest! {
         case.write_by(4, &path);
         let files = case.files(&path);
         let alone = case.tasks.iter().map(|(size, _)| (*size, 0)).collect();
-        Case { tasks: alone, ..case.clone() }.write_by(1, &path);
+        Case { tasks: alone, collect: None, ..case.clone() }.write_by(1, &path);
         prop_assert!(case.files(&path) == files);
         prop_assert_eq!(read(&path, case.keyval), case.streams());
     }
+}
+
+#[test]
+fn whatever_happens_to_an_owner_whose_records_wait_the_others_get_one_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let case = Case { collect: Some(3), ..round_robin(5, 3, 1) };
+    sweep(3, |comm| case.write(comm, &path), |_| {});
+    assert_eq!(read(&path, false).len(), 5); // of a commit
 }
 
 fn round_robin(ntasks: u32, size: u32, nfiles: u32) -> Case {
     let tasks = (0..ntasks).map(|task| (300 + u64::from(task), task % size)).collect();
     let rounds = (0..2).map(|r| (0..ntasks as usize).map(|t| (t * 331 + r * 190) % 900).collect());
     let rounds = rounds.collect();
-    Case { tasks, rounds, nfiles, sealed: true, keyval: false, commits: true }
+    Case { tasks, rounds, nfiles, sealed: true, keyval: false, commits: true, collect: None }
 }
 
 #[test]

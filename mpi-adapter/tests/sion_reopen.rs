@@ -19,7 +19,7 @@ use std::path::Path;
 use striae::sion as serial;
 use striae::sion::verify::{Sealing, state};
 use striae_mpi::sion::{FileWriter, Reopen};
-use striae_mpi::{Code, Collective, Error};
+use striae_mpi::{Code, Collect, Collective, Error};
 use world::{ranks, sweep};
 
 /// What task `task` writes in round `round`.
@@ -98,12 +98,18 @@ proptest! {
         rounds in 1u64..4,
         [sealed, commits] in any::<[bool; 2]>(),
         reseal in any::<Option<bool>>(),
+        collect in prop_oneof![Just(None), (1u32..4).prop_map(Some)],
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let nfiles = nfiles.min(ntasks as u32);
         let reopen = reseal.map_or(Reopen::new(), |sealed| Reopen::new().sealed(sealed));
+        let collected = collect.map(|ranks| Collect::new().ranks_per_writer(ranks).buffer(700));
         let append_by = |size| {
+            let reopen = match collected.filter(|_| size > 1) {
+                None => reopen.clone(),
+                Some(collect) => reopen.clone().collect(collect),
+            };
             set(ntasks, nfiles, sealed, &path);
             ranks(size, |comm| {
                 let mut file = reopen.open(comm, &path).unwrap();
