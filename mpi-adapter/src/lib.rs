@@ -1,4 +1,4 @@
-//! Collective writing of striae's formats by the ranks of a parallel program.
+//! Collective writing and reading of striae's formats by the ranks of a parallel program.
 //!
 //! | module | holds |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | [`simulated`] | ranks of a machine that is not there, with time by a model |
 //! | `mpi` | ranks that are processes of MPI, with the feature `mpi` |
 //! | [`collect`] | few ranks that write for all |
-//! | [`sion`] | a SIONlib set that all ranks write |
+//! | [`sion`] | SIONlib sets that all ranks write, append to and read |
 //! | [`gsd`] | a GSD file whose chunks have rows of all ranks |
 //! | [`blob`] | a blob set that all ranks write and read |
 //!

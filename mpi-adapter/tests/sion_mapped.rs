@@ -259,6 +259,32 @@ fn the_number_of_calls_does_not_depend_on_tasks_and_chunks() {
 }
 
 #[test]
+fn many_tasks_take_two_calls_for_each_further_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let each = 35_000; // more than 64 Ki in all
+    ranks(2, |comm| {
+        let rank = comm.rank();
+        let sizes = (0..each).map(|i| (i + u64::from(rank)) % 3 + 1).collect();
+        let mut file = Builder::new().fsblksize(1).chunksizes(sizes).create(comm, &path).unwrap();
+        assert_eq!(file.comm().calls(), 7 + 2);
+        for task in [0, each as u32 - 1] {
+            let task = task + rank * each as u32;
+            let mut writer = file.writer(task).unwrap();
+            let room = writer.room();
+            writer.write_all(&vec![task as u8; room as usize]).unwrap();
+        }
+        file.close().unwrap();
+    });
+    let set = serial::File::open(&path).unwrap();
+    for (task, size) in [(0, 1), (each - 1, 2), (each, 2), (2 * each - 1, 3)] {
+        let mut found = Vec::new();
+        set.stream(task).unwrap().read_to_end(&mut found).unwrap();
+        assert_eq!(found, vec![task as u8; size]);
+    }
+}
+
+#[test]
 fn the_threads_of_a_rank_are_tasks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
