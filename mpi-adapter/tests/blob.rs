@@ -21,7 +21,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::time::Duration;
 use striae::blob::Set;
-use striae_core::cdf::Definition;
+use striae_core::cdf::{Definition, DimDef, Type, VarDef};
 use striae_mpi::blob::{Builder, Container, Request, Writer};
 use striae_mpi::threads::Rank;
 use striae_mpi::{Code, Collective, Error, Threads};
@@ -319,4 +319,47 @@ fn write_in_order(comm: Rank, path: &Path, how: (Container, Subfiles), step: usi
         }
         writer.close().unwrap();
     });
+}
+
+#[test]
+fn long_values_are_written_at_once_and_are_those_of_the_serial_writer() {
+    const LEN: u64 = 30_000; // more than a window has, and not whole windows
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    let dims = [DimDef::record("time"), DimDef { name: "cell", length: 2 * LEN }];
+    let var = |name, dimids| (VarDef { name, nc_type: Type::Double, dimids }, &[][..]);
+    let vars = [var("heat", &[0, 1]), var("area", &[1])];
+    let canonical = Definition { dims: &dims, attrs: &[], vars: &vars };
+    let requests = |rank: u32| vec![Request { offset: u64::from(1 - rank) * LEN, len: LEN }];
+    let values = |rank: u32, record: u64| -> Vec<f64> {
+        (0..LEN).map(|cell| (cell * 3 + record) as f64 + f64::from(rank)).collect()
+    };
+    for container in CONTAINERS {
+        let serial = striae::blob::Builder::new(&canonical, 2.try_into().unwrap());
+        let serial = serial.decomposition(&[1], vec![requests(0), requests(1)]).force(true);
+        let serial = serial.container(container).sealed(true).records(2);
+        let writer = serial.decomposed(0, 0).decomposed(1, 0).create(&theirs).unwrap();
+        for number in 0..2 {
+            let rank = writer.rank(number).unwrap();
+            (0..2).for_each(|record| rank.put("heat", record, &values(number, record)).unwrap());
+            rank.put("area", 0, &values(number, 9)).unwrap();
+        }
+        writer.close().unwrap();
+        for order in [[0, 1], [1, 0]] {
+            ranks(2, |comm| {
+                let rank = comm.rank();
+                let builder = Builder::new(&canonical).decomposition(&[1], requests(rank));
+                let builder = builder.container(container).sealed(true).records(2).force(true);
+                let builder = builder.decomposed(0, 0).decomposed(1, 0);
+                let mut writer = builder.create(comm, &ours).unwrap();
+                for record in order {
+                    writer.put("heat", record, &values(rank, record)).unwrap();
+                }
+                writer.put("area", 0, &values(rank, 9)).unwrap();
+                writer.close().unwrap();
+            });
+            let read = |name| std::fs::read(folder.path().join(name)).unwrap();
+            assert!(read("ours.0000") == read("theirs.0000"), "{container:?}, {order:?}");
+        }
+    }
 }

@@ -34,10 +34,15 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Adds the bytes of a record.
-    pub(super) fn add(&mut self, record: u64, bytes: &[u8]) {
+    /// The checksum so far, which that of the next record continues.
+    pub(super) const fn crc(self) -> u32 {
+        self.crc
+    }
+
+    /// Adds a record, whose bytes continue the checksum to `crc`.
+    pub(super) const fn add(&mut self, record: u64, crc: u32) {
         if self.next == record {
-            self.crc = crc32c::crc32c_append(self.crc, bytes);
+            self.crc = crc;
             self.next = record.saturating_add(1);
         } else {
             self.is_stale = true;

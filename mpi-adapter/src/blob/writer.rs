@@ -5,6 +5,7 @@ use super::seal::Sum;
 use super::{of_striae, refused};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use std::io;
 use std::mem::take;
 use striae::cdf::Element;
 use striae::posix::PosixFile;
@@ -18,14 +19,20 @@ use zerocopy::IntoBytes;
 /// Pieces that follow each other are joined up to this length.
 const RUN: usize = 1 << 20;
 
+/// Values of so many bytes are written at once.
+const LONG: usize = 1 << 16;
+
+/// Bytes of long values that are turned into the byte order of the file at once.
+const WINDOW: usize = 1 << 17;
+
 /// The offset of `numrecs` in a CDF-5 file.
 const NUMRECS: u64 = 4;
 
 /// A new set that all ranks write, each its own blobs.
 ///
-/// [`put`](Self::put) is a call of this rank alone. Its values are kept in memory, so that those of
-/// variables that follow each other make long writes, up to the bytes that the
-/// [builder](super::Builder::buffer) allows. If the writer is dropped without
+/// [`put`](Self::put) is a call of this rank alone. Short values are kept in memory, so that those
+/// of variables that follow each other make long writes, up to the bytes that the
+/// [builder](super::Builder::buffer) allows; 64 KiB and more are written at once. If the writer is dropped without
 /// [`close`](Self::close), no file is left.
 #[derive(Debug)]
 pub struct Writer<C> {
@@ -44,6 +51,8 @@ pub struct Writer<C> {
     /// Values that are not in the file yet, with their offsets, and how many bytes of them.
     held: Vec<(u64, Vec<u8>)>,
     held_len: usize,
+    /// Memory for values in the byte order of the file.
+    window: Vec<u8>,
     buffer: usize,
     /// Whether the files are to be durable.
     is_durable: bool,
@@ -71,6 +80,7 @@ impl<C: Collective> Writer<C> {
             records: 0,
             held: Vec::new(),
             held_len: 0,
+            window: Vec::new(),
             buffer,
             is_durable,
             untold: None,
@@ -126,19 +136,66 @@ impl<C: Collective> Writer<C> {
             return Err(refused(text));
         }
         let place = self.plan.place(variable, record)?;
-        let mut stored = vec![0; bytes.len()];
         let values = Values::new(nc_type, ByteOrder::HOST, bytes);
-        values.write_to(0, self.plan.order(), &mut stored);
-        if let Some(sum) = self.sums.get_mut(number) {
-            sum.add(record, &stored);
+        if bytes.len() < LONG {
+            self.hold(number, record, place, values);
+        } else {
+            self.write_through(number, record, place, values)?;
         }
-        self.held_len = self.held_len.saturating_add(stored.len());
-        self.held.push((place, stored));
         self.set_done(number, record);
         if is_record {
             self.records = self.records.max(record.saturating_add(1));
         }
         if self.held_len > self.buffer { self.write_out() } else { Ok(()) }
+    }
+
+    /// Keeps short values until they are written.
+    fn hold(&mut self, number: usize, record: u64, place: u64, values: Values<'_>) {
+        let mut stored = vec![0; values.len()];
+        values.write_to(0, self.plan.order(), &mut stored);
+        if let Some(sum) = self.sums.get_mut(number) {
+            let crc = crc32c::crc32c_append(sum.crc(), &stored);
+            sum.add(record, crc);
+        }
+        self.held_len = self.held_len.saturating_add(stored.len());
+        self.held.push((place, stored));
+    }
+
+    /// Writes long values at once: it costs little more than to keep them.
+    fn write_through(
+        &mut self,
+        number: usize,
+        record: u64,
+        place: u64,
+        values: Values<'_>,
+    ) -> Result<(), Failure> {
+        let (order, mut window) = (self.plan.order(), take(&mut self.window));
+        window.resize(WINDOW, 0);
+        let sum = self.sums.get(number).copied();
+        let (mut crc, mut from, mut written) = (sum.map(|sum| sum.crc()), 0, Ok(()));
+        while from < values.len() && written.is_ok() {
+            let len = values.write_to(from, order, &mut window);
+            let bytes = window.get(..len).filter(|bytes| !bytes.is_empty());
+            let Some(bytes) = bytes else { break }; // never: the window has whole values
+            crc = crc.map(|crc| crc32c::crc32c_append(crc, bytes));
+            let offset = place.saturating_add(usize_to_u64(from));
+            written = self.file.write_all_at(offset, bytes);
+            from = from.saturating_add(len);
+        }
+        self.window = window;
+        if let (Some(sum), Some(crc)) = (self.sums.get_mut(number), crc) {
+            sum.add(record, crc);
+        }
+        self.note(written)
+    }
+
+    /// Remembers a failure of this rank for the next collective.
+    fn note(&mut self, written: io::Result<()>) -> Result<(), Failure> {
+        let written = written.map_err(|error| Failure::io("writing values", &error));
+        if let Err(failure) = &written {
+            self.untold.get_or_insert_with(|| failure.clone());
+        }
+        written
     }
 
     fn bit(&self, number: usize, record: u64) -> (usize, u64) {
@@ -179,11 +236,7 @@ impl<C: Collective> Writer<C> {
             }
         }
         written = written.and_then(|()| self.file.write_all_at(start, &run));
-        let written = written.map_err(|error| Failure::io("writing values", &error));
-        if let Err(failure) = &written {
-            self.untold.get_or_insert_with(|| failure.clone());
-        }
-        written
+        self.note(written)
     }
 
     /// Takes the failure of this rank, if it has one; writes all that is in memory before.
