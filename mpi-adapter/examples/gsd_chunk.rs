@@ -21,7 +21,16 @@ use striae_mpi::threads::Rank;
 use striae_mpi::{Collective, Error, Threads};
 use zerocopy::IntoBytes;
 
-/// Writes a frame, and returns how many seconds the slowest rank took.
+/// How many seconds all ranks take for `work`, as rank 0 sees it.
+fn timed(comm: &Rank, work: impl FnOnce()) -> Result<f64, Error> {
+    let start = Instant::now();
+    comm.agree(Ok(()))?;
+    work();
+    comm.agree(Ok(()))?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// Writes a frame, and returns how many seconds it took.
 fn frame(
     file: &mut FileWriter<Rank>,
     step: u64,
@@ -33,17 +42,13 @@ fn frame(
     let whole = Rows::new().chunk("configuration/step", &step[..of_first], 1);
     let whole = whole.chunk("particles/N", &count[..of_first], 1);
     let particles = Rows::new().chunk("particles/position", position.as_flattened(), 3);
-    file.comm().agree(Ok(()))?;
     let start = Instant::now();
+    file.comm().agree(Ok(()))?;
     file.write(&[whole, particles])?;
     file.end_frame();
     file.commit()?;
-    slowest(file.comm(), start)
-}
-
-fn slowest(comm: &Rank, start: Instant) -> Result<f64, Error> {
-    let [nanos] = comm.max(Ok([start.elapsed().as_nanos() as u64]))?;
-    Ok(nanos as f64 / 1e9)
+    file.comm().agree(Ok(()))?;
+    Ok(start.elapsed().as_secs_f64())
 }
 
 fn main() {
@@ -63,10 +68,9 @@ fn main() {
         let mut times = Vec::new();
         for step in 0..runs {
             let ours = frame(&mut file, step as u64, &position, particles as u32)?;
-            let began = Instant::now();
             let offset = 12 * (step * particles + start) as u64;
-            plain.write_all_at(position.as_bytes(), offset).unwrap();
-            times.push([ours, slowest(file.comm(), began)?]);
+            let write = || plain.write_all_at(position.as_bytes(), offset).unwrap();
+            times.push([ours, timed(file.comm(), write)?]);
         }
         file.close().map(|_| times)
     });
