@@ -158,8 +158,8 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     }
 
     /// Sets whether each subfile is sealed: it has checksums of its header and of each blob of each
-    /// variable where other programs do not look. Each rank computes those of its own blob. Default:
-    /// it is not.
+    /// variable where other programs do not look. Each rank computes those of its own blob.
+    /// Default: it is not.
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
         self.sealed = sealed;

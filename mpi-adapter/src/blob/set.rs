@@ -14,7 +14,7 @@ use striae_core::integrity::crc32c;
 ///
 /// Each rank opens the set for itself, so its memory is that of [`striae::blob::Set`]: it grows
 /// with the requests of the decompositions that are read. Values are read by one rank only, except
-/// between parts of a blob that are closer than 4 KiB.
+/// between parts of a blob that are closer than 512 elements.
 ///
 /// ```
 /// # use striae::striae_core::cdf::{Definition, DimDef, Type, VarDef};

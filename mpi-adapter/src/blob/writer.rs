@@ -32,8 +32,8 @@ const NUMRECS: u64 = 4;
 ///
 /// [`put`](Self::put) is a call of this rank alone. Short values are kept in memory, so that those
 /// of variables that follow each other make long writes, up to the bytes that the
-/// [builder](super::Builder::buffer) allows; 64 KiB and more are written at once. If the writer is dropped without
-/// [`close`](Self::close), no file is left.
+/// [builder](super::Builder::buffer) allows; 64 KiB and more are written at once. If the writer is
+/// dropped without [`close`](Self::close), no file is left.
 #[derive(Debug)]
 pub struct Writer<C> {
     whole: C,
