@@ -37,6 +37,7 @@ impl Disk {
     /// # Errors
     /// There is no such file; the fault of this rank.
     pub fn open(&self, path: &Path, anew: bool) -> io::Result<SimulatedFile> {
+        let _aside = self.world.aside();
         self.operate(0, |tally, _| tally.opens = tally.opens.saturating_add(1))?;
         self.world.wait_for_open(self.runner).map_err(io::Error::from)?;
         let files = &mut self.world.lock().files;

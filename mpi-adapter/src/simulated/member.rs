@@ -39,6 +39,7 @@ impl Member {
     }
 
     fn meet(&self, kind: Kind, mine: Payload, bytes: usize) -> Result<Arc<Outcome>, Error> {
+        let _aside = self.world.aside();
         let cost = self.world.settings.model.cost(kind, self.size, usize_to_u64(bytes));
         let mut state = self.world.lock();
         if let Some(error) = &state.lost {
@@ -131,7 +132,9 @@ impl Transport for Member {
     }
 
     fn bcast(&self, root: u32, bytes: &mut [u8]) -> Result<(), Error> {
+        let copied = self.world.aside();
         let mine = (root == self.rank).then(|| bytes.to_vec());
+        drop(copied);
         let outcome = self.meet(Kind::Bcast, Payload::Bytes(mine), bytes.len())?;
         if let Given::Bytes(from) = &outcome.given {
             bytes.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
@@ -140,6 +143,7 @@ impl Transport for Member {
     }
 
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Error> {
+        let _aside = self.world.aside();
         let mut state = self.world.lock();
         if let Some(error) = &state.lost {
             return Err(error.clone());
@@ -161,9 +165,8 @@ impl Transport for Member {
         Ok(())
     }
 
-    /// The sender of a message takes its bytes' time after it is sent, as they are sent while they
-    /// are received.
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Error> {
+        let _aside = self.world.aside();
         let model = &self.world.settings.model;
         let mut state = self.world.lock();
         loop {

@@ -66,6 +66,7 @@ pub struct Simulated {
     every: bool,
     model: Model,
     fault: Option<(u32, u64)>,
+    aside: Option<fn(bool)>,
 }
 
 /// What a rank did that ran.
@@ -88,8 +89,8 @@ impl Simulated {
     /// A world of `ranks` ranks, 128 on a node, for one file, of which as few run as are needed.
     #[must_use]
     pub const fn new(ranks: u32) -> Self {
-        let (every, model, fault) = (false, Model::new(), None);
-        Self { ranks, files: 1, ranks_per_node: 128, every, model, fault }
+        let (every, model) = (false, Model::new());
+        Self { ranks, files: 1, ranks_per_node: 128, every, model, fault: None, aside: None }
     }
 
     /// Sets the number of physical files of the sets that are written, which decides which ranks are
@@ -122,6 +123,14 @@ impl Simulated {
     #[must_use]
     pub const fn fault(self, rank: u32, operation: u64) -> Self {
         Self { fault: Some((rank, operation)), ..self }
+    }
+
+    /// Calls `tell` in the thread of a rank with true before it works for the simulation itself, and
+    /// with false after that. So a program can count what the ranks do and leave out the rest. It is
+    /// also called before and after such work inside such work.
+    #[must_use]
+    pub const fn aside(self, tell: fn(bool)) -> Self {
+        Self { aside: Some(tell), ..self }
     }
 
     /// Runs `work` as every rank that must run, each in a thread, and returns what they did in the

@@ -136,9 +136,29 @@ impl World {
         state.lost.clone().map_or(Ok(()), Err)
     }
 
+    /// Until the result is dropped, the thread of a rank works for the simulation.
+    pub(super) fn aside(&self) -> Aside {
+        if let Some(tell) = self.settings.aside {
+            tell(true);
+        }
+        Aside(self.settings.aside)
+    }
+
     /// A runner leaves when the result is dropped.
     pub(super) const fn leaves(&self) -> Leaves<'_> {
         Leaves(self)
+    }
+}
+
+/// A thread that works for the simulation.
+#[derive(Debug)]
+pub(super) struct Aside(Option<fn(bool)>);
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if let Some(tell) = self.0 {
+            tell(false);
+        }
     }
 }
 
@@ -228,8 +248,12 @@ pub(super) struct Group {
     latest: Picoseconds,
     /// What the last collective gave.
     pub(super) outcome: Option<Arc<Outcome>>,
-    pub(super) mail: HashMap<(u32, u32), VecDeque<(Vec<u8>, Picoseconds)>>,
+    /// By sender and receiver.
+    pub(super) mail: HashMap<(u32, u32), VecDeque<Message>>,
 }
+
+/// Bytes, and when they were sent.
+pub(super) type Message = (Vec<u8>, Picoseconds);
 
 /// What a rank brings to a collective.
 #[derive(Debug, Clone)]

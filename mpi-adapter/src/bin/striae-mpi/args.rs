@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::bench::BenchVerb;
+use crate::scale::ScaleArgs;
 use crate::set::{ConvertArgs, ExtractArgs, PackArgs};
 use crate::verify::VerifyArgs;
 use clap::{Parser, Subcommand};
@@ -32,6 +33,8 @@ pub(crate) enum Verb {
     /// Measure how fast the ranks write.
     #[command(subcommand)]
     Bench(BenchVerb),
+    /// Print what more ranks than there are would take, by a model.
+    Scale(ScaleArgs),
     /// Check many files, each by one rank.
     Verify(VerifyArgs),
     /// Write the stream of each task of a SIONlib set to a file.

@@ -2,6 +2,8 @@
 
 mod args;
 mod bench;
+mod heap;
+mod scale;
 mod set;
 mod text;
 mod verify;
@@ -16,6 +18,9 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refuse(&error),
     };
+    if let Verb::Scale(args) = &args.verb {
+        return scale::run(args).map_or_else(|error| report(&error), |()| ExitCode::SUCCESS);
+    }
     match args.threads {
         Some(ranks) => run_as_threads(&args, ranks.get()),
         None => run_as_process(&args),
@@ -94,5 +99,6 @@ fn run<C: Collective>(comm: C, args: &Args) -> Result<bool, Error> {
         Verb::Extract(args) => set::extract(comm, args).map(|()| true),
         Verb::Pack(args) => set::pack(comm, args).map(|()| true),
         Verb::Convert(args) => set::convert(comm, args).map(|()| true),
+        Verb::Scale(_) => Ok(true), // it needs no ranks
     }
 }
