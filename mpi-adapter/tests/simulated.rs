@@ -1,5 +1,12 @@
 //! Simulated worlds: the few ranks that run give the figures of all ranks.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: a panic fails it")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test: a panic fails it"
+)]
 
 use striae_mpi::simulated::{Done, Rank, Simulated, Tally};
 use striae_mpi::sion::Builder;
