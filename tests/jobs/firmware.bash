@@ -11,9 +11,11 @@ readonly defmt_print="$target/tools/bin/defmt-print"
 # Bytes at most: what core's documentation says, and a little room.
 declare -rA bounds=(
     [logger_4]=576 [logger_8]=736
-    [stack_create]=4650 [stack_open]=4100 [stack_name]=1020 [stack_chunk]=450 [stack_pieces]=400
-    [stack_end_frame]=1600 [stack_bring_back]=4400
-    [code]=42000
+    [stack_create]=4350 [stack_open]=3950 [stack_name]=1020 [stack_chunk]=450 [stack_pieces]=400
+    [stack_end_frame]=1600 [stack_bring_back]=4250
+    [code]=39500
+    [fixed_3]=200 [stack_fixed_create]=1400 [stack_fixed_open]=1650 [stack_fixed_chunk]=200
+    [stack_fixed_end_frame]=950 [stack_fixed_bring_back]=1700
 )
 
 # Builds both programs. Arguments: cargo's.
@@ -84,6 +86,8 @@ note "$(reported cuts) cuts, $(reported runs) runs, $(reported boots) boots"
 note "a Logger of 8 slots: $(reported logger_8) bytes, of 4: $(reported logger_4)"
 note "its stack: $(reported stack_open) to open, $(reported stack_end_frame) to end a frame"
 note "its code: $(reported code)"
+note "a FixedLogger: $(reported fixed_3) bytes"
+note "its stack: $(reported stack_fixed_open) to open, $(reported stack_fixed_end_frame) to end a frame"
 need_program python3 python3
 agree python3 firmware.py "$target/debug/striae" "$images"
 need_gsd 5.0.1

@@ -44,6 +44,7 @@ fn main() -> ! {
     let mut report = File::create(c"report.txt");
     measure::sizes(&mut report);
     measure::stack(card, &mut report);
+    measure::fixed_stack(card, &mut report);
     let cuts = every_cut(card, &mut report);
     without_syncs(card, cuts, &mut report);
     for image in 0..IMAGES {

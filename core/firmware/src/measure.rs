@@ -5,18 +5,68 @@ use crate::card::Card;
 use crate::host::File;
 use crate::stack::used;
 use core::fmt::Write as _;
-use striae_core::gsd::{Attributes, ChunkType, Logger};
+use striae_core::gsd::fixed::FixedError;
+use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, Shape};
 
 /// As of the example.
 fn about() -> Attributes<'static> {
     Attributes { checksums: true, index_slots: 20, names_len: 64, ..Attributes::default() }
 }
 
+const FIXED: Attributes<'static> =
+    Attributes { align: 512, index_slots: 64, shown_slots: 16, ..Attributes::DEFAULT };
+
+static SHAPE: Shape<'static, 3> = match Shape::new(&FIXED, ["boot", "acceleration", "signal"]) {
+    Ok(shape) => shape,
+    Err(_) => panic!("no file can have this shape"),
+};
+
 /// Reports the size of loggers without their stores.
 pub fn sizes(report: &mut File) {
     let sizes = [size_of::<Logger<(), 4>>(), size_of::<Logger<(), 8>>()];
     defmt::info!("Logger of 4 slots: {=usize} bytes, of 8: {=usize}", sizes[0], sizes[1]);
     let _ = write!(report, "logger_4 {}\nlogger_8 {}\n", sizes[0], sizes[1]);
+    let fixed = size_of::<FixedLogger<'_, (), 3>>();
+    defmt::info!("FixedLogger of 3 names: {=usize} bytes", fixed);
+    let _ = writeln!(report, "fixed_3 {fixed}");
+}
+
+/// Reports the stack that calls of a logger of a fixed shape need.
+pub fn fixed_stack(card: &mut Card, report: &mut File) {
+    card.erase(0);
+    card.power_on(u32::MAX);
+    let mut show = |phase: &str, used: usize| {
+        defmt::info!("stack of a fixed log, {=str}: {=usize} bytes", phase, used);
+        let _ = writeln!(report, "stack_fixed_{phase} {used}");
+    };
+    let (created, create) = used(|| start_fixed(card).is_ok());
+    show("create", create);
+    let (opened, open) = used(|| start_fixed(card).is_ok());
+    show("open", open);
+    let Ok(mut log) = start_fixed(card) else { defmt::panic!("there is a log") };
+    let (mut chunk, mut end_frame) = (0, 0);
+    for frame in 0..3_u32 {
+        chunk = used(|| log.write(1, &[[frame, 1, 2]])).1.max(chunk);
+        chunk = used(|| log.write(0, &[[frame]])).1.max(chunk);
+        end_frame = used(|| log.end_frame()).1.max(end_frame);
+    }
+    show("chunk", chunk);
+    show("end_frame", end_frame);
+    let frames = log.frames();
+    let card = log.into_store();
+    card.erase_header();
+    let (again, bring_back) = used(|| start_fixed(card).is_ok_and(|log| log.frames() == 3));
+    show("bring_back", bring_back);
+    if !(created && opened && frames == 3 && again) {
+        defmt::panic!("what was measured did not work");
+    }
+}
+
+#[inline(never)]
+fn start_fixed(
+    card: &mut Card,
+) -> Result<FixedLogger<'static, &mut Card, 3>, FixedError<&mut Card>> {
+    FixedLogger::open_or_create(card, &SHAPE)
 }
 
 /// Reports the stack that each kind of call needs, that of the card's functions included.

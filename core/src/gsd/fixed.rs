@@ -40,10 +40,14 @@ pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
 /// as with a [`Logger`](super::Logger); what that type says of media and wear holds for this one.
 /// The files are ordinary GSD files: a `Logger` can open them, and gsd reads them.
 ///
-/// It needs less code and stack because less can be asked of it: the names and attributes are those
-/// of its shape, the index has the length that it was made with, there are no checksums, and it
-/// opens only files of its own shape, whole or torn by a power cut. It refuses a file to which
-/// another program has appended, and changes nothing in it: a `Logger` can go on with that file.
+/// It needs `32 * N` and about 100 bytes of memory, for any `S`, and stack. On a Cortex-M3, by
+/// `tests/run firmware`: 200 bytes with 3 names; 1.6 KiB of stack to create or open a file,
+/// including the logger itself; 0.9 KiB to end a frame.
+///
+/// It needs less code and stack than a `Logger` because less can be asked of it. The names and
+/// attributes are those of its shape, the index has the length that it was made with, and there
+/// are no checksums. It opens only files of its own shape, whole or torn by a power cut. A file to
+/// which another program has appended is refused and stays unchanged: a `Logger` can go on with it.
 ///
 /// ```
 /// use striae_core::gsd::{Attributes, FixedLogger, Shape};

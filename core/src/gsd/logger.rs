@@ -17,9 +17,9 @@ use zerocopy::IntoBytes;
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
 /// It needs `40 * N` and about 420 bytes of memory, for any `S`, and stack. On a Cortex-M3
-/// (measured by `tests/run firmware`): 576 bytes with 4 slots and 736 with 8; less than 4.5 KiB of
-/// stack to create or open a file, including the logger itself; 1.6 KiB to end a frame; 1 KiB for
-/// names and chunks.
+/// (measured by `tests/run firmware`): 576 bytes with 4 slots and 736 with 8; 4.2 KiB of stack to
+/// create or open a file, including the logger itself; 1.5 KiB to end a frame; 1 KiB for names and
+/// chunks. A [`FixedLogger`](super::FixedLogger) needs less of all of them.
 ///
 /// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut. After a power cut
 /// at any time, the file has all frames before it and nothing else.
@@ -246,7 +246,8 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// ```
     /// # use striae_core::gsd::{Attributes, Logger};
     /// # let mut card = vec![0xFF_u8; 1 << 16];
-    /// # let about = Attributes { align: 512, index_slots: 320, shown_slots: 16, ..Attributes::DEFAULT };
+    /// # let about =
+    /// #     Attributes { align: 512, index_slots: 320, shown_slots: 16, ..Attributes::DEFAULT };
     /// let mut log = Logger::<_, 4>::open_or_create(card.as_mut_slice(), &about)?;
     /// let id = log.name("t")?;
     /// if log.frames_left(1, 4)? == 0 {

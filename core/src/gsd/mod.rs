@@ -17,7 +17,7 @@
 //! | [`book`] | a writer's state, and the machine that does its work |
 //! | [`writer`], [`stream`] | write a file ([`Writer`]), write a chunk in pieces |
 //! | [`logger`] | a writer for devices ([`Logger`]) |
-//! | [`fixed`] | a smaller one, of names that are known when a program is compiled ([`FixedLogger`]) |
+//! | [`fixed`] | a smaller one, of names known when a program is compiled ([`FixedLogger`]) |
 //!
 //! These are the file layers 1.0, 2.0 and 2.1, which gsd 1.0 to 5.0 write; layer 0.3 is read as gsd
 //! reads it.

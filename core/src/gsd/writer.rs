@@ -372,9 +372,15 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
         let frame = self.book.frames();
         if !self.book.has_ended_frame() {
-            self.book.end_frame().run(&mut self.store)?;
+            self.end_by_work()?;
         }
         Ok(frame)
+    }
+
+    // Work is large: it is not to be on the stack of whoever calls this.
+    #[inline(never)]
+    fn end_by_work(&mut self) -> Result<(), WriteError<S>> {
+        self.book.end_frame().run(&mut self.store)
     }
 
     pub(super) fn frames_left(&self, chunks: u16, bytes: u64) -> Result<u64, WriteError<S>> {
@@ -413,6 +419,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// The store's own error: the file is as the last commit left it, or as this one leaves it, and
     /// readers can tell which. The next commit tries again. [`Error::FileFull`] if an index or a
     /// name list has no place in the file.
+    #[inline(never)]
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
         self.book.commit().run(&mut self.store)
     }

@@ -72,7 +72,9 @@ entries! {
         Ok(frames)
     }
 
-    fn gate_gsd_fixed_logger(bytes, number: u8, id: u16, m: u32, value: i64, align: u64, slots: u64) {
+    fn gate_gsd_fixed_logger(
+        bytes, number: u8, id: u16, m: u32, value: i64, align: u64, slots: u64,
+    ) {
         let about = attributes(align, slots, 1, number);
         let shape = Shape::new(&about, ["a", core::str::from_utf8(bytes)?])?;
         core::hint::black_box((shape.names(), shape.least_len()));

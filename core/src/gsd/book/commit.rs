@@ -77,11 +77,10 @@ fn reserve_data(work: &mut Work<'_>) {
 #[inline(never)]
 fn replace_header(work: &mut Work<'_>) {
     let Some(new) = work.ok(next_image(work)) else { return };
-    let tail = &work.tail;
-    let crc = tail.sums.added_crc(tail.data_end, work.checksum);
+    let (tail, checksum) = (&*work.tail, work.checksum);
+    let crc = tail.sums.added_crc(tail.data_end, checksum);
     let added_crc = Added::between(&tail.image, &new).map_or(0, |_| crc);
-    let (old, checksum) = (&work.tail.image, work.checksum);
-    work.hand.set(Stage::Shadow, |shadow| shadow.set(old, &new, added_crc, checksum));
+    work.hand.set(Stage::Shadow, |shadow| shadow.set(&tail.image, &new, added_crc, checksum));
     work.then(&[publish_front, header_is_begun, publish_rest, header_is_written])
 }
 

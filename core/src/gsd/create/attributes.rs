@@ -73,12 +73,13 @@ impl Attributes<'_> {
 }
 
 impl Attributes<'_> {
-    /// The bytes of a new file. A store for a log has these, and has room for a list of new names and
-    /// for chunks.
+    /// The bytes of a new file. A store for a log has more: room for a list of new names, and for
+    /// chunks.
     ///
     /// ```
     /// use striae_core::gsd::Attributes;
-    /// let small = Attributes { index_slots: 16, shown_slots: 1, names_len: 64, ..Attributes::DEFAULT };
+    /// let small =
+    ///     Attributes { index_slots: 16, shown_slots: 1, names_len: 64, ..Attributes::DEFAULT };
     /// assert_eq!(Attributes::DEFAULT.least_len()?, 10_240);
     /// assert_eq!(small.least_len()?, 2_560);
     /// # Ok::<(), striae_core::gsd::Error>(())
