@@ -64,8 +64,8 @@ pub trait Collective: Sized {
     /// `MPI_Iallreduce`, `MPI_Ireduce`, `MPI_Iexscan` and `MPI_Ibcast`.
     fn calls(&self) -> u64;
 
-    /// What this rank did so far, with this communicator and all that were split from the same first
-    /// one.
+    /// What this rank did so far, with this communicator and all that were split from the same
+    /// first one.
     fn traffic(&self) -> Traffic;
 
     /// The values of all ranks, combined value by value. One call of the message layer.

@@ -293,8 +293,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(chunk)
     }
 
-    /// Reserves a place for a chunk of the current frame, whose bytes others write to the store: `n`
-    /// rows of `m` values. [`add_placed`](Self::add_placed) adds it to the frame.
+    /// Reserves a place for a chunk of the current frame, whose bytes others write to the store:
+    /// `n` rows of `m` values. [`add_placed`](Self::add_placed) adds it to the frame.
     ///
     /// A commit may come only when all bytes of the chunks of ended frames are durable.
     ///

@@ -71,8 +71,8 @@ impl EvenFiles {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if `ntasks` is 0 or more than a mapping can have, if the last file has
-    /// more than [`MAX_TASKS`], or if `nfiles` is 0 or more than `ntasks`, which SIONlib refuses too
-    /// (sion_mpi_internal_gen.c:83).
+    /// more than [`MAX_TASKS`], or if `nfiles` is 0 or more than `ntasks`, which SIONlib refuses
+    /// too (sion_mpi_internal_gen.c:83).
     pub fn new(ntasks: u64, nfiles: u64) -> Result<Self, Error> {
         let ntasks = within(ntasks, MAX_I32, raw::Meta1::ntasks)?;
         let nfiles = within(nfiles, ntasks.get(), NFILES)?;

@@ -4,8 +4,8 @@
 //! stands for a number of equal ones: the ranks of the first node of a file, of one plain node for
 //! all nodes between, and of the last node, which may have fewer ranks; of the first file, of one
 //! for all files between, and of the last file, which may have more ranks. What a collective
-//! returns, what it takes, and how long ranks queue for the server that opens files are those of all
-//! ranks, so that both ways give equal counts and equal times.
+//! returns, what it takes, and how long ranks queue for the server that opens files are those of
+//! all ranks, so that both ways give equal counts and equal times.
 //!
 //! ```
 //! use striae_mpi::sion::Builder;
@@ -31,9 +31,10 @@
 //!
 //! - A stand-in is the lowest of those that it stands for, and equal to them. So the ranks between
 //!   must write as much, and may not name one another.
-//! - The exclusive or of all ranks is that of the ranks that run. So the checksums of a seal are not
-//!   those of a real file, and nothing reads what was written: a file has a length and reads as zeros.
-//!   Sets whose ranks own other than one task each need what they wrote, so they cannot be simulated.
+//! - The exclusive or of all ranks is that of the ranks that run. So the checksums of a seal are
+//!   not those of a real file, and nothing reads what was written: a file has a length and reads as
+//!   zeros. Sets whose ranks own other than one task each need what they wrote, so they cannot be
+//!   simulated.
 //! - A communicator in which ranks stand for others can be split by files and by nodes only.
 //! - Every file begins on a node of its own.
 
@@ -93,8 +94,8 @@ impl Simulated {
         Self { ranks, files: 1, ranks_per_node: 128, every, model, fault: None, aside: None }
     }
 
-    /// Sets the number of physical files of the sets that are written, which decides which ranks are
-    /// equal: as [`Builder::nfiles`](crate::sion::Builder::nfiles) does.
+    /// Sets the number of physical files of the sets that are written, which decides which ranks
+    /// are equal: as [`Builder::nfiles`](crate::sion::Builder::nfiles) does.
     #[must_use]
     pub const fn files(self, files: u32) -> Self {
         Self { files, ..self }
@@ -118,16 +119,16 @@ impl Simulated {
         Self { model, ..self }
     }
 
-    /// Lets a rank's operation with a number, counted from 0, fail as on a full disk. Operations are
-    /// those of [`Tally::operations`]. The rank must be one that runs.
+    /// Lets a rank's operation with a number, counted from 0, fail as on a full disk. Operations
+    /// are those of [`Tally::operations`]. The rank must be one that runs.
     #[must_use]
     pub const fn fault(self, rank: u32, operation: u64) -> Self {
         Self { fault: Some((rank, operation)), ..self }
     }
 
-    /// Calls `tell` in the thread of a rank with true before it works for the simulation itself, and
-    /// with false after that. So a program can count what the ranks do and leave out the rest. It is
-    /// also called before and after such work inside such work.
+    /// Calls `tell` in the thread of a rank with true before it works for the simulation itself,
+    /// and with false after that. So a program can count what the ranks do and leave out the rest.
+    /// It is also called before and after such work inside such work.
     #[must_use]
     pub const fn aside(self, tell: fn(bool)) -> Self {
         Self { aside: Some(tell), ..self }

@@ -34,8 +34,8 @@ impl Default for Model {
 }
 
 impl Model {
-    /// 1.5 microseconds a hop, 10 GB/s a link, 2 GB/s a writer, 50 000 opens a second, 1 millisecond
-    /// a sync.
+    /// 1.5 microseconds a hop, 10 GB/s a link, 2 GB/s a writer, 50 000 opens a second, 1
+    /// millisecond a sync.
     #[must_use]
     pub const fn new() -> Self {
         Self {

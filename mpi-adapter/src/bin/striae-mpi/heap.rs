@@ -81,9 +81,9 @@ unsafe impl GlobalAlloc for Counted {
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count(new_size, layout.size());
-        // SAFETY: `ptr` "is allocated via this allocator", so via the system's; `layout` "is the same
-        // layout that was used to allocate that block"; `new_size` "is greater than zero" and, when
-        // rounded up, "does not overflow isize": our caller has ensured all of it.
+        // SAFETY: `ptr` "is allocated via this allocator", so via the system's; `layout` "is the
+        // same layout that was used to allocate that block"; `new_size` "is greater than zero" and,
+        // when rounded up, "does not overflow isize": our caller has ensured all of it.
         unsafe { System.realloc(ptr, layout, new_size) }
     }
 }

@@ -166,7 +166,7 @@ pub(in crate::sion) struct Mine {
 /// The physical file and the local rank of each task of a set.
 #[derive(Debug, Clone)]
 pub(in crate::sion) enum Groups {
-    /// The same number in each file.
+    /// An equal number in each file.
     Even(EvenFiles),
     /// By global rank. Only the rank that writes the mapping has them.
     Listed(Vec<(u32, u32)>),

@@ -17,7 +17,8 @@ pub(super) struct Report {
     json: bool,
 }
 
-/// Times are in picoseconds, and of all ranks; counts and bytes are those of the rank that has most.
+/// Times are in picoseconds, and of all ranks; counts and bytes are those of the rank that has
+/// most.
 #[derive(Serialize)]
 pub(super) struct Line {
     ranks: u32,
