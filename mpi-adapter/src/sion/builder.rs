@@ -3,6 +3,7 @@
 use super::FileWriter;
 use super::locks::Locks;
 use super::part::{Groups, Part, Plan, Request, io_failure, refused};
+use super::placed::Placed;
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
@@ -58,6 +59,8 @@ pub(super) enum Tasks {
     Consecutive(Vec<u64>),
     /// These numbers, with chunks of these sizes.
     Mapped(Vec<(u64, u64)>),
+    /// These, at these places.
+    Placed(Vec<Placed>),
 }
 
 #[derive(Debug, Clone)]
@@ -151,6 +154,18 @@ impl Builder {
         self
     }
 
+    /// As [`tasks`](Self::tasks), with the file and the local rank of each task, as the mappings of
+    /// `sion_paropen_mapped_mpi` say. The global ranks of all ranks must be numbered from 0 without
+    /// a gap, and so must the local ranks of each file; each of the files must have a task.
+    ///
+    /// The rank with the first task of the first file keeps 8 bytes for each task of the set, for
+    /// the mapping.
+    #[must_use]
+    pub fn placed(mut self, tasks: Vec<Placed>) -> Self {
+        self.tasks = Tasks::Placed(tasks);
+        self
+    }
+
     /// Sets the number of physical files. All files get the same number of consecutive tasks; the
     /// last one also gets the rest.
     #[must_use]
@@ -234,7 +249,8 @@ impl Builder {
     /// communicator it takes three calls of the message layer, and one more for several files.
     /// If ranks have several [tasks](Self::tasks) or none, it takes six calls for a file and two
     /// for each further 64 Ki tasks of it; one more for [`chunksizes`](Self::chunksizes); and two
-    /// more and one for each file for several files. With [`color`](Self::color) it takes eight.
+    /// more and one for each file for several files. With [`color`](Self::color) it takes eight,
+    /// and with [`placed`](Self::placed) four more than with [`tasks`](Self::tasks).
     /// With [`collect`](Self::collect) the ranks of a writer get a communicator before: up to three
     /// calls more.
     ///

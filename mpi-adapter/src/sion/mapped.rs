@@ -24,6 +24,9 @@ impl Builder {
     where
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
+        if let Tasks::Placed(tasks) = &self.tasks {
+            return self.create_placed(comm, path, tasks, &open);
+        }
         let mut tasks = self.numbered(&comm);
         if let Ok(tasks) = &mut tasks {
             tasks.sort_unstable();
@@ -59,6 +62,7 @@ impl Builder {
     fn numbered<C: Collective>(&self, comm: &C) -> Result<Vec<(u64, u64)>, Failure> {
         match &self.tasks {
             Tasks::Mapped(tasks) => Ok(tasks.clone()),
+            Tasks::Placed(_) => Ok(Vec::new()), // have places
             Tasks::One(size) => Ok(vec![(comm.rank().into(), *size)]),
             Tasks::Consecutive(sizes) => {
                 let [first] = comm.exscan(Ok([usize_to_u64(sizes.len())]))?;
@@ -111,7 +115,7 @@ impl Builder {
     }
 }
 
-fn missing() -> Failure {
+pub(super) fn missing() -> Failure {
     let text = "the tasks of all ranks must be numbered from 0 without a gap, each of one rank";
     Failure::new(Code::Refused, text)
 }

@@ -15,11 +15,13 @@ mod grouped;
 mod locks;
 mod mapped;
 mod part;
+mod placed;
 mod read;
 mod reopen;
 mod writer;
 
 pub use builder::Builder;
+pub use placed::Placed;
 pub use read::{FileReader, KeyReader, OpenOptions, TaskEntry, TaskStream};
 pub use reopen::Reopen;
 pub use writer::TaskWriter;

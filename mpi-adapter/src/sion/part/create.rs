@@ -1,5 +1,6 @@
 //! How a physical file is made by the ranks that have tasks in it.
 
+use super::reopen::unowned;
 use super::rounds::Rounds;
 use super::tasks::{Groups, Mine, Request, Requests, Task, sum_of};
 use super::{CHECKSUM, Part, WINDOW, differ, parts_of, refused, run};
@@ -149,6 +150,46 @@ where
         comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
         let written = begun.and_then(|begun| begun.write_tables(&file));
         let (begun, seen) = front(&comm, &file, written, check_tables)?;
+        let starts = starts(&comm, &file, &begun)?;
+        // Rank 0 found it right.
+        let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?;
+        Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
+    }
+}
+
+impl<C: Collective, F> Part<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    /// As [`create_mapped`](Self::create_mapped), of tasks with any global ranks. This takes one
+    /// call more.
+    pub(in crate::sion) fn create_placed(
+        comm: C,
+        plan: Result<Plan<'_>, Failure>,
+        file: Handle<C, F>,
+    ) -> Result<Self, Error> {
+        let begun = plan.and_then(|plan| {
+            let begun = Begun::new(plan)?;
+            if comm.rank() == 0 {
+                file.make()?;
+            }
+            Ok(begun)
+        });
+        let locals = begun.as_ref().map_err(Clone::clone).map(|begun| {
+            let locals = begun.plan.tasks.iter().flat_map(|task| task.local.to_le_bytes());
+            (begun.meta1.ntasks(), locals.collect())
+        });
+        let missing = unowned(&comm, locals)?;
+        let all = match missing.first() {
+            None => Ok(()),
+            Some(missing) => {
+                let text = format_args!("no rank has task {} of a file", missing.start);
+                Err(Failure::new(Code::Refused, text))
+            }
+        };
+        comm.agree(all)?; // and rank 0 has made the file
+        let written = begun.and_then(|begun| begun.write_tables(&file));
+        let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
         let starts = starts(&comm, &file, &begun)?;
         // Rank 0 found it right.
         let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?;

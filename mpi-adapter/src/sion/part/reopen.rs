@@ -49,7 +49,11 @@ where
         old: Result<Old, Failure>,
         file: Handle<C, F>,
     ) -> Result<Self, Error> {
-        let unowned = unowned(&comm, &old)?;
+        let locals = old.as_ref().map_err(Clone::clone).map(|old| {
+            let locals = old.tasks.iter().flat_map(|task| task.local.to_le_bytes());
+            (old.head.meta1.ntasks(), locals.collect())
+        });
+        let unowned = unowned(&comm, locals)?;
         let mine = old.as_ref().map(|_| []).map_err(Clone::clone);
         let state = comm.decide(mine, [], |[]| {
             let old = old.as_ref().map_err(Clone::clone)?;
@@ -94,11 +98,11 @@ const TO_BE_SEALED: u64 = 2;
 
 /// The tasks that no rank owns, at rank 0, which has a bit for each task of the file. No task may
 /// have two ranks.
-fn unowned<C: Collective>(comm: &C, old: &Result<Old, Failure>) -> Result<Vec<Range<u32>>, Error> {
-    let mine = old.as_ref().map_err(Clone::clone).map(|old| {
-        let locals = old.tasks.iter().flat_map(|task| task.local.to_le_bytes());
-        (old.head.meta1.ntasks(), locals.collect::<Vec<u8>>())
-    });
+/// `mine` is the number of tasks, and the bytes of the local ranks of this rank.
+pub(super) fn unowned<C: Collective>(
+    comm: &C,
+    mine: Result<(u32, Vec<u8>), Failure>,
+) -> Result<Vec<Range<u32>>, Error> {
     let ntasks = mine.as_ref().map_or(0, |(ntasks, _)| *ntasks);
     let ntasks = if comm.rank() == 0 { ntasks } else { 0 };
     let index = |local: u32| usize::try_from(local >> 3).unwrap_or(usize::MAX);

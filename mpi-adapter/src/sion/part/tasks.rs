@@ -205,10 +205,9 @@ impl Mine {
         self.tasks.first_mut().ok_or_else(none)
     }
 
-    /// The task with this global rank; in a file they are in the order of the local ranks.
+    /// The task with this global rank.
     pub(super) fn get_mut(&mut self, globalrank: u32) -> Option<&mut Task> {
-        let index = self.tasks.binary_search_by_key(&globalrank, Task::globalrank).ok()?;
-        self.tasks.get_mut(index)
+        self.tasks.iter_mut().find(|task| task.globalrank == globalrank)
     }
 
     /// Remembers why this rank failed, for the other ranks.
