@@ -134,6 +134,20 @@ fn few_ranks_give_the_figures_of_ten_thousand() {
 }
 
 #[test]
+fn only_writers_open_the_file_also_after_commits() {
+    for (ranks, files, ranks_per_node) in [(1000, 1, 10), (1_000_000, 4, 100)] {
+        for sealed in [false, true] {
+            let (ranks_per_writer, commits) = (Some(u32::MAX), 3); // of 3000 bytes, in chunks of 4096
+            let shape = Shape { ranks, files, ranks_per_node, ranks_per_writer, commits, sealed };
+            let done =
+                run(&Simulated::new(ranks).files(files).ranks_per_node(ranks_per_node), shape);
+            let (most, opens, _) = summary(&done, done[0].result.as_ref().unwrap().len() - 1);
+            assert_eq!((most.opens, opens), (1, u64::from(ranks / ranks_per_node)), "{shape:?}");
+        }
+    }
+}
+
+#[test]
 fn a_fold_is_that_of_all_ranks() {
     let values = |rank: u64| [rank.min(1) + 3, 5, 9 - rank.min(2), 1];
     let folds = [Fold::Sum, Fold::Sum, Fold::Min, Fold::Max];

@@ -6,6 +6,7 @@
 //! rank 0 makes them visible.
 
 mod create;
+mod known;
 mod reopen;
 mod rounds;
 mod tasks;
@@ -14,8 +15,10 @@ use crate::collect::{Handle, Io};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 pub(super) use create::Plan;
+use known::{Known, Recalled};
 pub(super) use reopen::{Old, Resumed};
 use rounds::Rounds;
+use std::cell::RefCell;
 use std::io;
 use striae::posix::PosixFile;
 use striae_core::endian::ByteOrder;
@@ -52,12 +55,18 @@ pub(super) struct Part<C, F = PosixFile> {
     book: Book,
     mine: Mine,
     rounds: Rounds,
+    known: RefCell<Known>,
 }
 
 impl<C: Collective, F> Part<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
+    const fn of(comm: C, file: Handle<C, F>, book: Book, mine: Mine) -> Self {
+        let known = RefCell::new(Known::new());
+        Self { comm, file, book, mine, rounds: Rounds::new(), known }
+    }
+
     /// The communicator of the file.
     pub(super) const fn comm(&self) -> &C {
         &self.comm
@@ -225,17 +234,24 @@ where
     }
 
     fn publish_as(&self, publication: Publication, end: End) -> Result<(), Error> {
-        let file = &self.file;
+        let (file, known) = (&self.file, self.known.take());
         let write = || {
             let mut all = TableSums::NONE;
+            let mut recalled = Recalled::new(file.io(), &known, &publication);
             for range in self.mine.runs() {
                 let len = range.end.saturating_sub(range.start);
-                let len = usize::try_from(len).unwrap_or(usize::MAX).saturating_mul(8);
+                let has_mapping = range.start == 0 && publication.new.mapping().len() > 0;
+                let len = match usize::try_from(len) {
+                    Ok(len) if !has_mapping => len.saturating_mul(8),
+                    _ => WINDOW,
+                };
                 let (mut window, mut buf) = (vec![0; len.min(WINDOW)], vec![0; len.min(WINDOW)]);
                 let tables = Tables::part(publication, range, Since(&self.mine), &mut window);
-                let sums = run("writing META2", &mut tables.map_err(refused)?, file, &mut buf)?;
+                let mut tables = tables.map_err(refused)?;
+                let sums = run_on("writing META2", &mut tables, &mut recalled, &mut buf)?;
                 all = all.join(sums);
             }
+            self.known.replace(recalled.into_known());
             Ok([all.meta2.word().into(), all.chunks.word().into()])
         };
         let sums = write();
@@ -321,7 +337,20 @@ where
     M: Machine<Error = std::convert::Infallible>,
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    drive(machine, &mut file.io(), buf).map_err(|error| match error {
+    run_on(what, machine, &mut file.io(), buf)
+}
+
+fn run_on<M, S>(
+    what: &'static str,
+    machine: &mut M,
+    store: &mut S,
+    buf: &mut [u8],
+) -> Result<M::Output, Failure>
+where
+    M: Machine<Error = std::convert::Infallible>,
+    S: WriteAt<Error = io::Error>,
+{
+    drive(machine, store, buf).map_err(|error| match error {
         DriveError::Store(error) => Failure::io(what, &error),
         _ => full(),
     })

@@ -1,7 +1,6 @@
 //! How a physical file is made by the ranks that have tasks in it.
 
 use super::reopen::unowned;
-use super::rounds::Rounds;
 use super::tasks::{Groups, Mine, Request, Requests, Task, sum_of};
 use super::{CHECKSUM, Part, WINDOW, differ, parts_of, refused, run};
 use crate::collect::Handle;
@@ -130,7 +129,7 @@ where
         let start = begun.meta1.layout().first_chunk().saturating_add(before);
         // Rank 0 found it right.
         let (book, mine) = begun.end(seen, &[start]).map_err(Error::agreed)?;
-        Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
+        Ok(Self::of(comm, file, book, mine))
     }
 
     /// Makes a file of which each rank owns any tasks. This takes five calls of the message layer,
@@ -153,7 +152,7 @@ where
         let starts = starts(&comm, &file, &begun)?;
         // Rank 0 found it right.
         let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?;
-        Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
+        Ok(Self::of(comm, file, book, mine))
     }
 }
 
@@ -193,7 +192,7 @@ where
         let starts = starts(&comm, &file, &begun)?;
         // Rank 0 found it right.
         let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?;
-        Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
+        Ok(Self::of(comm, file, book, mine))
     }
 }
 

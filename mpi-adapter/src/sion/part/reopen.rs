@@ -1,6 +1,5 @@
 //! How the ranks go on with a file that was committed or closed.
 
-use super::rounds::Rounds;
 use super::tasks::{Groups, Mine, Task, runs};
 use super::{CHECKSUM, Part, WINDOW, differ};
 use crate::collect::Handle;
@@ -86,7 +85,7 @@ where
         });
         comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
         let (book, mine) = begun.map_err(Error::agreed)?; // all are right
-        Ok(Self { comm, file, book, mine, rounds: Rounds::new() })
+        Ok(Self::of(comm, file, book, mine))
     }
 }
 
