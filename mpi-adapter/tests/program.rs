@@ -76,6 +76,32 @@ fn bench_measures_processes() {
     check_bench(|args| as_processes(3, args), folder.path());
 }
 
+#[test]
+fn scale_prints_the_figures_of_all_ranks_without_running_them() {
+    let scale = |more: &[&str]| -> serde_json::Value {
+        let args = ["scale", "--ranks", "300,1000", "--ranks-per-node", "10", "--json"];
+        let done = output(Command::new(PROGRAM).args(args).args(more));
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        serde_json::from_slice(&done.stdout).unwrap()
+    };
+    let (few, all) =
+        (scale(&["--ranks-per-file", "100"]), scale(&["--every-rank", "--files", "10"]));
+    let (few, all) = (&few["lines"][1], &all["lines"][1]);
+    assert_eq!((&few["files"], &few["ran"], &all["ran"]), (&10.into(), &90.into(), &1000.into()));
+    for name in ["create", "commits", "close", "collectives", "messages", "message_bytes", "opens"]
+    {
+        assert_eq!(few[name], all[name], "{name}");
+    }
+    assert_eq!(few["opens"], 100); // a writer a node
+    // 16 and 5 collectives on the ranks of a file, and 3 on those of the set.
+    assert_eq!(
+        (&few["sionlib"]["collectives"], &few["sionlib"]["opens"]),
+        (&24.into(), &1010.into())
+    );
+
+    let done = output(Command::new(PROGRAM).args(["scale", "--ranks", "134217660"]));
+    let text = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success() && text.contains("must be from 1 to 134217659"), "{text}");
 /// The program by threads and by processes.
 fn worlds() -> [fn(u32, &[&str]) -> Output; 2] {
     [as_threads, as_processes]

@@ -240,7 +240,7 @@ where
             let mut recalled = Recalled::new(file.io(), &known, &publication);
             for range in self.mine.runs() {
                 let len = range.end.saturating_sub(range.start);
-                let has_mapping = range.start == 0 && publication.new.mapping().len() > 0;
+                let has_mapping = range.start == 0 && !publication.new.mapping().is_empty();
                 let len = match usize::try_from(len) {
                     Ok(len) if !has_mapping => len.saturating_mul(8),
                     _ => WINDOW,
