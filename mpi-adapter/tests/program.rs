@@ -102,6 +102,8 @@ fn scale_prints_the_figures_of_all_ranks_without_running_them() {
     let done = output(Command::new(PROGRAM).args(["scale", "--ranks", "134217660"]));
     let text = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(!done.status.success() && text.contains("must be from 1 to 134217659"), "{text}");
+}
+
 /// The program by threads and by processes.
 fn worlds() -> [fn(u32, &[&str]) -> Output; 2] {
     [as_threads, as_processes]

@@ -54,7 +54,7 @@ fn write(rank: Rank, shape: Shape) -> Result<Vec<Tally>, Error> {
 fn run(world: &Simulated, shape: Shape) -> Vec<Done<Vec<Tally>>> {
     let done = world.run(|rank| write(rank, shape)).unwrap().into_iter();
     let unwrapped = |done: Done<Result<_, Error>>| {
-        let steps = done.result.map(|result| result.unwrap_or_else(|error| panic!("{error}")));
+        let steps = done.result.map(|result| result.unwrap());
         let Done { rank, stands_for, tally, .. } = done;
         Done { rank, stands_for, tally, result: steps }
     };
