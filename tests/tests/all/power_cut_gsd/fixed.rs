@@ -9,6 +9,7 @@ use striae_core::store::{BlockStore, Cached, StoreBlocks, WriteAt};
 use striae_kit::power::{
     Crash, Fault, Lost, MEDIA, Model, PowerStore, Promise, Promises, describe,
 };
+use striae_kit::waiting::{Slow, Waits};
 
 const CARD: usize = 1 << 16;
 
@@ -281,8 +282,9 @@ fn a_full_index_is_refused_before_anything_is_written() {
             log.write(2, &[[frame]]).unwrap();
             assert_eq!(log.end_frame().unwrap(), frame);
         }
-        assert_eq!(log.frames_left(1), 0);
+        assert_eq!(log.frames_left(2), 0);
         log.write(0, &[[count]]).unwrap();
+        log.write(2, &[[count]]).unwrap();
         let before = store.live().to_vec();
         assert!(matches!(log.end_frame(), Err(DriveError::Format(Wrong::Full))));
         assert!(*store.live() == before);
@@ -309,4 +311,27 @@ fn a_wrong_request_is_refused_and_changes_nothing() {
     assert_eq!(wrong(log.write(0, &[[1_u8]])), Wrong::Duplicate);
     log.end_frame().unwrap();
     assert_eq!(log.frames(), 1);
+}
+
+/// With every shape.
+#[test]
+fn an_asynchronous_fixed_log_writes_what_a_blocking_one_does() {
+    for shape in [&SHAPE, &PACKED, &STOCK] {
+        let (blocking, _) = run(&[], shape, 4);
+        let (store, waits) = (PowerStore::default(), Waits::new(7));
+        let done = waits.run(async {
+            for frame in 0..4 {
+                // as of a device that starts again for each frame
+                let slow = Slow::new(store.clone(), &waits);
+                let mut log = Log::open_or_create_async(slow, shape).await?;
+                for id in ids(frame) {
+                    log.write_async(id, &value(frame, id)).await?;
+                }
+                assert_eq!(log.end_frame_async().await?, frame);
+            }
+            Ok::<(), DriveError<_, Wrong>>(())
+        });
+        done.unwrap().unwrap();
+        assert!(*store.live() == *blocking.live());
+    }
 }
