@@ -137,7 +137,8 @@ fn few_ranks_give_the_figures_of_ten_thousand() {
 fn only_writers_open_the_file_also_after_commits() {
     for (ranks, files, ranks_per_node) in [(1000, 1, 10), (1_000_000, 4, 100)] {
         for sealed in [false, true] {
-            let (ranks_per_writer, commits) = (Some(u32::MAX), 3); // of 3000 bytes, in chunks of 4096
+            // Commits of 3000 bytes, in chunks of 4096.
+            let (ranks_per_writer, commits) = (Some(u32::MAX), 3);
             let shape = Shape { ranks, files, ranks_per_node, ranks_per_writer, commits, sealed };
             let done =
                 run(&Simulated::new(ranks).files(files).ranks_per_node(ranks_per_node), shape);
