@@ -79,3 +79,8 @@ fn even_part(n: u64, rank: u32, size: u32) -> std::ops::Range<u64> {
     };
     at(rank)..at(rank.saturating_add(1))
 }
+
+/// The examples of the README.
+#[cfg(all(doctest, feature = "mpi"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
