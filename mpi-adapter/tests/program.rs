@@ -154,6 +154,22 @@ fn sets_go_to_files_and_back_by_any_number_of_ranks() {
         let done = run(ranks, &["convert", &set, &again]);
         assert!(!done.status.success());
         assert!(std::fs::read(&again).unwrap() == before, "what was there is gone");
+        // A set that replaces itself is whole before it does, and is kept if a rank fails.
+        let done = run(ranks, &["convert", &again, &again, "--force"]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let kept = std::fs::read(&again).unwrap();
+        let done = run(ranks, &["convert", &again, &again, "--force", "--files", "12"]);
+        assert!(!done.status.success());
+        assert!(std::fs::read(&again).unwrap() == kept, "a set was lost");
+        // Nor does a set go when its own file has the name of a new one.
+        let own = path("out/task_00003");
+        std::fs::copy(&again, &own).unwrap();
+        let done = run(ranks, &["extract", &own, &out, "--force"]);
+        assert!(text(&done.stderr).contains("is a file of the set itself"));
+        assert!(std::fs::read(&own).unwrap() == kept, "a set was lost");
+        let names =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(!names.into_iter().any(|name| name.to_str().unwrap().starts_with('.')), "left");
         std::fs::remove_dir_all(&out).unwrap();
     }
     assert!(packed.iter().all(|set| *set == packed[0]), "the set depends on the ranks");

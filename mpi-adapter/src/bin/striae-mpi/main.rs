@@ -43,17 +43,17 @@ fn run_as_threads(args: &Args, ranks: u32) -> ExitCode {
         world = world.deadline(deadline);
     }
     let done = world.run(|rank| run(rank, args));
-    let mut sound = true;
+    let mut status = 0;
     let failed = done.into_iter().find_map(|done| match done {
-        Ok(Ok(is_sound)) => {
-            sound &= is_sound;
+        Ok(Ok(of_rank)) => {
+            status = of_rank; // all ranks have one
             None
         }
         Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("a rank panicked".to_owned()),
     });
     match failed {
-        None => status(sound),
+        None => ExitCode::from(status),
         Some(failed) => report(&failed),
     }
 }
@@ -68,7 +68,7 @@ fn run_as_process(args: &Args) -> ExitCode {
         Ok(comm) => {
             let is_first = comm.rank() == 0;
             match run(comm, args) {
-                Ok(sound) => status(sound),
+                Ok(status) => ExitCode::from(status),
                 Err(error) => {
                     let status = if is_first { report(&error) } else { ExitCode::from(2) };
                     if matches!(error.code(), Code::Lost | Code::Carrier(_) | Code::Aborted(_)) {
@@ -82,23 +82,19 @@ fn run_as_process(args: &Args) -> ExitCode {
     }
 }
 
-fn status(sound: bool) -> ExitCode {
-    ExitCode::from(u8::from(!sound))
-}
-
 fn report(error: &impl std::fmt::Display) -> ExitCode {
     text::warn(error);
     ExitCode::from(2)
 }
 
-/// Runs a verb; returns whether all that it looked at is sound.
-fn run<C: Collective>(comm: C, args: &Args) -> Result<bool, Error> {
+/// Runs a verb; returns the exit status, which is equal at all ranks.
+fn run<C: Collective>(comm: C, args: &Args) -> Result<u8, Error> {
     match &args.verb {
-        Verb::Bench(verb) => bench::run(comm, verb).map(|()| true),
+        Verb::Bench(verb) => bench::run(comm, verb).map(|()| 0),
         Verb::Verify(args) => verify::run(comm, args),
-        Verb::Extract(args) => set::extract(comm, args).map(|()| true),
-        Verb::Pack(args) => set::pack(comm, args).map(|()| true),
-        Verb::Convert(args) => set::convert(comm, args).map(|()| true),
-        Verb::Scale(_) => Ok(true), // it needs no ranks
+        Verb::Extract(args) => set::extract(comm, args).map(|()| 0),
+        Verb::Pack(args) => set::pack(comm, args).map(|()| 0),
+        Verb::Convert(args) => set::convert(comm, args).map(|()| 0),
+        Verb::Scale(_) => Ok(0), // it needs no ranks
     }
 }

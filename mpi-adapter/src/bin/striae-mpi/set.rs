@@ -1,10 +1,14 @@
 //! `striae-mpi extract`, `pack` and `convert`: SIONlib sets whose tasks are dealt to the ranks.
 
 use crate::text::warn;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::num::{NonZeroU32, NonZeroU64};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use striae::publish::Publish;
 use striae::sion::task_name;
 use striae_core::sion::KeyvalMode;
 use striae_core::sion::filename::Sibling;
@@ -94,12 +98,11 @@ pub(crate) fn extract<C: Collective>(comm: C, args: &ExtractArgs) -> Result<(), 
     let set = OpenOptions::new().open(comm, &args.set)?;
     let hidden = if rank == 0 { prepare(&set, args).map(Some) } else { Ok(None) };
     let path = hidden.as_ref().map(|hidden| match hidden {
-        Some(hidden) => std::os::unix::ffi::OsStrExt::as_bytes(hidden.path().as_os_str()),
+        Some(hidden) => hidden.path().as_os_str().as_bytes(),
         None => &[],
     });
     let path = set.comm().bcast(0, path.map_err(Clone::clone), LONGEST_PATH)?;
-    let folder =
-        PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(path));
+    let folder = PathBuf::from(OsString::from_vec(path));
     let done = extract_mine(&set, &folder);
     let (ntasks, comm) = (set.ntasks(), set.close(done)?);
     // All files are there.
@@ -133,7 +136,7 @@ fn prepare<C: Collective>(
 }
 
 /// The task whose file has this name.
-fn task_of(name: &std::ffi::OsStr) -> Option<u64> {
+fn task_of(name: &OsStr) -> Option<u64> {
     let task = name.to_str()?.strip_prefix("task_")?.parse().ok()?;
     (*name == *task_name(task)).then_some(task)
 }
@@ -152,14 +155,27 @@ fn extract_mine<C: Collective>(set: &FileReader<C>, folder: &Path) -> Result<(),
 }
 
 fn publish(hidden: &Path, args: &ExtractArgs) -> Result<(), Failure> {
-    let rename = || {
-        for entry in fs::read_dir(hidden)? {
-            let entry = entry?;
-            fs::rename(entry.path(), args.folder.join(entry.file_name()))?;
-        }
-        Ok(())
-    };
-    rename().map_err(io("renaming the files"))
+    let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let sources: Vec<_> = (0..)
+        .map_while(|number| {
+            let mut name = args.set.as_os_str().to_owned();
+            name.push(Sibling(number).to_string());
+            identity(name.as_ref())
+        })
+        .collect();
+    let entries = fs::read_dir(hidden).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.map_err(io("reading the hidden folder"))?;
+    let names: Vec<_> = entries
+        .into_iter()
+        .map(|entry| (entry.path(), args.folder.join(entry.file_name())))
+        .collect();
+    if let Some((_, to)) =
+        names.iter().find(|(_, to)| identity(to).is_some_and(|there| sources.contains(&there)))
+    {
+        let text = format_args!("{} is a file of the set itself", to.display());
+        return Err(Failure::new(Code::Refused, text));
+    }
+    names.iter().try_for_each(|(from, to)| fs::rename(from, to)).map_err(io("renaming the files"))
 }
 
 fn copy(from: &mut impl Read, to: &mut impl Write, window: &mut [u8]) -> io::Result<()> {
@@ -271,7 +287,8 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
     })
 }
 
-/// Makes a set; `fill` writes the tasks of this rank. If a rank fails, the files are removed.
+/// Makes a set; `fill` writes the tasks of this rank. The files get their names when all ranks are
+/// done: until then what had these names stays.
 fn write_set<C: Collective>(
     comm: C,
     out: &Path,
@@ -279,24 +296,25 @@ fn write_set<C: Collective>(
     tasks: Vec<(u64, u64)>,
     fill: impl FnOnce(&mut FileWriter<C>, &mut [u8]) -> Result<(), Failure>,
 ) -> Result<(), Error> {
-    let rank = comm.rank();
+    let publish = match comm.rank() {
+        0 => Publish::new(out, options.files, options.force).map(Some).map_err(Failure::from),
+        _ => Ok(None),
+    };
+    let hidden = publish.as_ref().map(|publish| publish.as_ref().map(|it| it.hidden(0)));
+    let hidden = hidden.map_err(Clone::clone).map(Option::unwrap_or_default);
+    let bytes = hidden.as_ref().map(|path| path.as_os_str().as_bytes());
+    let hidden = comm.bcast(0, bytes.map_err(Clone::clone), LONGEST_PATH)?;
     let mut builder = Builder::new().tasks(tasks).nfiles(options.files.get());
-    builder = builder.sealed(options.seal).overwrite(options.force);
+    builder = builder.sealed(options.seal).prefix(out.as_os_str().as_bytes().to_vec());
     if let Some(bytes) = options.fsblksize {
         builder = builder.fsblksize(bytes.get());
     }
-    let mut file = builder.create(comm, out)?;
+    let mut file = builder.create(comm, PathBuf::from(OsString::from_vec(hidden)))?;
     let done = fill(&mut file, &mut vec![0; WINDOW]);
-    let filled = file.whole().unwrap_or(file.comm()).agree(done);
-    let closed = filled.and_then(|()| file.close().map(drop));
-    if closed.is_err() && rank == 0 {
-        for number in 0..options.files.get() {
-            let mut name = out.as_os_str().to_owned();
-            name.push(Sibling(number).to_string());
-            let _ = fs::remove_file(name); // the first error is the one to tell
-        }
-    }
-    closed
+    file.whole().unwrap_or(file.comm()).agree(done)?;
+    let comm = file.close()?;
+    let named = publish.and_then(|publish| publish.map_or(Ok(()), |it| Ok(it.finish(true)?)));
+    comm.agree(named)
 }
 
 fn write_task<C: Collective>(

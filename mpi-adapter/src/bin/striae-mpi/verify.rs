@@ -25,8 +25,8 @@ pub(crate) struct VerifyArgs {
 /// How many bytes of findings the first rank has in memory.
 const WINDOW: usize = 1 << 16;
 
-/// Checks the files; returns whether all are sound.
-pub(crate) fn run<C: Collective>(comm: C, args: &VerifyArgs) -> Result<bool, Error> {
+/// Checks the files; returns the exit status.
+pub(crate) fn run<C: Collective>(comm: C, args: &VerifyArgs) -> Result<u8, Error> {
     let (rank, size) = (comm.rank(), comm.size());
     let step = usize::try_from(size).unwrap_or(usize::MAX);
     let first = usize::try_from(rank).unwrap_or(usize::MAX);
@@ -49,15 +49,16 @@ pub(crate) fn run<C: Collective>(comm: C, args: &VerifyArgs) -> Result<bool, Err
     let [sound, damaged, failed] = comm.total(Ok(counts))?;
     if rank == 0 {
         let files = args.files.len();
-        warn(format_args!("{files} files: {sound} sound, {damaged} damaged, {failed} not checked"));
+        let word = if files == 1 { "file" } else { "files" };
+        warn(format_args!(
+            "{files} {word}: {sound} sound, {damaged} damaged, {failed} not checked"
+        ));
     }
-    match failed {
-        0 => Ok(damaged == 0),
-        _ => {
-            let text = format_args!("{failed} of the files could not be checked");
-            comm.agree(Err(Failure::new(striae_mpi::Code::Other(2), text))).map(|()| false)
-        }
-    }
+    Ok(match (failed, damaged) {
+        (0, 0) => 0,
+        (0, _) => 1,
+        _ => 2,
+    })
 }
 
 /// Adds the findings of a file to `text`, a line each; returns the number of damages.
