@@ -16,10 +16,12 @@ mod world;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use striae::posix::PosixFile;
 use striae::sion as serial;
+use striae_core::endian::ByteOrder;
 use striae_mpi::sion::{FileReader, OpenOptions};
 use striae_mpi::{Code, Collective, Error};
 use world::{ranks, sweep};
@@ -202,6 +204,31 @@ fn what_cannot_be_opened_is_the_same_error_at_all_ranks() {
     assert_eq!(error_of(&path).code(), Code::Damaged);
     std::fs::write(&path, b"no SIONlib file").unwrap();
     assert_eq!(error_of(&path).code(), Code::Damaged);
+}
+
+/// A sparse file of a few kilobytes on the disk says that its tasks have 2^24 chunks each: each is
+/// allowed, all five are not.
+#[test]
+fn lengths_of_chunks_are_kept_up_to_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let builder = serial::Builder::new(5).fsblksize(512).chunksize(512);
+    builder.order(ByteOrder::Big).create(&path).unwrap().close().unwrap();
+    let (fields, counts) = {
+        let file = serial::File::open(&path).unwrap();
+        let (_, head) = file.files().next().unwrap();
+        (head.meta1.layout().commit_fields(), head.meta2.unwrap().blockcounts())
+    };
+    let claimed = 1_i64 << 24;
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(&(claimed as i32).to_be_bytes(), fields.offset()).unwrap(); // maxchunks
+    for task in 0..5 {
+        file.write_all_at(&claimed.to_be_bytes(), counts.offset() + 8 * task).unwrap();
+    }
+    file.set_len(1 << 40).unwrap();
+    let errors = ranks(1, |rank| OpenOptions::new().open(rank, &path).map(drop).unwrap_err());
+    assert_eq!(errors[0].code(), Code::Refused);
+    assert!(errors[0].text().contains("have 83886080 chunks, at most 67108864"), "{}", errors[0]);
 }
 
 /// Makes the set again, whose second file had these bytes.

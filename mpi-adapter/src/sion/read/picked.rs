@@ -2,7 +2,7 @@
 
 use super::Wanted;
 use super::entries::{Entry, Place};
-use super::source::{OfFile, Source, TaskEntry};
+use super::source::{MAX_KEPT, OfFile, Source, TaskEntry};
 use crate::error::{Code, Failure};
 use std::collections::BTreeMap;
 use std::io;
@@ -123,6 +123,15 @@ impl<'a> Picked<'a> {
     {
         if let Some((rank, _)) = self.globalranks.iter().find(|(_, seen)| !**seen) {
             let text = format_args!("no task has the global rank {rank}");
+            return Err(Failure::new(Code::Refused, text));
+        }
+        let counts = self.tasks.iter().map(|(_, _, place)| place.blockcount);
+        let count = counts.fold(0, u64::saturating_add);
+        if count > MAX_KEPT {
+            let text = format_args!(
+                "the tasks of a rank have {count} chunks, at most {MAX_KEPT} are read: more ranks \
+                 must read the set"
+            );
             return Err(Failure::new(Code::Refused, text));
         }
         let open = |of: OfFile| {

@@ -14,6 +14,9 @@ use striae_core::store::ReadAt;
 /// them.
 const MAX_CHUNKS: u64 = 1 << 24;
 
+/// The most chunks of all tasks of a rank: 512 MiB of lengths.
+pub(super) const MAX_KEPT: u64 = 1 << 26;
+
 /// Length in bytes of the window in which chunk lengths, or data to check, are read.
 const WINDOW: usize = 1 << 16;
 
