@@ -1,4 +1,4 @@
-//! Ranks of a machine that is not there: the same code, with time by a model.
+//! Ranks of a larger machine than there is: the same code, with time by a model.
 //!
 //! Up to some ten thousand ranks all of them run, each as a thread. Beyond that a few run, and each
 //! stands for a number of equal ones: the ranks of the first node of a file, of one plain node for

@@ -15,8 +15,8 @@ use striae_mpi::{Collect, Error};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: striae-mpi scale --ranks 1000,1000000 --ranks-per-file 65536\n\n\
-Runs the code of the sets with few of the ranks, each of which stands for many equal ones, in \
-files that are not there. Beside it is SIONlib's pattern by arithmetic. spec/scale.md says what \
+Runs the code of the sets with a few ranks, each of which represents many equal ones, in \
+simulated files. Beside it is SIONlib's pattern by arithmetic. spec/scale.md says what \
 the model has and what it leaves out.")]
 pub(crate) struct ScaleArgs {
     /// Numbers of ranks.
