@@ -1,5 +1,6 @@
 # Direct reading under the address sanitizer, all of it but what leaks on purpose.
 
+own asan
 need_nightly
 host=$(rustc +nightly -vV | sed -n 's/^host: //p')
 

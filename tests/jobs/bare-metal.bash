@@ -149,6 +149,7 @@ report() {
 }
 
 check_names
+own bare-metal
 need_debian_rust gcc-arm-none-eabi
 
 build 3

@@ -16,6 +16,11 @@ note() {
     echo "note: $*"
 }
 
+# Folders of the target folder that no other job needs: `tests/run` removes them in CI.
+own() {
+    printf '%s\n' "$@" >>"$RUN_STATE/own"
+}
+
 fail() {
     echo "FAILED: $*"
     exit 1

@@ -67,6 +67,7 @@ agree() {
     note "images: $tally"
 }
 
+own firmware
 need_debian_rust gcc-arm-none-eabi qemu-system-arm
 # Not optimised: that builds faster than it could ever gain here.
 [[ -x $defmt_print ]] || cargo install --quiet --locked --debug --root "$target/tools" \

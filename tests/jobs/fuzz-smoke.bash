@@ -12,17 +12,38 @@ need_cargo_fuzz
 targets=$(cargo +nightly fuzz list)
 [[ -n $targets ]] || fail "there is no fuzz target"
 work="$target/fuzz-smoke"
-options=(-seed=1 -print_final_stats=1 "-artifact_prefix=$work/artifacts/")
+own fuzz fuzz-smoke
 
-rm -rf "$work/corpus"
-mkdir -p "$work/artifacts"
-for name in $targets; do
+# Runs a target from its seeds; what it prints is in a log of its own, for two run at once.
+smoke() {
+    local name=$1 ran options=(-seed=1 -print_final_stats=1 "-artifact_prefix=$work/artifacts/")
     [[ -n $(ls -A "fuzz/seeds/$name") ]] || fail "$name has no seed"
     mkdir -p "$work/corpus/$name"
     cargo +nightly fuzz run --target-dir "$target/fuzz" "$name" \
         "$work/corpus/$name" "fuzz/seeds/$name" -- "${options[@]}" "-runs=${slow[$name]-$runs}" \
-        "-dict=fuzz/${name%%_*}.dict" 2>&1 | tee "$RUN_STATE/fuzz"
-    ran=$(awk '$1 == "stat::number_of_executed_units:" { print $2 }' "$RUN_STATE/fuzz")
+        "-dict=fuzz/${name%%_*}.dict" >"$work/$name.log" 2>&1 || return
+    ran=$(awk '$1 == "stat::number_of_executed_units:" { print $2 }' "$work/$name.log")
     ((${ran:-0} >= ${slow[$name]-$runs})) || fail "$name ran ${ran:-no} inputs"
     note "$name $ran runs"
+}
+
+# Waits for one of those that run. What it printed is shown if it failed.
+reap() {
+    local pid status=0
+    wait -n -p pid || status=$?
+    ((status == 0)) || { cat "$work/${names[$pid]}.log"; fail "${names[$pid]} ended with $status"; }
+    unset "names[$pid]"
+}
+
+rm -rf "$work"
+mkdir -p "$work/artifacts"
+cargo +nightly fuzz build --target-dir "$target/fuzz" # all of them, as many at once as processors
+declare -A names=()
+for name in $targets; do
+    ((${#names[@]} < 2)) || reap
+    smoke "$name" &
+    names[$!]=$name
+done
+while ((${#names[@]})); do
+    reap
 done

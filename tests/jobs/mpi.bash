@@ -7,17 +7,18 @@ use() {
     export MPICC=mpicc.$1 MPIEXEC=mpiexec.$1 CARGO_TARGET_DIR="$target/mpi-$1"
 }
 
-# The tests of the package under one MPI.
+# The tests of the package under one MPI. Arguments: which, how many jobs there are, features.
 under() {
     local mpi=$1 wanted=$2 output="$RUN_STATE/mpi-$1"
     use "$mpi"
-    cargo test -p striae-mpi --features mpi --test mpi | tee "$output"
+    cargo test -p striae-mpi --features "$3" --test mpi | tee "$output"
     grep -qx "test result: ok. $wanted jobs of mpiexec.$mpi" "$output" || fail "not $wanted jobs ran"
     note "$mpi: $wanted jobs"
 }
 
-under mpich 31
-under openmpi 34
+own mpi-mpich mpi-openmpi
+under mpich 31 mpi
+under openmpi 34 cli,mpi # as all that follows, so that it is built once
 # What no MPI makes a difference to.
 cargo test -p striae-mpi --features cli,mpi --test program
 cargo clippy -p striae-mpi --features cli,mpi --all-targets -- -D warnings
