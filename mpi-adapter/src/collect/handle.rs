@@ -338,10 +338,11 @@ where
         if len.saturating_add(bytes.len()) > self.0.limit || pieces >= MOST_PLACES {
             self.0.spill()?;
         }
-        if bytes.len() > self.0.limit {
-            return self.0.file()?.write_all_at(offset, bytes);
+        if bytes.len() <= self.0.limit && self.0.waiting.borrow_mut().push(offset, bytes) {
+            return Ok(());
         }
-        self.0.put(offset, bytes)
+        self.0.spill()?;
+        self.0.file()?.write_all_at(offset, bytes)
     }
 
     fn set_size(&mut self, len: u64) -> io::Result<()> {

@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use striae_core::store::usize_to_u64;
 use tempfile::NamedTempFile;
 
 /// Where files are memory.
@@ -23,12 +24,14 @@ pub(super) struct Segment {
     map: MmapRaw,
     slot_len: usize,
     rank: u32,
+    /// The file, until the pages of this rank's slot exist.
+    file: Option<File>,
 }
 
 impl Segment {
     /// A segment with a slot of `slot_len` bytes for each rank, or `None`, at all ranks, if one of
-    /// them cannot have it. All its pages exist, so that no access can fail. This takes three calls
-    /// of the message layer.
+    /// them cannot have it. The pages of a slot are made by the first [`put`](Self::put), so that no
+    /// access can fail. This takes three calls of the message layer.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks of `group`.
@@ -43,16 +46,21 @@ impl Segment {
         let (path, len) = (std::ffi::OsString::from_vec(path), len.unwrap_or(0));
         let map = if path.is_empty() { None } else { map(path.as_ref(), len).ok() };
         let [all] = group.combine(Ok([u64::from(map.is_some())]), [Fold::Min])?;
-        let segment = map.map(|map| Self { map, slot_len, rank: group.rank() });
+        let rank = group.rank();
+        let segment = map.map(|(file, map)| Self { map, slot_len, rank, file: Some(file) });
         Ok(segment.filter(|_| all == 1)) // the name goes with `made`
     }
 
-    /// Copies bytes into the slot of this rank, from `at` on. Returns whether they have room.
+    /// Copies bytes into the slot of this rank, from `at` on. Returns whether they have room: in the
+    /// slot, and in the memory of the node, which may have become full.
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
         let Some(start) = self.place(self.rank, at, bytes.len()) else { return false };
+        if self.file.is_some() && self.make_pages().is_err() {
+            return false;
+        }
         let slot = self.map.as_mut_ptr();
         // SAFETY: `place` has checked that the bytes are in the mapping, which lives as long as
-        // `self`. Nobody else reads or writes this slot now (see `Segment`).
+        // `self`, and their pages exist. Nobody else reads or writes this slot now (see `Segment`).
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), slot.add(start), bytes.len()) };
         true
     }
@@ -60,7 +68,7 @@ impl Segment {
     /// Bytes of the slot of a rank, which has said that they are there and waits.
     pub(super) fn bytes(&self, rank: u32, at: usize, len: usize) -> Option<&[u8]> {
         let start = self.place(rank, at, len)?;
-        // SAFETY: as above; the rank does not write before the next collective, which needs this
+        // SAFETY: as above, where the rank has put them; it does not write before the next collective, which needs this
         // one too.
         Some(unsafe { std::slice::from_raw_parts(self.map.as_ptr().add(start), len) })
     }
@@ -68,6 +76,17 @@ impl Segment {
     /// The first bytes of the slot of this rank.
     pub(super) fn own(&self, len: usize) -> &[u8] {
         self.bytes(self.rank, 0, len).unwrap_or_default()
+    }
+
+    /// Makes the pages of the slot of this rank: a write to one that the file system then had no
+    /// memory for would end the process.
+    fn make_pages(&mut self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let start = self.place(self.rank, 0, self.slot_len).ok_or(io::ErrorKind::InvalidInput)?;
+        let none = rustix::fs::FallocateFlags::empty();
+        rustix::fs::fallocate(file, none, usize_to_u64(start), usize_to_u64(self.slot_len))?;
+        self.file = None;
+        Ok(())
     }
 
     /// Where bytes of a slot are in the mapping, if they are in the slot.
@@ -79,7 +98,7 @@ impl Segment {
     }
 }
 
-/// Makes a file of which all pages exist, and at most half of what is free.
+/// Makes a file of at most half of what is free. It has no pages yet.
 fn make(len: usize) -> io::Result<NamedTempFile> {
     let file = tempfile::Builder::new().prefix("striae-").tempfile_in(FOLDER)?;
     let len = u64::try_from(len).map_err(io::Error::other)?;
@@ -87,12 +106,12 @@ fn make(len: usize) -> io::Result<NamedTempFile> {
     if len > free.f_bavail.saturating_mul(free.f_frsize) >> 1 {
         return Err(io::ErrorKind::StorageFull.into());
     }
-    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, len)?;
+    file.as_file().set_len(len)?;
     Ok(file)
 }
 
-fn map(path: &Path, len: usize) -> io::Result<MmapRaw> {
+fn map(path: &Path, len: usize) -> io::Result<(File, MmapRaw)> {
     let file: File = OpenOptions::new().read(true).write(true).open(path)?;
     let map = MmapRaw::map_raw(&file)?;
-    if map.len() == len { Ok(map) } else { Err(io::ErrorKind::InvalidData.into()) }
+    if map.len() == len { Ok((file, map)) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
