@@ -91,6 +91,21 @@ where
         self.limit
     }
 
+    /// How many bytes more can wait if they are at `offset`, just after the last ones; 0 if they
+    /// are not.
+    pub(crate) fn room_after(&self, offset: u64) -> u64 {
+        let waiting = self.waiting.borrow();
+        match waiting.end() == Some(offset) {
+            true => usize_to_u64(self.limit.saturating_sub(waiting.len())),
+            false => 0,
+        }
+    }
+
+    /// Lets bytes wait that come just after the last ones; returns whether they have room.
+    pub(crate) fn append(&self, bytes: &[u8]) -> bool {
+        self.waiting.borrow_mut().append(bytes)
+    }
+
     /// The communicator of the ranks with the same writer.
     pub(crate) fn into_group(self) -> Option<C> {
         self.group

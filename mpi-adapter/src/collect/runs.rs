@@ -53,8 +53,34 @@ impl Runs {
         &self.runs
     }
 
+    /// Where in the file the last piece ends.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.runs.last().map(|(at, len)| end(*at, *len))
+    }
+
     /// Adds a piece. Returns whether it has room, which own memory always has.
     pub(super) fn push(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        if self.end() == Some(offset) {
+            return self.append(bytes);
+        }
+        let has_room = self.put(bytes);
+        if has_room {
+            self.runs.push((offset, bytes.len()));
+        }
+        has_room
+    }
+
+    /// Makes the last piece longer. Returns whether there is one and the bytes have room.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> bool {
+        let has_room = !self.is_empty() && self.put(bytes);
+        if let (true, Some((_, len))) = (has_room, self.runs.last_mut()) {
+            *len = len.saturating_add(bytes.len());
+        }
+        has_room
+    }
+
+    /// Copies bytes to the end of the memory, if they have room.
+    fn put(&mut self, bytes: &[u8]) -> bool {
         let has_room = match &mut self.memory {
             Memory::Own(memory) => {
                 memory.extend_from_slice(bytes);
@@ -62,15 +88,10 @@ impl Runs {
             }
             Memory::Shared(segment) => segment.put(self.len, bytes),
         };
-        if !has_room {
-            return false;
+        if has_room {
+            self.len = self.len.saturating_add(bytes.len());
         }
-        self.len = self.len.saturating_add(bytes.len());
-        match self.runs.last_mut() {
-            Some((at, len)) if end(*at, *len) == offset => *len = len.saturating_add(bytes.len()),
-            _ => self.runs.push((offset, bytes.len())),
-        }
-        true
+        has_room
     }
 
     pub(super) fn clear(&mut self) {

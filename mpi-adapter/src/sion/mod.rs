@@ -78,8 +78,10 @@ where
     /// [`advance`](Self::advance) first, which happens only after a commit; then the write can be
     /// tried again.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.check()?;
-        check_mode(self.part.keyval(), false)?;
+        if !self.part.has_room(bytes.len()) {
+            self.check()?;
+            check_mode(self.part.keyval(), false)?;
+        }
         self.part.write(bytes)
     }
 
@@ -172,10 +174,12 @@ where
     /// [`Error`] when the ranks meet, at all ranks of this physical file; those of the others learn
     /// of it at the next commit.
     pub fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
-        if let Err(error) = check_mode(self.part.keyval(), false) {
-            return Err(Error::agreed(Failure::io("writing a record", &error))); // at all ranks
+        if !self.part.has_room(record.len()) {
+            if let Err(error) = check_mode(self.part.keyval(), false) {
+                return Err(Error::agreed(Failure::io("writing a record", &error))); // at all ranks
+            }
+            self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
         }
-        self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
         self.part.coll_write(record)
     }
 

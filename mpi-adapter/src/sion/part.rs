@@ -56,6 +56,9 @@ pub(super) struct Part<C, F = PosixFile> {
     mine: Mine,
     rounds: Rounds,
     known: RefCell<Known>,
+    /// How many bytes of the first task have room after its last ones, both in its chunk and in the
+    /// memory where they wait. Not 0 only right after such a write that was in order.
+    lane: u64,
 }
 
 impl<C: Collective, F> Part<C, F>
@@ -64,7 +67,7 @@ where
 {
     const fn of(comm: C, file: Handle<C, F>, book: Book, mine: Mine) -> Self {
         let known = RefCell::new(Known::new());
-        Self { comm, file, book, mine, rounds: Rounds::new(), known }
+        Self { comm, file, book, mine, rounds: Rounds::new(), known, lane: 0 }
     }
 
     /// The communicator of the file.
@@ -91,30 +94,63 @@ where
     /// stream is unchanged. [`io::ErrorKind::WouldBlock`] if all ranks must
     /// [`advance`](Self::advance) first; then the write can be tried again.
     pub(super) fn write_pieces(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
-        let reach = self.book.reach();
+        let reach = self.leave_lane().book.reach();
         self.mine.first()?.write_all(pieces, reach, &mut self.file.io())
     }
 
     /// As [`write_pieces`](Self::write_pieces), of one piece.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_pieces(&[bytes])
+        if self.append(bytes) {
+            return Ok(());
+        }
+        self.write_pieces(&[bytes])?;
+        let cursor = self.mine.first()?.pen().cursor();
+        if let Ok(next) = cursor.place(0) {
+            self.lane = cursor.room().min(self.file.room_after(next.offset()));
+        }
+        Ok(())
+    }
+
+    /// Whether so many bytes have room after the last ones, and nothing can go wrong.
+    pub(super) fn has_room(&self, len: usize) -> bool {
+        usize_to_u64(len) <= self.lane
+    }
+
+    /// Writes bytes that [have room](Self::has_room), most records of a long run; otherwise does
+    /// nothing and returns false.
+    fn append(&mut self, bytes: &[u8]) -> bool {
+        self.has_room(bytes.len())
+            && self.mine.first().is_ok_and(|task| {
+                let has = self.file.append(bytes);
+                if has {
+                    task.wrote(bytes);
+                    self.lane = self.lane.saturating_sub(usize_to_u64(bytes.len()));
+                }
+                has
+            })
+    }
+
+    /// What comes next may move the stream, or what waits.
+    const fn leave_lane(&mut self) -> &mut Self {
+        self.lane = 0;
+        self
     }
 
     /// Leaves the current chunk of the first task if fewer than `len` bytes fit into it.
     pub(super) fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
-        self.mine.first()?.ensure_free_space(len)
+        self.leave_lane().mine.first()?.ensure_free_space(len)
     }
 
     /// The task of this rank with a global rank, the blocks that it may write to, and the file.
     pub(super) fn task(&mut self, globalrank: u32) -> Option<(&mut Task, u64, Io<'_, C, F>)> {
-        let reach = self.book.reach();
+        let reach = self.leave_lane().book.reach();
         Some((self.mine.get_mut(globalrank)?, reach, self.file.io()))
     }
 
     /// All tasks of this rank, the blocks that they may write to, and the file, which this rank
     /// opens if it has not.
     pub(super) fn tasks(&mut self) -> io::Result<(&mut [Task], u64, &F)> {
-        let reach = self.book.reach();
+        let reach = self.leave_lane().book.reach();
         Ok((self.mine.tasks_mut(), reach, self.file.opened()?))
     }
 
@@ -125,6 +161,7 @@ where
     /// # Errors
     /// [`Error`]. The file stays as the last commit left it.
     pub(super) fn advance(&mut self, len: u64) -> Result<(), Error> {
+        self.leave_lane();
         let (block, book, file) = (self.mine.block_after(len), self.book, &self.file);
         let mine = self.mine.take_untold().map_or(Ok([block]), Err);
         let [block] = self.comm.decide(mine, [Fold::Max], |[block]| {
@@ -210,7 +247,7 @@ where
 
     /// Number of chunks of the longest stream.
     fn maxchunks(&mut self) -> Result<u32, Error> {
-        let mine = self.reached();
+        let mine = self.leave_lane().reached();
         let [mut chunks, pending] = self.comm.max(mine)?;
         if pending > 0 {
             self.write_pending()?;

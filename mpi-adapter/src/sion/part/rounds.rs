@@ -45,7 +45,9 @@ where
     pub(in crate::sion) fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
         let len = usize_to_u64(record.len());
         self.rounds.longest = self.rounds.longest.max(len);
-        self.put(record);
+        if !self.append(record) {
+            self.put(record);
+        }
         self.rounds.left = self.rounds.left.saturating_sub(1);
         if self.rounds.left == 0 { self.round() } else { Ok(()) }
     }
@@ -74,6 +76,7 @@ where
     }
 
     fn round(&mut self) -> Result<(), Error> {
+        self.leave_lane();
         let mine = self.file.hand_over(self.mine.take_untold().map_or(Ok(()), Err));
         let mine = mine.map(|()| [self.next_round(), usize_to_u64(self.rounds.pending())]);
         let [next, pending] = self.comm.combine(mine, [Fold::Min, Fold::Max])?;

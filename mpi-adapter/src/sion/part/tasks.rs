@@ -132,8 +132,14 @@ impl Task {
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
         let bytes = bytes.get(..len).unwrap_or(bytes);
         to.write_all_at(span.offset(), bytes)?;
-        pen.wrote(span.len(), pen.crc_after(bytes, CHECKSUM));
+        self.wrote(bytes);
         Ok(bytes.len())
+    }
+
+    /// Counts bytes that were written at the cursor.
+    pub(super) fn wrote(&mut self, bytes: &[u8]) {
+        let crc = self.pen.crc_after(bytes, CHECKSUM);
+        self.pen.wrote(usize_to_u64(bytes.len()), crc);
     }
 
     /// Leaves the current chunk if fewer than `len` bytes fit into it.
