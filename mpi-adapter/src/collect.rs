@@ -8,6 +8,7 @@
 //! for the others: it opens the file and writes by itself. What it writes is in the file at the
 //! latest when the ranks agree on a commit.
 
+mod behind;
 mod handle;
 mod runs;
 mod shared;
@@ -17,6 +18,8 @@ pub(crate) use handle::{Group, Handle, Io};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use shared::Segment;
+use std::io;
+use striae_core::store::WriteAt;
 
 /// Who writes for whom, and how much waits in memory.
 ///
@@ -43,6 +46,7 @@ pub struct Collect {
     ranks_per_writer: u32,
     buffer: usize,
     shares: bool,
+    behind: bool,
 }
 
 impl Default for Collect {
@@ -55,7 +59,7 @@ impl Collect {
     /// One writer for all ranks of a node, a buffer of 1 MiB for each rank.
     #[must_use]
     pub const fn new() -> Self {
-        Self { ranks_per_writer: u32::MAX, buffer: 1 << 20, shares: true }
+        Self { ranks_per_writer: u32::MAX, buffer: 1 << 20, shares: true, behind: false }
     }
 
     /// Sets how many consecutive ranks of a node have a writer in common; the last writer of a node
@@ -83,9 +87,27 @@ impl Collect {
         Self { shares, ..self }
     }
 
-    /// How many bytes wait at most.
-    pub(crate) const fn limit(self) -> usize {
-        self.buffer
+    /// Sets whether a thread of each writer writes what its ranks hand over, while they go on. It
+    /// makes no call of the message layer. A writer then needs 6 MiB more. An error of its writes
+    /// is that of all ranks at a later call, at the latest at the commit; a commit waits for it.
+    /// Without a call the writer writes before its ranks go on.
+    #[must_use]
+    pub const fn write_behind(self, behind: bool) -> Self {
+        Self { behind, ..self }
+    }
+
+    /// A file that is not open, for a rank of this group.
+    pub(crate) fn handle<C: Collective, F>(
+        self,
+        open: impl Fn(bool) -> io::Result<F> + 'static,
+        group: Option<Group<C>>,
+    ) -> Handle<C, F>
+    where
+        F: Send + Sync + 'static,
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        let handle = Handle::new(open, group, self.buffer);
+        if self.behind { handle.write_behind() } else { handle }
     }
 
     /// The ranks that have their writer in common; the lowest is the writer. `None` if every rank

@@ -116,6 +116,7 @@ proptest! {
         buffer in prop::sample::select(vec![0_usize, 1, 40, 700, 5000, 1 << 20]),
         sealed: bool,
         shares: bool,
+        behind: bool,
         commits: bool,
         turns in prop::collection::vec(
             (prop::collection::vec(0_usize..900, 1..4), prop::bool::weighted(0.3)),
@@ -131,7 +132,7 @@ proptest! {
         let builder = builder.prefix(b"set".to_vec());
         write_set(&builder, world(ranks, per_node), &one, &turns, How::Alone);
         let collect = Collect::new().ranks_per_writer(per_writer).buffer(buffer);
-        let collect = collect.shared_memory(shares);
+        let collect = collect.shared_memory(shares).write_behind(behind);
         let builder = builder.collect(collect);
         for how in [How::Together, How::Alone] {
             let builder = builder.clone().overwrite(true);
@@ -205,8 +206,9 @@ fn create(
     })
 }
 
-fn collecting(per_writer: u32) -> Builder {
+fn collecting(per_writer: u32, behind: bool) -> Builder {
     let collect = Collect::new().ranks_per_writer(per_writer).buffer(4096);
+    let collect = collect.write_behind(behind);
     Builder::new().fsblksize(512).chunksize(8192).overwrite(true).collect(collect)
 }
 
@@ -216,7 +218,7 @@ fn only_writers_open_the_file_and_short_records_are_few_writes_and_few_messages(
     let path = folder.path().join("a.sion");
     let counts = Arc::new(Counts::default());
     run(world(8, 6), |comm| {
-        let mut file = create(&collecting(3), comm, &path, &counts).unwrap();
+        let mut file = create(&collecting(3, false), comm, &path, &counts).unwrap();
         let before = file.comm().calls();
         for step in 0..1000_u64 {
             file.coll_write(&step.to_le_bytes()).unwrap();
@@ -243,11 +245,13 @@ fn a_full_disk_at_a_writer_is_the_error_of_all_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
     let whole = 16384 + 8 * 8192;
-    for room in [600, 4096, 20_000, whole] {
+    for (room, behind) in
+        [(600, true), (4096, false), (20_000, true), (whole, false), (whole, true)]
+    {
         let counts = Arc::new(Counts { room: Some(room), ..Counts::default() });
         let errors = run(world(8, 8), |comm| {
             let work = || {
-                let mut file = create(&collecting(4), comm, &path, &counts)?;
+                let mut file = create(&collecting(4, behind), comm, &path, &counts)?;
                 for step in 0..2000_u64 {
                     file.coll_write(&step.to_le_bytes())?;
                 }
@@ -333,6 +337,7 @@ fn check_rounds(path: &Path, allowed: [u32; 2]) {
 fn whatever_happens_to_a_rank_all_get_one_error_and_the_file_is_that_of_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
+    // Without messages a thread writes.
     for shares in [false, true] {
         check_all_faults(&path, shares);
     }
@@ -340,6 +345,7 @@ fn whatever_happens_to_a_rank_all_get_one_error_and_the_file_is_that_of_a_commit
 
 fn check_all_faults(path: &Path, shares: bool) {
     let collect = Collect::new().ranks_per_writer(2).buffer(200).shared_memory(shares);
+    let collect = collect.write_behind(shares);
     let builder = Builder::new().fsblksize(512).chunksize(512).overwrite(true).collect(collect);
     for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
         let whole = run_with(path, &builder, fault, None);

@@ -13,10 +13,10 @@ mod faulty;
 #[path = "common/world.rs"]
 mod world;
 
-use std::cell::Cell;
 use std::io::{self, Read};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use striae::posix::PosixFile;
 use striae::sion as serial;
 use striae_core::store::{ReadAt, WriteAt};
@@ -102,7 +102,7 @@ fn a_commit_of_the_set_takes_five_calls() {
 /// A file of which a sync fails.
 struct Full {
     file: PosixFile,
-    syncs: Rc<Cell<u32>>,
+    syncs: Arc<AtomicU32>,
 }
 
 impl ReadAt for &Full {
@@ -131,10 +131,10 @@ impl WriteAt for &Full {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        match self.syncs.get().checked_sub(1) {
+        match self.syncs.load(Ordering::Relaxed).checked_sub(1) {
             None => Err(io::Error::from_raw_os_error(28)), // ENOSPC
             Some(left) => {
-                self.syncs.set(left);
+                self.syncs.store(left, Ordering::Relaxed);
                 self.file.sync()
             }
         }
@@ -149,18 +149,19 @@ fn a_disk_that_is_full_at_one_rank_leaves_all_files_at_the_last_commit() {
     for left in 0..12 {
         let done = ranks(4, |comm| {
             let rank = comm.rank();
-            let syncs = Rc::new(Cell::new(u32::MAX));
-            let shared = Rc::clone(&syncs);
+            let syncs = Arc::new(AtomicU32::new(u32::MAX));
+            let shared = Arc::clone(&syncs);
             let open = move |name: &Path, anew: bool| {
                 let file = match anew {
                     true => PosixFile::create(name, true),
                     false => PosixFile::open_rw(name),
                 };
-                file.map(|file| Full { file, syncs: Rc::clone(&shared) })
+                file.map(|file| Full { file, syncs: Arc::clone(&shared) })
             };
             let mut file = builder().create_in(comm, &path, open).unwrap();
             write(&mut file, rank, 0).unwrap();
-            syncs.set(if rank == 3 { left } else { u32::MAX }); // not the root of its file
+            let left = if rank == 3 { left } else { u32::MAX }; // not the root of its file
+            syncs.store(left, Ordering::Relaxed);
             let done = (1..3).try_for_each(|round| write(&mut file, rank, round));
             if let Err(error) = &done {
                 assert!(file.write(b"x").is_err() && file.writers().is_err());

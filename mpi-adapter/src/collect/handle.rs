@@ -1,5 +1,6 @@
 //! A rank's handle of a file that few ranks write.
 
+use super::behind::Behind;
 use super::runs::{Runs, write_joined};
 use super::shared::Segment;
 use crate::collective::Collective;
@@ -7,6 +8,7 @@ use crate::error::{Code, Failure};
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 /// The longest message, and the longest write that is joined from pieces.
@@ -18,11 +20,17 @@ const POOL: usize = 4 << 20;
 /// Opens the file; it makes the file if the argument is true.
 type Open<F> = Box<dyn Fn(bool) -> io::Result<F>>;
 
+/// Starts a thread that writes to the file.
+type Start<F> = fn(Arc<F>) -> io::Result<Behind>;
+
 /// A file as one rank sees it: what it writes may wait until it is handed over to the writer of
 /// its group. Reading, and asking for the size, open the file.
 pub(crate) struct Handle<C, F> {
     open: Open<F>,
-    file: OnceCell<F>,
+    file: OnceCell<Arc<F>>,
+    /// Starts the thread that writes, if one is wanted.
+    start: Option<Start<F>>,
+    behind: OnceCell<Behind>,
     /// The ranks with the same writer, which is the lowest; `None` if this rank writes for itself.
     group: Option<C>,
     /// At the writer: the memory of the other ranks.
@@ -78,7 +86,16 @@ where
             (segment, _) => (segment, Runs::own()),
         };
         let (file, waiting) = (OnceCell::new(), RefCell::new(waiting));
-        Self { open: Box::new(open), file, group, segment, limit, waiting }
+        let (open, start, behind) = (Box::new(open), None, OnceCell::new());
+        Self { open, file, start, behind, group, segment, limit, waiting }
+    }
+
+    /// What waits is written by a thread, while this rank goes on.
+    pub(crate) fn write_behind(self) -> Self
+    where
+        F: Send + Sync + 'static,
+    {
+        Self { start: Some(Behind::start), ..self }
     }
 
     /// The bytes of the file.
@@ -114,13 +131,17 @@ where
     /// Makes the file.
     pub(crate) fn make(&self) -> Result<(), Failure> {
         let file = (self.open)(true).map_err(|error| Failure::io("making the file", &error))?;
-        self.file.set(file).map_err(|_| Failure::new(Code::Refused, "the file is open already"))
+        self.file
+            .set(Arc::new(file))
+            .map_err(|_| Failure::new(Code::Refused, "the file is open already"))
     }
 
     /// Opens a file that exists, as the first of all ranks.
     pub(crate) fn open_first(&self) -> Result<(), Failure> {
         let file = (self.open)(true).map_err(|error| Failure::io("opening the file", &error))?;
-        self.file.set(file).map_err(|_| Failure::new(Code::Refused, "the file is open already"))
+        self.file
+            .set(Arc::new(file))
+            .map_err(|_| Failure::new(Code::Refused, "the file is open already"))
     }
 
     /// Opens the file if this rank is a writer.
@@ -138,15 +159,33 @@ where
 
     /// The file, which is opened if it is not open. What waits still waits.
     pub(crate) fn opened(&self) -> io::Result<&F> {
-        self.file()
+        self.file().map(|file| &**file)
     }
 
-    fn file(&self) -> io::Result<&F> {
+    fn file(&self) -> io::Result<&Arc<F>> {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let file = (self.open)(false)?;
+        let file = Arc::new((self.open)(false)?);
         Ok(self.file.get_or_init(|| file))
+    }
+
+    /// The thread that writes, if one is wanted.
+    fn behind(&self) -> io::Result<Option<&Behind>> {
+        if let (None, Some(start)) = (self.behind.get(), self.start) {
+            let behind = start(Arc::clone(self.file()?))?;
+            return Ok(Some(self.behind.get_or_init(|| behind)));
+        }
+        Ok(self.behind.get())
+    }
+
+    /// Writes pieces, or hands them to the thread that does.
+    fn write_pieces(&self, pieces: &[(u64, &[u8])]) -> io::Result<()> {
+        let (mut file, behind) = (self.opened()?, self.behind()?);
+        write_joined(pieces, WINDOW, |offset, bytes| match behind {
+            Some(behind) => behind.write(offset, bytes),
+            None => file.write_all_at(offset, bytes),
+        })
     }
 
     /// Writes what waits, by this rank's own handle.
@@ -154,12 +193,24 @@ where
         if self.waiting.borrow().is_empty() {
             return Ok(());
         }
-        let mut file = self.file()?;
         let mut waiting = self.waiting.borrow_mut();
         let pieces: Vec<_> = waiting.iter().collect();
-        write_joined(&pieces, WINDOW, |offset, bytes| file.write_all_at(offset, bytes))?;
+        self.write_pieces(&pieces)?;
         waiting.clear();
         Ok(())
+    }
+
+    /// As [`spill`](Self::spill); when this returns all is written, also what a thread had to. Then
+    /// the file is as this rank wants it.
+    fn written(&self) -> io::Result<&F> {
+        self.spill()?;
+        self.finish()?;
+        self.opened()
+    }
+
+    /// Waits until the thread has written what it has.
+    fn finish(&self) -> io::Result<()> {
+        self.behind.get().map_or(Ok(()), Behind::finish)
     }
 
     /// Hands what waits over to the writer. All ranks of the group call this, each with its own
@@ -198,8 +249,7 @@ where
             pieces.push((offset, bytes));
             at = at.saturating_add(len);
         }
-        let mut file = self.file()?;
-        write_joined(&pieces, WINDOW, |offset, bytes| file.write_all_at(offset, bytes))?;
+        self.write_pieces(&pieces)?;
         drop(pieces);
         waiting.clear();
         Ok(())
@@ -209,11 +259,13 @@ where
     pub(crate) fn deliver(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
         let sync = |mut file: &F| file.sync().map_err(|e| Failure::io("syncing the file", &e));
         if self.writer().is_some() {
-            let mine = mine.and_then(|()| self.file.get().map_or(Ok(()), sync));
+            let written = mine.and_then(|()| self.finish().map_err(|error| writing(&error)));
+            let mine = written.and_then(|()| self.file.get().map_or(Ok(()), |file| sync(file)));
             return self.hand_over(mine);
         }
         self.hand_over(mine)?;
-        self.file().map_err(|error| Failure::io("opening the file", &error)).and_then(sync)
+        self.finish().map_err(|error| writing(&error))?;
+        self.opened().map_err(|error| Failure::io("opening the file", &error)).and_then(sync)
     }
 
     fn send_all(&self, group: &C, mine: &Result<(), Failure>) -> Result<(), Failure> {
@@ -331,13 +383,11 @@ where
     type Error = io::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.spill()?;
-        self.0.file()?.read_at(offset, buf)
+        self.0.written()?.read_at(offset, buf)
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.0.spill()?;
-        self.0.file()?.size()
+        self.0.written()?.size()
     }
 }
 
@@ -356,22 +406,18 @@ where
         if bytes.len() <= self.0.limit && self.0.waiting.borrow_mut().push(offset, bytes) {
             return Ok(());
         }
-        self.0.spill()?;
-        self.0.file()?.write_all_at(offset, bytes)
+        self.0.written()?.write_all_at(offset, bytes)
     }
 
     fn set_size(&mut self, len: u64) -> io::Result<()> {
-        self.0.spill()?;
-        self.0.file()?.set_size(len)
+        self.0.written()?.set_size(len)
     }
 
     fn order(&mut self) -> io::Result<()> {
-        self.0.spill()?;
-        self.0.file()?.order()
+        self.0.written()?.order()
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.0.spill()?;
-        self.0.file()?.sync()
+        self.0.written()?.sync()
     }
 }

@@ -273,7 +273,8 @@ impl Builder {
         })
     }
 
-    /// As [`create`](Self::create), in files of any kind. `open` gets the path of a physical file,
+    /// As [`create`](Self::create), in files of any kind, which a thread may write
+    /// ([`Collect::write_behind`]). `open` gets the path of a physical file,
     /// and whether to make it: rank 0 of the file does before any other rank opens it. Nothing is
     /// locked.
     ///
@@ -286,6 +287,7 @@ impl Builder {
         open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
     ) -> Result<FileWriter<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let path = path.as_ref();
@@ -325,6 +327,7 @@ impl Builder {
         create: impl FnOnce(C, Result<Plan<'_>, Failure>, Handle<C, F>) -> Made<C, F>,
     ) -> Made<C, F>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let Some(collect) = self.options.collect else {
@@ -336,7 +339,7 @@ impl Builder {
             Err(failure) => (None, Some(failure)),
         };
         let plan = failure.map_or(plan, Err);
-        create(comm, plan, Handle::new(open, group, collect.limit()))
+        create(comm, plan, collect.handle(open, group))
     }
 
     /// What a file is to be in which this rank has `tasks`, with sizes of chunks as requested.

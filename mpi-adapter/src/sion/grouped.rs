@@ -21,6 +21,7 @@ impl Builder {
         open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
     ) -> Result<FileWriter<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let globalrank = comm.rank();

@@ -22,6 +22,7 @@ impl Builder {
         open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<FileWriter<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         if let Tasks::Placed(tasks) = &self.tasks {
@@ -107,6 +108,7 @@ impl Builder {
         (file, tasks): InFile,
     ) -> Result<Part<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let (name, open) = (sibling_path(path, file), Rc::clone(open));

@@ -36,6 +36,7 @@ impl Builder {
         open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<FileWriter<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let mut tasks = tasks.to_vec();

@@ -127,6 +127,7 @@ impl Reopen {
         open: impl Fn(&Path) -> io::Result<F> + 'static,
     ) -> Result<FileWriter<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         self.open_with(comm, path.as_ref(), move |path, _| open(path))
@@ -140,6 +141,7 @@ impl Reopen {
         open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
     ) -> Result<FileWriter<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let check = match self.sealed {
@@ -178,6 +180,7 @@ impl Reopen {
         open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<FileWriter<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let numbers: Vec<_> = files.iter().map(|(file, _)| file.number).collect();
@@ -212,6 +215,7 @@ impl Reopen {
         open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<Part<C, F>, Error>
     where
+        F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let open = move |is_first| open(&path, is_first);
@@ -224,7 +228,7 @@ impl Reopen {
             Err(failure) => (None, Some(failure)),
         };
         let old = failure.map_or(old, Err);
-        Part::reopen(comm, old, Handle::new(open, group, collect.limit()))
+        Part::reopen(comm, old, collect.handle(open, group))
     }
 }
 

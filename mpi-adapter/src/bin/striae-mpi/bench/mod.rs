@@ -48,6 +48,10 @@ pub(crate) struct WriteArgs {
     /// Buffer of a rank in the ways `buffer` and `coll`.
     #[arg(long, value_name = "BYTES", default_value = "1048576")]
     pub(crate) buffer: usize,
+
+    /// Let a thread of each writer write what was handed over, in the ways `buffer` and `coll`.
+    #[arg(long)]
+    pub(crate) behind: bool,
     /// Make the data durable, in all ways. Otherwise no way does, and sets are not safe either.
     #[arg(long)]
     pub(crate) sync: bool,

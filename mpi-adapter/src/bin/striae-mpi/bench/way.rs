@@ -39,7 +39,7 @@ impl Way {
 
     /// Opens, writes and closes; all ranks are ready when one of them returns.
     pub(crate) fn write<C: Collective>(self, comm: C, args: &WriteArgs) -> Result<C, Error> {
-        let collect = Collect::new().buffer(args.buffer);
+        let collect = Collect::new().buffer(args.buffer).write_behind(args.behind);
         match self {
             Self::Stdio => {
                 let done = write_own(args, comm.rank());
