@@ -115,3 +115,50 @@ fn map(path: &Path, len: usize) -> io::Result<(File, MmapRaw)> {
     let map = MmapRaw::map_raw(&file)?;
     if map.len() == len { Ok((file, map)) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test: a panic fails it")]
+mod tests {
+    use super::{Segment, map};
+    use crate::collect::handle::{Group, Handle};
+    use crate::{Collective, Threads};
+    use std::fs::File;
+    use striae::posix::PosixFile;
+    use striae_core::store::{ReadAt, WriteAt};
+    use tempfile::NamedTempFile;
+
+    /// A segment of a file system that has no memory left: its pages cannot be made.
+    fn without_memory(rank: u32) -> Segment {
+        let file = NamedTempFile::new().unwrap();
+        file.as_file().set_len(200).unwrap();
+        let (_, map) = map(file.path(), 200).unwrap();
+        // The operating system refuses to allocate through it.
+        let file = Some(File::open(file.path()).unwrap());
+        Segment { map, slot_len: 100, rank, file }
+    }
+
+    #[test]
+    fn a_rank_for_which_no_memory_is_left_writes_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let done = Threads::new(2).run(|comm| {
+            let (rank, path) = (comm.rank(), path.clone());
+            let file = PosixFile::create(&path, true).unwrap();
+            comm.agree(Ok(())).unwrap(); // the file is there
+            let open = move |_: bool| PosixFile::open_rw(&path);
+            let segment = Some(without_memory(rank));
+            let handle = Handle::new(open, Some(Group { comm, segment }), 100);
+            handle.io().write_all_at(u64::from(rank) * 4, b"text").unwrap();
+            let size = (&file).size().unwrap();
+            let handed_over = handle.hand_over(Ok(()));
+            (rank, size, handed_over, handle.into_group().unwrap().agree(Ok(())))
+        });
+        for done in done {
+            let (rank, size, handed_over, agreed) = done.unwrap();
+            assert!(rank == 0 || size == 8, "{size}");
+            handed_over.unwrap();
+            agreed.unwrap();
+        }
+        assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), b"texttext");
+    }
+}
