@@ -30,8 +30,8 @@ pub(super) struct Segment {
 
 impl Segment {
     /// A segment with a slot of `slot_len` bytes for each rank, or `None`, at all ranks, if one of
-    /// them cannot have it. The pages of a slot are made by the first [`put`](Self::put), so that no
-    /// access can fail. This takes three calls of the message layer.
+    /// them cannot have it. The pages of a slot are made by the first [`put`](Self::put), so that
+    /// no access can fail. This takes three calls of the message layer.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks of `group`.
@@ -51,8 +51,8 @@ impl Segment {
         Ok(segment.filter(|_| all == 1)) // the name goes with `made`
     }
 
-    /// Copies bytes into the slot of this rank, from `at` on. Returns whether they have room: in the
-    /// slot, and in the memory of the node, which may have become full.
+    /// Copies bytes into the slot of this rank, from `at` on. Returns whether they have room: in
+    /// the slot, and in the memory of the node, which may have become full.
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
         let Some(start) = self.place(self.rank, at, bytes.len()) else { return false };
         if self.file.is_some() && self.make_pages().is_err() {
@@ -68,8 +68,8 @@ impl Segment {
     /// Bytes of the slot of a rank, which has said that they are there and waits.
     pub(super) fn bytes(&self, rank: u32, at: usize, len: usize) -> Option<&[u8]> {
         let start = self.place(rank, at, len)?;
-        // SAFETY: as above, where the rank has put them; it does not write before the next collective, which needs this
-        // one too.
+        // SAFETY: as above, where the rank has put them; it does not write before the next
+        // collective, which needs this one too.
         Some(unsafe { std::slice::from_raw_parts(self.map.as_ptr().add(start), len) })
     }
 
@@ -149,7 +149,7 @@ mod tests {
             let segment = Some(without_memory(rank));
             let handle = Handle::new(open, Some(Group { comm, segment }), 100);
             handle.io().write_all_at(u64::from(rank) * 4, b"text").unwrap();
-            let size = (&file).size().unwrap();
+            let size = file.size().unwrap();
             let handed_over = handle.hand_over(Ok(()));
             (rank, size, handed_over, handle.into_group().unwrap().agree(Ok(())))
         });
