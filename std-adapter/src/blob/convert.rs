@@ -1,20 +1,20 @@
 //! Makes the canonical file of a set.
 
+mod images;
+
 use super::error::ErrorKind;
-use super::read::MOST_TASKS;
-use super::runs;
 use super::set::Set;
-use super::tasks::{Scratch, Task};
+use super::tasks::Scratch;
 use crate::each::for_each;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::output::Output;
 use crate::posix::PosixFile;
-use std::num::NonZeroU32;
+use images::{Image, Images};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::ops::Range;
 use std::path::Path;
+use striae_core::cdf::Type;
 use striae_core::cdf::layout::padded;
-use striae_core::cdf::{Layout, Region, Type};
-use striae_core::endian::ByteOrder;
-use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::Variable;
 
@@ -74,36 +74,116 @@ impl Convert {
         out: &Path,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Converted, Error> {
+        let pieces = self.pieces(set, out)?;
+        let like = set.subfiles().next().map(|(_, path)| path);
+        self.output.make(out, NonZeroU32::MIN, like.as_deref(), |publish| {
+            let path = publish.hidden(0);
+            let file = PosixFile::create(&path, false).map_err(|error| Error::new(&path, error))?;
+            pieces.begin((&file, &path))?;
+            pieces.write(0..pieces.count(), (&file, &path), progress)?;
+            pieces.end((&file, &path))?;
+            Ok(Converted { bytes: pieces.bytes() })
+        })
+    }
+
+    /// The canonical file of `set` in pieces, for callers that make the file themselves, as the
+    /// ranks of a parallel program do. Only the fill value and the number of threads count, not how
+    /// files are made.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), except for those of the new file.
+    pub fn pieces<'s>(&self, set: &'s Set, out: &Path) -> Result<Pieces<'s>, Error> {
         if set.names().has(out) {
             return Err(Error::new(out, AnyError::Source));
         }
         let fill = |variable| set.fill_from(variable, self.fill.as_deref());
         let fills = set.header().variables().map(fill).collect::<Result<Vec<_>, _>>()?;
-        let like = set.subfiles().next().map(|(_, path)| path);
-        self.output.make(out, NonZeroU32::MIN, like.as_deref(), |publish| {
-            let path = publish.hidden(0);
-            let at = |error| Error::new(&path, error);
-            let file = PosixFile::create(&path, false).map_err(at)?;
-            let bytes = end_of(set);
-            file.preallocate_new(bytes).map_err(at)?;
-            file.write_all_at(0, set.header().bytes()).map_err(at)?;
-            let threads = self.output.nthreads();
-            let most = set.options.memory().checked_div(threads.get()).unwrap_or(0).max(1 << 16);
-            let images = Images::new(set, &fills, set.at_once().min(most), most);
-            for_each(images.map(Ok), threads, || {
-                let (mut memory, mut scratch) = (Vec::new(), Scratch::default());
-                let (file, path) = (&file, &path);
-                move |image: Image| {
-                    let bytes = image.read(set, &mut memory, &mut scratch)?;
-                    let written = file.write_all_at(image.span.offset(), bytes);
-                    written.map_err(|error| Error::new(path, error))?;
-                    progress(image.span.len());
-                    Ok(())
-                }
-            })?;
-            file.set_size(bytes).map_err(at)?;
-            Ok(Converted { bytes })
+        let threads = self.output.nthreads();
+        let most = set.options.memory().checked_div(threads.get()).unwrap_or(0).max(1 << 16);
+        let mut pieces =
+            Pieces { set, fills, threads, room: set.at_once().min(most), most, count: 0 };
+        pieces.count = usize_to_u64(pieces.images().count());
+        Ok(pieces)
+    }
+}
+
+/// The canonical file of a set in pieces, which can be written in any order and by many processes:
+/// first [`begin`](Self::begin), once, then each piece, then [`end`](Self::end), once.
+///
+/// All processes that open the same set with equal options have the same pieces. A piece has whole
+/// variables of a record, or as many as fit into the memory; a longer variable is cut. So almost
+/// all values of the subfiles are read for one piece only.
+#[derive(Debug)]
+pub struct Pieces<'s> {
+    set: &'s Set,
+    fills: Vec<[u8; 8]>,
+    threads: NonZeroUsize,
+    room: usize,
+    most: usize,
+    count: u64,
+}
+
+impl Pieces<'_> {
+    /// The number of pieces, which are in the order of the file and nearly equal in length.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The length of the file in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        end_of(self.set)
+    }
+
+    /// Writes the header to a new file, and reserves room for the pieces. The path is that of
+    /// errors, here and in the other methods.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn begin(&self, (file, path): (&PosixFile, &Path)) -> Result<(), Error> {
+        let made = file.preallocate_new(self.bytes());
+        let made = made.and_then(|()| file.write_all_at(0, self.set.header().bytes()));
+        made.map_err(|error| Error::new(path, error))
+    }
+
+    /// Writes pieces, by their numbers from 0. `progress` is told the length of each.
+    ///
+    /// The values of subfiles that are missing or damaged are filled; [`Set::lost`] names them.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn write(
+        &self,
+        pieces: Range<u64>,
+        (file, path): (&PosixFile, &Path),
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<(), Error> {
+        let narrow = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let images = self.images().skip(narrow(pieces.start));
+        let images = images.take(narrow(pieces.end.saturating_sub(pieces.start)));
+        for_each(images.map(Ok), self.threads, || {
+            let (mut memory, mut scratch) = (Vec::new(), Scratch::default());
+            move |image: Image| {
+                let bytes = image.read(self.set, &mut memory, &mut scratch)?;
+                let written = file.write_all_at(image.span.offset(), bytes);
+                written.map_err(|error| Error::new(path, error))?;
+                progress(image.span.len());
+                Ok(())
+            }
         })
+    }
+
+    /// Gives the file its length.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn end(&self, (file, path): (&PosixFile, &Path)) -> Result<(), Error> {
+        file.set_size(self.bytes()).map_err(|error| Error::new(path, error))
+    }
+
+    fn images(&self) -> Images {
+        Images::new(self.set, &self.fills, self.room, self.most)
     }
 }
 
@@ -121,196 +201,6 @@ fn end_of(set: &Set) -> u64 {
         end = end.max(variable.begin().saturating_add(len));
     }
     end
-}
-
-/// Some values of a record of a variable, or of a variable without records.
-#[derive(Debug, Clone, Copy)]
-struct Chunk {
-    kind: Kind,
-    record: u64,
-    /// The first value in the record, and the number of values.
-    first: u64,
-    count: u64,
-    /// Their place in the canonical file.
-    span: Span,
-}
-
-/// A part of the canonical file that is made in memory.
-#[derive(Debug)]
-struct Image {
-    span: Span,
-    chunks: Vec<Chunk>,
-}
-
-impl Image {
-    /// Makes the bytes, in memory that is used again and again.
-    fn read<'m>(
-        &self,
-        set: &Set,
-        memory: &'m mut Vec<u8>,
-        scratch: &mut Scratch,
-    ) -> Result<&'m [u8], Error> {
-        let len = usize::try_from(self.span.len()).unwrap_or(usize::MAX);
-        if memory.len() < len {
-            runs::resize(memory, self.span.len()).map_err(|error| set.error(error))?;
-        }
-        let bytes = memory.get_mut(..len).unwrap_or_default();
-        let (mut plans, mut end) = (Vec::new(), 0_usize);
-        for chunk in &self.chunks {
-            let at = self.place(chunk);
-            bytes.get_mut(end..at).unwrap_or_default().fill(0); // padding
-            let len = usize::try_from(chunk.span.len()).unwrap_or(usize::MAX);
-            end = at.saturating_add(len);
-            let Kind { index, total, decomposition, fill, .. } = chunk.kind;
-            let Some(decomposition) = decomposition else {
-                let spans = |layout: Layout| {
-                    let values = match layout.recsize {
-                        Some(_) => layout.record(chunk.record),
-                        None => Some(layout.first),
-                    };
-                    let part = chunk.first.checked_mul(layout.value_len);
-                    let span = values.and_then(|values| values.part(part?, chunk.span.len()));
-                    let size = striae_core::cdf::Error::Size { begin: layout.first.offset() };
-                    Ok(vec![span.ok_or(size)?])
-                };
-                let room = bytes.get_mut(at..end).unwrap_or_default();
-                set.read_whole(index, &spans, (ByteOrder::Big, fill), room)?;
-                continue;
-            };
-            let (start, count) = ([chunk.first], [chunk.count]);
-            let region = Region { start: &start, count: &count, stride: None };
-            plans.push((*chunk, set.plan(decomposition, &[total], region)?));
-        }
-        let tasks = plans.iter().map(|(chunk, plan)| Task {
-            plan,
-            variable: chunk.kind.index,
-            record: chunk.record,
-            at: self.place(chunk),
-            fill: chunk.kind.fill,
-        });
-        let tasks: Vec<_> = tasks.collect();
-        set.read_tasks(&tasks, ByteOrder::Big, bytes, scratch)?;
-        Ok(bytes)
-    }
-
-    fn place(&self, chunk: &Chunk) -> usize {
-        let skip = chunk.span.offset().saturating_sub(self.span.offset());
-        usize::try_from(skip).unwrap_or(usize::MAX)
-    }
-}
-
-/// A variable of the canonical file.
-#[derive(Debug, Clone, Copy)]
-struct Kind {
-    /// Index of the variable.
-    index: usize,
-    layout: Layout,
-    /// The values in a record.
-    total: u64,
-    /// Index of its decomposition.
-    decomposition: Option<usize>,
-    /// What elements get that no subfile has, in big-endian order.
-    fill: [u8; 8],
-}
-
-impl Kind {
-    /// The variables without records, and those with them.
-    fn all(set: &Set, fills: &[[u8; 8]]) -> [Vec<Self>; 2] {
-        let mut lists = [Vec::new(), Vec::new()];
-        for ((index, variable), fill) in set.header().variables().enumerate().zip(fills) {
-            let layout = variable.layout();
-            let total = layout.first.len().checked_div(layout.value_len).unwrap_or(0);
-            let decomposition = set.decomposition(variable).and_then(|id| id.checked_sub(1));
-            let [fixed, records] = &mut lists;
-            let list = if variable.is_record() { records } else { fixed };
-            list.push(Self { index, layout, total, decomposition, fill: *fill });
-        }
-        lists
-    }
-}
-
-/// The parts of a canonical file, from the first value to the last one.
-struct Images {
-    /// The bytes of a part: it has more only if a variable is longer.
-    room: u64,
-    /// The most bytes of a part. Longer variables are cut.
-    most: u64,
-    fixed: Vec<Kind>,
-    records: Vec<Kind>,
-    numrecs: u64,
-    /// The chunk that comes next: its variable's place in the list, its record or `None` for fixed
-    /// variables, and its first value.
-    place: usize,
-    record: Option<u64>,
-    first: u64,
-}
-
-impl Images {
-    fn new(set: &Set, fills: &[[u8; 8]], room: usize, most: usize) -> Self {
-        let [fixed, records] = Kind::all(set, fills);
-        let numrecs = if records.is_empty() { 0 } else { set.header().numrecs() };
-        let (room, most) = (usize_to_u64(room), usize_to_u64(most));
-        Self { room, most, fixed, records, numrecs, place: 0, record: None, first: 0 }
-    }
-
-    /// The next chunk.
-    fn chunk(&self) -> Option<Chunk> {
-        let list = if self.record.is_some() { &self.records } else { &self.fixed };
-        let kind = *list.get(self.place)?;
-        let (layout, left) = (kind.layout, kind.total.saturating_sub(self.first));
-        // All variables of a decomposition are cut at the same elements, so that they need the same
-        // plans.
-        let most = self.most.checked_div(8).unwrap_or(1).max(1);
-        let is_long = layout.first.len() > self.most;
-        let count = if is_long { left.min(most) } else { left };
-        let (first, record) = (self.first, self.record.unwrap_or(0));
-        let values = self.record.map_or(Some(layout.first), |record| layout.record(record))?;
-        let skip = first.checked_mul(layout.value_len)?;
-        let span = values.part(skip, count.checked_mul(layout.value_len)?)?;
-        Some(Chunk { kind, record, first, count, span })
-    }
-
-    /// Goes to the next list if the current one has ended; `false` after the last one.
-    fn settle(&mut self) -> bool {
-        let list = if self.record.is_some() { &self.records } else { &self.fixed };
-        if self.place >= list.len() {
-            let next = self.record.map_or(0, |record| record.saturating_add(1));
-            (self.place, self.first, self.record) = (0, 0, Some(next));
-        }
-        self.record.is_none_or(|record| record < self.numrecs)
-    }
-
-    fn advance(&mut self, chunk: &Chunk) {
-        self.first = self.first.saturating_add(chunk.count);
-        if self.first >= chunk.kind.total {
-            (self.place, self.first) = (self.place.saturating_add(1), 0);
-        }
-    }
-}
-
-impl Iterator for Images {
-    type Item = Image;
-
-    fn next(&mut self) -> Option<Image> {
-        let mut image: Option<Image> = None;
-        while self.settle() {
-            let used = image.as_ref().map_or(0, |image| image.span.len());
-            let chunk = self.chunk()?;
-            let span = match &image {
-                None => chunk.span,
-                Some(image) => Span::between(image.span.offset(), chunk.span.end())?,
-            };
-            let is_full = image.as_ref().is_some_and(|image| image.chunks.len() >= MOST_TASKS);
-            if is_full || used > 0 && span.len() > self.room {
-                break;
-            }
-            self.advance(&chunk);
-            let image = image.get_or_insert_with(|| Image { span, chunks: Vec::new() });
-            image.span = span;
-            image.chunks.push(chunk);
-        }
-        image
-    }
 }
 
 impl Set {

@@ -37,7 +37,7 @@ pub mod verify;
 
 pub use builder::error::BuildError;
 pub use builder::{Builder, Rank, Writer};
-pub use convert::{Convert, Converted};
+pub use convert::{Convert, Converted, Pieces};
 pub use error::ErrorKind;
 pub use extract::Extract;
 pub use map::Map;
