@@ -206,3 +206,33 @@ fn verify_checks_every_file_once_and_names_the_damaged_one() {
         assert!(text(&done.stdout).contains("/nowhere"), "{}", text(&done.stdout));
     }
 }
+
+#[test]
+fn a_blob_set_becomes_the_file_that_the_serial_program_makes() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/blob/f5h_n5_s1");
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let set = golden.join("blob_h1.h5").to_str().unwrap().to_owned();
+    let whole = striae::blob::Set::open(&set).unwrap();
+    striae::blob::Convert::new().run(&whole, path("serial.nc").as_ref(), &|_| ()).unwrap();
+    let expected = std::fs::read(path("serial.nc")).unwrap();
+    let out = path("whole.nc");
+    for (run, ranks) in worlds().into_iter().flat_map(|run| [1, 3].map(|ranks| (run, ranks))) {
+        let done = run(ranks, &["convert", &set, &out]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        assert!(std::fs::read(&out).unwrap() == expected, "{ranks} ranks");
+        let done = run(ranks, &["convert", &set, &out]);
+        assert_eq!(done.status.code(), Some(2));
+        assert!(text(&done.stderr).contains("exists already"), "{}", text(&done.stderr));
+        let done = run(ranks, &["convert", "--seal", &set, &out]);
+        assert!(text(&done.stderr).contains("--seal is not for"), "{}", text(&done.stderr));
+        std::fs::remove_file(&out).unwrap();
+    }
+    // A set that is not whole is converted nevertheless, and the status says so.
+    std::fs::copy(format!("{set}.0000"), path("cut.h5.0000")).unwrap();
+    let file = std::fs::File::options().write(true).open(path("cut.h5.0000")).unwrap();
+    file.set_len(file.metadata().unwrap().len() - 100).unwrap();
+    let done = as_threads(3, &["convert", "--fill", "-1", &path("cut.h5"), &out]);
+    assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("cut.h5.0000"), "{}", text(&done.stderr));
+}

@@ -5,6 +5,7 @@
 //! | [`Builder`] | how a set is made |
 //! | [`Writer`] | a set that all ranks write |
 //! | [`Set`] | a set that all ranks read |
+//! | [`Convert`] | the canonical file of a set, made by all ranks |
 //!
 //! Each rank gives the requests of its own blob only. Sums and scans of their numbers give every
 //! rank the places of all that it writes: its rows of the maps and its elements. So no rank has the
@@ -15,14 +16,18 @@
 //! agreed that they are complete: until then, no file of the set has changed.
 
 mod builder;
+mod convert;
+mod lost;
 mod plan;
 mod seal;
 mod set;
 mod writer;
 
 pub use builder::Builder;
+pub use convert::{Convert, Converted};
+pub use lost::Lost;
 pub use set::{Part, Set};
-pub use striae::blob::{Container, Request};
+pub use striae::blob::{Container, OpenOptions, Request};
 pub use writer::Writer;
 
 use crate::error::{Code, Failure};

@@ -5,7 +5,7 @@ use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use striae::blob::Set as Whole;
+use striae::blob::{OpenOptions, Set as Whole};
 use striae::cdf::{Element, Region};
 use striae_core::integrity::crc32c;
 
@@ -71,7 +71,19 @@ impl<C: Collective> Set<C> {
     /// The failure of a rank, at all ranks: [`Code::Refused`] if the files are no set;
     /// [`Code::Differ`] if the ranks have found different sets; an error of the operating system.
     pub fn open(comm: C, path: impl AsRef<Path>) -> Result<Self, Error> {
-        let opened = Whole::open(path).map_err(|error| of_striae("opening the set", &error));
+        Self::open_with(comm, path, &OpenOptions::new())
+    }
+
+    /// Opens a set with options of each rank. As [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        comm: C,
+        path: impl AsRef<Path>,
+        options: &OpenOptions,
+    ) -> Result<Self, Error> {
+        let opened = options.open(path).map_err(|error| of_striae("opening the set", &error));
         let mine = opened.as_ref().map_err(Clone::clone).map(|whole| {
             let crc = crc32c(0, whole.path().as_os_str().as_bytes());
             let crc = crc32c(crc, whole.header().bytes());
@@ -179,7 +191,7 @@ fn part_of(region: Region<'_>, rank: u32, size: u32) -> (Vec<u64>, Vec<u64>) {
     (start, count)
 }
 
-fn differ(what: &str) -> Error {
+pub(super) fn differ(what: &str) -> Error {
     let text = format_args!("the ranks {what}, must be the same");
     Error::agreed(Failure::new(Code::Differ, text))
 }

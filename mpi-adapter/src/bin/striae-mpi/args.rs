@@ -41,6 +41,7 @@ pub(crate) enum Verb {
     Extract(ExtractArgs),
     /// Make a SIONlib set, one task from each file.
     Pack(PackArgs),
-    /// Rewrite a SIONlib set: other files, chunks, a seal.
+    /// Rewrite a SIONlib set (other files, chunks, a seal); of a blob set, make the canonical
+    /// file.
     Convert(ConvertArgs),
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod blob;
 mod heap;
 mod scale;
 mod set;
@@ -10,8 +11,10 @@ mod verify;
 
 use args::{Args, Verb};
 use clap::Parser;
+use set::ConvertArgs;
 use std::process::ExitCode;
-use striae_mpi::{Code, Collective, Error, Mpi, Threads};
+use striae::format::{Format, Recognized};
+use striae_mpi::{Code, Collective, Error, Failure, Mpi, Threads};
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -94,7 +97,31 @@ fn run<C: Collective>(comm: C, args: &Args) -> Result<u8, Error> {
         Verb::Verify(args) => verify::run(comm, args),
         Verb::Extract(args) => set::extract(comm, args).map(|()| 0),
         Verb::Pack(args) => set::pack(comm, args).map(|()| 0),
-        Verb::Convert(args) => set::convert(comm, args).map(|()| 0),
+        Verb::Convert(args) => convert(comm, args),
         Verb::Scale(_) => Ok(0), // it needs no ranks
+    }
+}
+
+/// Converts a set, of the format that the first rank finds.
+fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<u8, Error> {
+    let find = || {
+        let format = Recognized::new(&args.set)?.format();
+        match (format, args.options.of_sion(), args.blob.of_blob()) {
+            (Format::Blob, None, _) => Ok([1]),
+            (Format::Sion, _, None) => Ok([0]),
+            (Format::Blob, Some(option), _) | (Format::Sion, _, Some(option)) => {
+                let text = format_args!("{option} is not for {format}");
+                Err(Failure::new(Code::Refused, text))
+            }
+            _ => {
+                let text = format_args!("{format}: use `striae convert`");
+                Err(Failure::new(Code::Refused, text))
+            }
+        }
+    };
+    let found = if comm.rank() == 0 { find() } else { Ok([0]) };
+    match comm.max(found)? {
+        [0] => set::convert(comm, args).map(|()| 0),
+        _ => blob::convert(comm, args),
     }
 }

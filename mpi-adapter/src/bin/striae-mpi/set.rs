@@ -1,5 +1,6 @@
 //! `striae-mpi extract`, `pack` and `convert`: SIONlib sets whose tasks are dealt to the ranks.
 
+use crate::blob::BlobArgs;
 use crate::text::warn;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -51,22 +52,26 @@ pub(crate) struct PackArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Seals of the old set are compared before; every task gets one chunk of its \
-length. Sets of key-value records, or with other global ranks than 0, 1, 2 and so on, are for \
-`striae convert`."
+    after_help = "SIONlib: seals of the old set are compared before; every task gets one chunk of \
+its length. Sets of key-value records, or with other global ranks than 0, 1, 2 and so on, are for \
+`striae convert`.\n\nBlob sets: every rank writes an even part of the canonical file. Elements \
+that no subfile has are filled.\n\nExit status: 0; 1 if a blob set is not whole; 2 if nothing was \
+made."
 )]
 pub(crate) struct ConvertArgs {
-    /// The first file of the set.
-    set: PathBuf,
-    /// The first file of the new set.
-    out: PathBuf,
+    /// The first file of a SIONlib set, or the name of a blob set.
+    pub(crate) set: PathBuf,
+    /// The first file of the new set, or the canonical file.
+    pub(crate) out: PathBuf,
     #[command(flatten)]
-    options: SetArgs,
+    pub(crate) options: SetArgs,
+    #[command(flatten)]
+    pub(crate) blob: BlobArgs,
 }
 
 /// The options of a new set.
 #[derive(Debug, clap::Args)]
-struct SetArgs {
+pub(crate) struct SetArgs {
     /// Number of physical files.
     #[arg(long, value_name = "N", default_value = "1")]
     files: NonZeroU32,
@@ -78,7 +83,19 @@ struct SetArgs {
     seal: bool,
     /// Replace existing files.
     #[arg(long)]
-    force: bool,
+    pub(crate) force: bool,
+}
+
+impl SetArgs {
+    /// The first option that only SIONlib sets have.
+    pub(crate) fn of_sion(&self) -> Option<&'static str> {
+        let given = [
+            (self.files.get() > 1, "--files"),
+            (self.fsblksize.is_some(), "--fsblksize"),
+            (self.seal, "--seal"),
+        ];
+        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+    }
 }
 
 /// Length of the pieces that are copied.
