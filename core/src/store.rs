@@ -343,7 +343,14 @@ fn read_nothing<E>(
     }
 }
 
-const ZEROS: [u8; 64] = [0; 64];
+/// Zeros for a file from `from` up to `to`, as many as are left of a sector: a card writes whole
+/// sectors, and would write one again for each piece.
+fn zeros(from: u64, to: u64) -> &'static [u8] {
+    const SECTOR: [u8; 512] = [0; 512];
+    let left = SECTOR.len().saturating_sub(usize::try_from(from % 512).unwrap_or(0));
+    let wanted = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+    SECTOR.get(..left.min(wanted)).unwrap_or_default()
+}
 
 /// Writes zeros from `from`, where the device's cursor is, up to `to`.
 fn write_zeros<T: Write>(
@@ -352,8 +359,7 @@ fn write_zeros<T: Write>(
     to: u64,
 ) -> Result<(), SeekStoreError<T::Error>> {
     while from < to {
-        let left = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
-        let zeros = ZEROS.get(..left).unwrap_or(&ZEROS);
+        let zeros = zeros(from, to);
         write_all(device, from, zeros)?;
         from = from.saturating_add(usize_to_u64(zeros.len()));
     }

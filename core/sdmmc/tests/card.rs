@@ -180,6 +180,27 @@ fn a_cache_before_a_file_of_a_fat_card_saves_most_writes() {
     assert!(cached * 3.0 < plain, "{cached} {plain}");
 }
 
+/// A file that gets its length is written once, sector by sector: not again for each piece.
+#[test]
+fn a_file_gets_its_length_with_one_write_of_each_sector() {
+    const SECTORS: u64 = 512;
+    let card = Card::formatted();
+    let volumes = VolumeManager::new(card.clone(), NoTime);
+    let volume = volumes.open_volume(VolumeIdx(0)).unwrap();
+    let folder = volume.open_root_dir().unwrap();
+    let file = folder.open_file_in_dir("LOG.GSD", Mode::ReadWriteCreateOrAppend).unwrap();
+    let mut file = SeekStore::new(file);
+    file.write_all_at(0, &[1; 100]).unwrap();
+    card.begin();
+    file.set_size(512 * SECTORS).unwrap();
+    let inner = card.0.borrow();
+    let data = 64 + 1 + 2 * 32 + 32..; // after the boot sector, two FATs and the root folder
+    let writes: u64 = inner.writes[data].iter().sum();
+    assert_eq!(writes, SECTORS);
+    let tables: u64 = inner.writes[..64 + 1 + 2 * 32 + 32].iter().sum();
+    assert!(tables < SECTORS, "{tables}");
+}
+
 #[test]
 fn errors_are_those_of_the_card_and_of_numbers() {
     let card = Card::formatted();

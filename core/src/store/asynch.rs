@@ -1,6 +1,6 @@
 //! Asynchronous stores.
 
-use super::{ReadAt, SeekStore, SeekStoreError, WriteAt, ZEROS, usize_to_u64};
+use super::{ReadAt, SeekStore, SeekStoreError, WriteAt, usize_to_u64, zeros};
 use embedded_io::{ErrorType, ReadExactError, SeekFrom};
 use embedded_io_async::{Read, Seek, Write};
 
@@ -217,8 +217,7 @@ async fn write_zeros<T: Write>(
     to: u64,
 ) -> Result<(), SeekStoreError<T::Error>> {
     while from < to {
-        let left = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
-        let zeros = ZEROS.get(..left).unwrap_or(&ZEROS);
+        let zeros = zeros(from, to);
         write_all(device, from, zeros).await?;
         from = from.saturating_add(usize_to_u64(zeros.len()));
     }
