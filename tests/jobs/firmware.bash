@@ -5,6 +5,7 @@ readonly build="$target/firmware"
 readonly elf="$build/thumbv7m-none-eabi/release/striae-firmware"
 readonly least="$build/thumbv7m-none-eabi/release/least"
 readonly netcdf="$build/thumbv7m-none-eabi/release/netcdf"
+readonly board="$build/thumbv7m-none-eabi/release/board"
 readonly images="$build/images"
 readonly defmt_print="$target/tools/bin/defmt-print"
 
@@ -102,3 +103,8 @@ run "$netcdf" netcdf.txt
     fail "no cut of the netCDF logger was checked"
 note "netCDF: $(reported cuts netcdf.txt) cuts, $(reported runs netcdf.txt) runs"
 agree "$target/venv/bin/python" firmware_netcdf.py "$target/debug/striae" "$images"
+
+need_program mformat mtools
+build --bin board --no-default-features --features board
+agree "$target/venv-gsd-5.0.1/bin/python" board.py --kills 10 "$target/debug/striae" "$board" \
+    "$build/cards"
