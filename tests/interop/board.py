@@ -9,6 +9,8 @@ on its UART, and some milliseconds more. What the board told to be safe must be 
 read it; one more of each log may be. Then the board starts again with this card. The seed decides when QEMU is killed,
 as far as the scheduler of this machine lets it. Runs under a Python that has gsd.
 
+Two cards more: one is taken away while it is written, and put back; one is so small that all logs end.
+
 One line for each disagreement, then `N passed, M failed`. Exit status 0 if nothing failed, else 1.
 """
 
@@ -16,6 +18,7 @@ import argparse
 import pathlib
 import random
 import select
+import socket
 import struct
 import subprocess
 import sys
@@ -28,15 +31,18 @@ SECTOR = 512
 FAT = (2048, 32768)
 RAW = (2048 + 32768, 4096)
 CARD = 32 << 20
+# A small log, and what is left for files that grow.
+SMALL = 128 << 10
+LEFT = 26 << 10
 
-QEMU = "qemu-system-arm -machine lm3s6965evb -display none -monitor none -serial stdio".split()
+QEMU = "qemu-system-arm -machine lm3s6965evb -display none -serial stdio".split()
 # For a board that hangs.
 PATIENCE = 100.0
 
 
-def make_card(path):
+def make_card(path, raw=RAW):
     """A card that has a FAT16 file system without files, and zeros."""
-    table = b"".join(struct.pack("<B3xB3xII", 0, kind, *place) for kind, place in [(0x0E, FAT), (0xDA, RAW)])
+    table = b"".join(struct.pack("<B3xB3xII", 0, kind, *place) for kind, place in [(0x0E, FAT), (0xDA, raw)])
     with open(path, "wb") as file:
         file.truncate(CARD)
         file.seek(446)
@@ -48,14 +54,29 @@ def make_card(path):
     subprocess.run(["mformat", "-i", image, *shape, "::"], check=True)
 
 
+def make_small_card(path):
+    """A card with little room: for a log of SMALL bytes on each partition, and LEFT bytes for other files."""
+    make_card(path, (RAW[0], SMALL // SECTOR))
+    image = f"{path}@@{FAT[0] * SECTOR}"
+    put = ["mcopy", "-i", image, "-"]
+    subprocess.run([*put, f"::{board_logs.LOGS['fat']}"], input=bytes(SMALL), check=True)
+    shown = subprocess.run(["mdir", "-b", "-i", image, "::"], capture_output=True, check=True)
+    assert board_logs.LOGS["fat"] in shown.stdout.decode(), shown
+    shown = subprocess.run(["mdir", "-i", image, "::"], capture_output=True, check=True).stdout.decode()
+    free = int(shown.strip().splitlines()[-1].removesuffix("bytes free").replace(" ", ""))
+    subprocess.run([*put, "::FILLER"], input=bytes(free - LEFT), check=True)
+
+
 class Board:
     """A board that runs with a card."""
 
-    def __init__(self, elf, card):
+    def __init__(self, elf, card, monitor=None):
+        self.card = card
+        monitor = f"unix:{monitor},server,nowait" if monitor else "none"
         drive = f"if=sd,format=raw,file={card}"
         semihosting = "enable=on,target=native"
         self.process = subprocess.Popen(
-            [*QEMU, "-semihosting-config", semihosting, "-drive", drive, "-kernel", elf],
+            [*QEMU, "-monitor", monitor, "-semihosting-config", semihosting, "-drive", drive, "-kernel", elf],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -74,6 +95,11 @@ class Board:
     def wait_for(self, lines):
         """Waits until it has told so many lines, or has ended."""
         while self.told.count(b"\n") < lines and self.read():
+            pass
+
+    def wait_until(self, text):
+        """Waits until it has told this, or has ended."""
+        while text not in self.told and self.read():
             pass
 
     def kill(self):
@@ -141,6 +167,88 @@ def run_card(args, folder, chance):
     yield "a check that finds nothing", board_logs.wrong_control(args.striae, paths, told.safe)
 
 
+class Monitor:
+    """QEMU's monitor."""
+
+    PROMPT = b"(qemu) "
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.socket.settimeout(PATIENCE)
+        self.read()
+
+    def read(self):
+        text = b""
+        while not text.endswith(self.PROMPT):
+            text += self.socket.recv(4096)
+        return text.decode()
+
+    def do(self, command):
+        self.socket.sendall(command.encode() + b"\n")
+        self.read()
+
+
+def run_removed(args, folder, chance):
+    """Takes a card away and puts it back, again and again. Yields after each what is wrong."""
+    card, monitor, told = folder / "card.img", folder / "monitor", Told()
+    monitor.unlink(missing_ok=True)
+    make_card(card)
+    board = Board(args.elf, card, monitor)
+    board.wait_for(4)
+    qemu = Monitor(monitor)
+    for _ in range(args.kills):
+        board.wait_for(board.told.count(b"\n") + chance.randrange(1, 10))
+        time.sleep(chance.uniform(0, 0.02))
+        failures = board.told.count(b" fails: ")
+        qemu.do("eject -f sd0")
+        while board.told.count(b" fails: ") == failures and board.read():
+            pass
+        qemu.do(f"change sd0 {card} raw")
+    board.wait_for(board.told.count(b"\n") + 8)
+    lines = board.kill()
+    fails = [line for line in lines if " fails: " in line]
+    wrong = list(told.add(line for line in lines if line not in fails))
+    if len(fails) < args.kills:
+        wrong.append(f"{len(fails)} failures, the card was away {args.kills} times")
+    for log, path in read_card(card, folder).items():
+        wrong += board_logs.wrong(args.striae, log, path, told.safe[log])
+    yield f"{len(fails)} failures, such as {sorted(set(fails))[:8]}: {told.safe}", wrong
+
+
+def run_full(args, folder):
+    """Logs until all logs are full. Yields what is wrong."""
+    card, told = folder / "card.img", Told()
+    make_small_card(card)
+    board = Board(args.elf, card)
+    while board.read():
+        pass  # it ends by itself
+    lines = board.kill()
+    ends = [f"{log} ends" for log in board_logs.LOGS]
+    fails = [line for line in lines if " fails: " in line]
+    wrong = list(told.add(line for line in lines if line not in [*ends, *fails]))
+    wrong += [f"the board does not tell: {line}" for line in ends if line not in lines]
+    paths = read_card(card, folder)
+    for log, path in paths.items():
+        wrong += board_logs.wrong(args.striae, log, path, told.safe[log])
+        if not told.safe[log]:
+            wrong.append(f"{log}: nothing was ever safe")
+    yield f"full, {sorted(set(fails))}: {told.safe}", wrong
+
+
+def runs(args):
+    """All runs, each as what it was and what is wrong."""
+    for card in range(args.cards):
+        folder = args.dir / f"card-{card}"
+        folder.mkdir(parents=True, exist_ok=True)
+        for what, wrong in run_card(args, folder, random.Random(f"{args.seed}-{card}")):
+            yield f"card {card}, {what}", wrong
+    for what, wrong in run_removed(args, folder, random.Random(args.seed)):
+        yield f"a card that is taken away, {what}", wrong
+    for what, wrong in run_full(args, folder):
+        yield f"a small card, {what}", wrong
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cards", type=int, default=1)
@@ -151,14 +259,11 @@ def main():
     parser.add_argument("dir", type=pathlib.Path)
     args = parser.parse_args()
     passed = failed = 0
-    for card in range(args.cards):
-        folder = args.dir / f"card-{card}"
-        folder.mkdir(parents=True, exist_ok=True)
-        for what, wrong in run_card(args, folder, random.Random(f"{args.seed}-{card}")):
-            print(f"card {card}, {what}")
-            for text in wrong[:5]:
-                print(f"card {card}, {what}: {text}")
-            passed, failed = (passed, failed + 1) if wrong else (passed + 1, failed)
+    for what, wrong in runs(args):
+        print(what)
+        for text in wrong[:5]:
+            print(f"{what}: {text}")
+        passed, failed = (passed, failed + 1) if wrong else (passed + 1, failed)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

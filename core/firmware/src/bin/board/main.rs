@@ -2,6 +2,7 @@
 //!
 //! It tells on its UART what is safe, a line each: `raw 7` when frame 7 of the log in the second
 //! partition is, `fat 7` for the log in the file LOG.GSD, `sion 7` and `cdf 7` for LOG.SIO and LOG.NC.
+//! `fat fails: ...` says that the card is away or full, and `fat ends` that this log is full.
 
 #![no_std]
 #![no_main]
@@ -16,9 +17,9 @@ mod sensors;
 mod table;
 mod uart;
 
-use card::{Sd, Shared};
+use card::{Sd, Volume, Volumes};
 use core::fmt::{Display, Write as _};
-use embedded_sdmmc::{VolumeIdx, VolumeManager};
+use embedded_sdmmc::{BlockDevice as _, VolumeIdx, VolumeManager};
 use frames::Frames;
 use sample::Sample;
 use sensors::{Room, Sensors};
@@ -48,12 +49,12 @@ fn told<T, E: Display>(uart: &mut Uart, what: &str, done: Result<T, E>) -> Resul
 }
 
 fn run(card: &Sd, uart: &mut Uart) -> Result<(), Stopped> {
-    let partition = told(uart, "card", card::second_partition(card))?;
-    let raw = told(uart, "raw", card::raw(card, partition))?;
+    let [volume, blocks] = told(uart, "card", card::partitions(card))?;
+    let raw = told(uart, "raw", card::raw(card, blocks))?;
     let mut raw = told(uart, "raw", Frames::start(raw))?;
     let _ = writeln!(uart, "raw has {}", raw.frames());
 
-    let volumes = VolumeManager::new(Shared(card), card::NoClock);
+    let volumes = VolumeManager::new(Volume { card, blocks: volume }, card::NoClock);
     let volume = told(uart, "fat", volumes.open_volume(VolumeIdx(0)))?;
     let folder = told(uart, "fat", volume.open_root_dir())?;
     let file = told(uart, "fat", card::in_file(&folder, "LOG.GSD", LOG_LEN))?;
@@ -72,19 +73,54 @@ fn run(card: &Sd, uart: &mut Uart) -> Result<(), Stopped> {
     let file = told(uart, "cdf", card::growing(&folder, "LOG.NC"))?;
     let mut cdf = told(uart, "cdf", Table::start(file, |file| anew(file, "LOG.NC")))?;
     let _ = writeln!(uart, "cdf has {}", cdf.records());
-    loop {
+
+    let board = Board { card, volumes: &volumes };
+    let mut going = [true; 4];
+    while going.contains(&true) {
         let n = raw.frames();
-        told(uart, "raw", raw.log(&Sample::take(n)))?;
-        let _ = writeln!(uart, "raw {n}");
+        going[0] = going[0] && board.log(uart, "raw", n, || raw.log(&Sample::take(n)));
         let n = fat.frames();
-        told(uart, "fat", fat.log(&Sample::take(n)))?;
-        let _ = writeln!(uart, "fat {n}");
+        going[1] = going[1] && board.log(uart, "fat", n, || fat.log(&Sample::take(n)));
         let n = sion.samples();
-        told(uart, "sion", sion.log(&Sample::take(n)))?;
-        let _ = writeln!(uart, "sion {n}");
+        going[2] = going[2] && board.log(uart, "sion", n, || sion.log(&Sample::take(n)));
         let n = cdf.records();
-        told(uart, "cdf", cdf.log(&Sample::take(n)))?;
-        let _ = writeln!(uart, "cdf {n}");
+        going[3] = going[3] && board.log(uart, "cdf", n, || cdf.log(&Sample::take(n)));
+    }
+    Ok(())
+}
+
+struct Board<'a> {
+    card: &'a Sd,
+    volumes: &'a Volumes<'a>,
+}
+
+impl Board<'_> {
+    /// Logs sample `n`. After an error it waits for the card, if that is away, and logs the sample
+    /// again. Returns `false` if that is no use: the log is full.
+    fn log<E: Display>(
+        &self,
+        uart: &mut Uart,
+        name: &str,
+        n: u32,
+        mut log: impl FnMut() -> Result<(), E>,
+    ) -> bool {
+        let mut faults = 0;
+        while let Err(error) = log() {
+            let _ = writeln!(uart, "{name} fails: {error}");
+            self.card.mark_card_uninit();
+            if self.card.num_blocks().is_ok() {
+                faults += 1;
+                if faults == 2 {
+                    let _ = writeln!(uart, "{name} ends");
+                    return false;
+                }
+            }
+            while self.card.num_blocks().is_err() {}
+            // What the file system took for written need not be.
+            self.volumes.device(|_| self.card.mark_card_uninit());
+        }
+        let _ = writeln!(uart, "{name} {n}");
+        true
     }
 }
 
