@@ -15,6 +15,7 @@ use embedded_sdmmc::{
 use std::cell::RefCell;
 use std::rc::Rc;
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
+use striae_core::step::DriveError;
 use striae_core::store::{
     BlockDevice as _, BlockStore, Cached, ReadAt, SeekStore, StoreBlocks, WriteAt,
 };
@@ -30,6 +31,15 @@ struct Card(Rc<RefCell<Inner>>);
 struct Inner {
     blocks: Vec<Block>,
     writes: Vec<u64>,
+    /// Reads and writes until somebody takes the card away.
+    calls_left: u64,
+}
+
+impl Inner {
+    fn call(&mut self) -> Result<(), core::fmt::Error> {
+        self.calls_left = self.calls_left.checked_sub(1).ok_or(core::fmt::Error)?;
+        Ok(())
+    }
 }
 
 impl Card {
@@ -53,7 +63,12 @@ impl Card {
             put(&mut blocks[fat], 0, &[0xF8, 0xFF, 0xFF, 0xFF]);
         }
         let writes = vec![0; blocks.len()];
-        Self(Rc::new(RefCell::new(Inner { blocks, writes })))
+        Self(Rc::new(RefCell::new(Inner { blocks, writes, calls_left: u64::MAX })))
+    }
+
+    /// Lets it be taken away after so many reads and writes; `u64::MAX` puts it back.
+    fn stays_for(&self, calls: u64) {
+        self.0.borrow_mut().calls_left = calls;
     }
 
     fn begin(&self) {
@@ -74,6 +89,7 @@ impl BlockDevice for Card {
     type Error = core::fmt::Error;
 
     fn read(&self, blocks: &mut [Block], first: BlockIdx) -> Result<(), Self::Error> {
+        self.0.borrow_mut().call()?;
         let inner = self.0.borrow();
         let from = inner.blocks.get(first.0 as usize..).ok_or(core::fmt::Error)?;
         blocks.clone_from_slice(from.get(..blocks.len()).ok_or(core::fmt::Error)?);
@@ -82,6 +98,7 @@ impl BlockDevice for Card {
 
     fn write(&self, blocks: &[Block], first: BlockIdx) -> Result<(), Self::Error> {
         let inner = &mut *self.0.borrow_mut();
+        inner.call()?;
         let range = first.0 as usize..first.0 as usize + blocks.len();
         inner.blocks.get_mut(range.clone()).ok_or(core::fmt::Error)?.clone_from_slice(blocks);
         inner.writes[range].iter_mut().for_each(|count| *count += 1);
@@ -178,6 +195,82 @@ fn a_cache_before_a_file_of_a_fat_card_saves_most_writes() {
     let (plain, _) = in_file("a FAT file by SeekStore", false);
     let (cached, _) = in_file("a FAT file by SeekStore, one block cached", true);
     assert!(cached * 3.0 < plain, "{cached} {plain}");
+}
+
+/// Logs four frames. If the card is away at one, it is put back, and the frame is written again as
+/// the documentation of `Logger` says. Returns how often the card was away.
+fn log_patiently<S: WriteAt<Error: core::fmt::Debug>>(store: S, card: &Card, calls: u64) -> u64 {
+    let about = Attributes { application: "imu", index_slots: 64, ..Attributes::default() };
+    let mut log = Logger::<_, 4>::open_or_create(store, &about).unwrap();
+    let id = log.name("acceleration").unwrap();
+    let frame = |log: &mut Logger<S, 4>, number: u64| {
+        log.chunk(id, ChunkType::F32, 3, &value(number, 0))?;
+        log.end_frame().map(drop)
+    };
+    let mut away = 0;
+    card.stays_for(calls);
+    for number in 0..4 {
+        if let Err(error) = frame(&mut log, number) {
+            assert!(matches!(error, DriveError::Store(_)), "{error:?}");
+            away += 1;
+            card.stays_for(u64::MAX);
+            if log.frames() > number {
+                log.commit().unwrap();
+            } else {
+                log.discard_frame();
+                frame(&mut log, number).unwrap();
+            }
+        }
+    }
+    card.stays_for(u64::MAX);
+    away
+}
+
+/// All four frames are there, once.
+fn check_four<S: ReadAt<Error: core::fmt::Debug>>(store: S) {
+    let mut window = [0; 512];
+    let file = Reader::open(store, &mut window).unwrap();
+    assert_eq!(file.frames(), 4);
+    for frame in 0..4 {
+        let chunk = file.find(frame, 0, &mut window).unwrap().unwrap();
+        let n = file.read(chunk.span, &mut window).unwrap();
+        assert_eq!(window[..n], value(frame, 0));
+    }
+}
+
+#[test]
+fn a_card_that_is_taken_away_at_any_call_and_put_back_loses_nothing() {
+    let card = Card::formatted();
+    let blocks = |calls| {
+        let first = 8192 + 128 * calls;
+        let partition = first..first + 64;
+        BlockStore::<_, _>::partition(Blocks(&card), [Cached::EMPTY; 1], partition).unwrap()
+    };
+    let away = |calls: u64| log_patiently(blocks(calls), &card, calls);
+    let calls = (0..).take_while(|&calls| away(calls) == 1).count();
+    assert!(calls > 20, "{calls}");
+    (0..calls as u64).for_each(|calls| check_four(blocks(calls)));
+}
+
+#[test]
+fn the_card_of_a_fat_file_may_be_taken_away_as_well() {
+    let card = Card::formatted();
+    let volumes = VolumeManager::new(card.clone(), NoTime);
+    let volume = volumes.open_volume(VolumeIdx(0)).unwrap();
+    let folder = volume.open_root_dir().unwrap();
+    let log = |calls: u64| {
+        let name = format!("{calls}.GSD");
+        let file = folder.open_file_in_dir(&*name, Mode::ReadWriteCreateOrAppend).unwrap();
+        let mut file = SeekStore::new(file);
+        file.set_size(1 << 15).unwrap();
+        let store = BlockStore::<_, _>::new(StoreBlocks(&mut file), [Cached::EMPTY; 1]).unwrap();
+        let away = log_patiently(store, &card, calls);
+        volumes.device(|_| ()); // forgets what it has in memory
+        check_four(&file);
+        away
+    };
+    let calls = (0..).take_while(|&calls| log(calls) == 1).count();
+    assert!(calls > 20, "{calls}");
 }
 
 /// A file that gets its length is written once, sector by sector: not again for each piece.
