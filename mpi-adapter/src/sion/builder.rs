@@ -69,6 +69,7 @@ pub(super) struct Options {
     fsblksize: Option<u32>,
     order: ByteOrder,
     data_order: ByteOrder,
+    rule: ChunkRule,
     keyval: bool,
     prefix: Option<Vec<u8>>,
     overwrite: bool,
@@ -116,6 +117,7 @@ impl Builder {
             fsblksize: None,
             order: ByteOrder::HOST,
             data_order: ByteOrder::HOST,
+            rule: ChunkRule::Aligned,
             keyval: false,
             prefix: None,
             overwrite: false,
@@ -208,6 +210,18 @@ impl Builder {
         self
     }
 
+    /// Sets how chunks are laid out from the requested sizes, as the rules of the serial writer do
+    /// in each physical file. By default each chunk is aligned.
+    ///
+    /// The rule concerns the sizes of chunks; [`collect`](Self::collect) says who writes. Other
+    /// rules than [`ChunkRule::Aligned`] depend on what all tasks of a file ask for: rank 0 of the
+    /// file applies them, in windows, and sends the sizes to its ranks.
+    #[must_use]
+    pub const fn rule(mut self, rule: ChunkRule) -> Self {
+        self.options.rule = rule;
+        self
+    }
+
     /// Sets whether streams are key-value records.
     #[must_use]
     pub const fn keyval(mut self, keyval: bool) -> Self {
@@ -246,7 +260,8 @@ impl Builder {
     }
 
     /// Makes the set; its first file is `path`. All ranks call this. Besides splitting the
-    /// communicator it takes three calls of the message layer, and one more for several files.
+    /// communicator it takes three calls of the message layer, and one more for several files; with
+    /// another [`rule`](Self::rule) than the default, two more for each 64 Ki tasks of a file.
     /// If ranks have several [tasks](Self::tasks) or none, it takes six calls for a file and two
     /// for each further 64 Ki tasks of it; one more for [`chunksizes`](Self::chunksizes); and two
     /// more and one for each file for several files. With [`color`](Self::color) it takes eight,
@@ -350,12 +365,12 @@ impl Builder {
         filenumber: u32,
         mut tasks: Vec<Request>,
     ) -> Result<Plan<'a>, Failure> {
-        let Options { order, data_order, keyval, sealed, .. } = self.options;
+        let Options { order, data_order, rule, keyval, sealed, .. } = self.options;
         let (fsblksize, nfiles) = (self.block_size(path)?, files.nfiles);
         let attributes = Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval };
         let unit = NonZeroU32::new(fsblksize).unwrap_or(NonZeroU32::MIN); // Meta1 refuses 0
-        for task in &mut tasks {
-            let stored = ChunkRule::Aligned.stored(unit, std::iter::once(task.chunksize));
+        for task in tasks.iter_mut().filter(|_| rule == ChunkRule::Aligned) {
+            let stored = rule.stored(unit, std::iter::once(task.chunksize));
             task.chunksize = stored.map_err(refused)?.next().unwrap_or(0);
         }
         let name = path.as_os_str().as_bytes();
@@ -366,6 +381,7 @@ impl Builder {
             first: files.first,
             prefix: self.options.prefix.as_deref().unwrap_or(name),
             sealed,
+            rule,
             groups: files.groups,
             entries: if is_first_of_several { files.all } else { 0 },
             fingerprint: self.fingerprint(path, fsblksize),

@@ -9,6 +9,7 @@ mod create;
 mod known;
 mod reopen;
 mod rounds;
+mod table;
 mod tasks;
 
 use crate::collect::{Handle, Io};

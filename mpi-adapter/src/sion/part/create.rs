@@ -1,21 +1,18 @@
 //! How a physical file is made by the ranks that have tasks in it.
 
 use super::reopen::unowned;
+use super::table::{PIECE, entries, pieces, read, store};
 use super::tasks::{Groups, Mine, Request, Requests, Task, sum_of};
 use super::{CHECKSUM, Part, WINDOW, differ, parts_of, refused, run};
 use crate::collect::Handle;
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
-use embedded_io::ReadExactError;
 use std::io;
-use striae_core::endian::I64;
 use striae_core::integrity::Crc32cParts;
 use striae_core::sion::create::{Front, TaskTables};
 use striae_core::sion::locate::ChunkSum;
-use striae_core::sion::{Attributes, Blocks, Book, Chunks, Meta1, Pen};
-use striae_core::span::Span;
-use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
-use zerocopy::FromBytes;
+use striae_core::sion::{Attributes, Blocks, Book, ChunkRule, Chunks, Meta1, Pen};
+use striae_core::store::{WriteAt, usize_to_u64};
 
 /// What a physical file is to be; equal at all of its ranks but for their own tasks.
 pub(in crate::sion) struct Plan<'a> {
@@ -26,6 +23,9 @@ pub(in crate::sion) struct Plan<'a> {
     /// The name of the set that is stored for SIONlib.
     pub(in crate::sion) prefix: &'a [u8],
     pub(in crate::sion) sealed: bool,
+    /// How the chunks are laid out. The sizes of `tasks` are as stored if it is `Aligned`, else as
+    /// requested.
+    pub(in crate::sion) rule: ChunkRule,
     /// The files of all tasks of the set.
     pub(in crate::sion) groups: Groups,
     /// The entries of the mapping, which only the first of several files has.
@@ -34,6 +34,13 @@ pub(in crate::sion) struct Plan<'a> {
     pub(in crate::sion) fingerprint: u32,
     /// The tasks of this rank, in the order of their local ranks.
     pub(in crate::sion) tasks: Vec<Request>,
+}
+
+/// The offset of the first chunk of a task, and the stored size of its chunks.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: u64,
+    chunksize: u64,
 }
 
 /// A rank's part of a file that is being made.
@@ -76,16 +83,17 @@ impl<'a> Begun<'a> {
         Ok(self)
     }
 
-    /// The state of a file of which this is the rank's part; its tasks start at these offsets.
-    fn end(self, (crc, globalskip): (u64, u64), starts: &[u64]) -> Result<(Book, Mine), Failure> {
+    /// The state of a file of which this is the rank's part, with the places of its tasks.
+    fn end(self, (crc, globalskip): (u64, u64), places: &[Place]) -> Result<(Book, Mine), Failure> {
         let (_, book) = self.book(globalskip)?;
         let Plan { tasks, sealed, groups, .. } = self.plan;
-        let task = |(request, start): (&Request, &u64)| {
-            let Request { local, globalrank, chunksize } = *request;
-            let chunks = Chunks { start: *start, chunksize, globalskip: Some(globalskip) };
+        let task = |(request, place): (&Request, &Place)| {
+            let (Request { local, globalrank, .. }, Place { start, chunksize }) =
+                (*request, *place);
+            let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
             Task::new(globalrank, Pen::new(local, chunks, sealed))
         };
-        let tasks = tasks.iter().zip(starts).map(task).collect();
+        let tasks = tasks.iter().zip(places).map(task).collect();
         let book = book.with_meta1_crc(u32::try_from(crc).unwrap_or(0));
         Ok((book, Mine::new(tasks, groups)))
     }
@@ -96,7 +104,8 @@ where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     /// Makes a file with a task for each rank, in the order of the ranks. Rank 0 makes it before
-    /// any other rank opens it. This takes three calls of the message layer.
+    /// any other rank opens it. This takes three calls of the message layer; unless chunks are
+    /// aligned, two more for each 64 Ki tasks.
     pub(in crate::sion) fn create(
         comm: C,
         plan: Result<Plan<'_>, Failure>,
@@ -126,9 +135,15 @@ where
             Err(failure) => (0, Err(failure)),
         };
         let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
-        let start = begun.meta1.layout().first_chunk().saturating_add(before);
+        let places = match (begun.plan.rule, begun.plan.tasks.first()) {
+            (ChunkRule::Aligned, Some(task)) => {
+                let start = begun.meta1.layout().first_chunk().saturating_add(before);
+                vec![Place { start, chunksize: task.chunksize }]
+            }
+            _ => places(&comm, &file, &begun)?,
+        };
         // Rank 0 found it right.
-        let (book, mine) = begun.end(seen, &[start]).map_err(Error::agreed)?;
+        let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
         Ok(Self::of(comm, file, book, mine))
     }
 
@@ -149,9 +164,9 @@ where
         comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
         let written = begun.and_then(|begun| begun.write_tables(&file));
         let (begun, seen) = front(&comm, &file, written, check_tables)?;
-        let starts = starts(&comm, &file, &begun)?;
+        let places = places(&comm, &file, &begun)?;
         // Rank 0 found it right.
-        let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?;
+        let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
         Ok(Self::of(comm, file, book, mine))
     }
 }
@@ -189,9 +204,9 @@ where
         comm.agree(all)?; // and rank 0 has made the file
         let written = begun.and_then(|begun| begun.write_tables(&file));
         let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
-        let starts = starts(&comm, &file, &begun)?;
+        let places = places(&comm, &file, &begun)?;
         // Rank 0 found it right.
-        let (book, mine) = begun.end(seen, &starts).map_err(Error::agreed)?;
+        let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
         Ok(Self::of(comm, file, book, mine))
     }
 }
@@ -217,14 +232,18 @@ where
     let folds = [Fold::Xor, Fold::Sum, Fold::Sum];
     let [crc, globalskip] = comm.decide(mine, folds, |[sums, globalskip, count]| {
         let begun = written.as_mut().map_err(|failure| failure.clone())?;
-        begun.book(globalskip)?; // before anything can be seen
         if count != begun.plan.ntasks {
             let ntasks = begun.plan.ntasks;
             let text = format_args!("the ranks have {count} tasks of a file of {ntasks} tasks");
             return Err(Failure::new(Code::Refused, text));
         }
         check(file, begun)?;
-        let crc = begun.front.meta1_crc(parts_of(sums), Some(CHECKSUM));
+        let (sums, globalskip) = match begun.plan.rule {
+            ChunkRule::Aligned => (parts_of(sums), globalskip),
+            rule => store(file, &begun.meta1, rule, parts_of(sums))?,
+        };
+        begun.book(globalskip)?; // before anything can be seen
+        let crc = begun.front.meta1_crc(sums, Some(CHECKSUM));
         run("writing META1", &mut begun.front, file, &mut [])?;
         Ok([crc.into(), globalskip])
     })?;
@@ -251,61 +270,32 @@ where
     Ok(())
 }
 
-/// The offsets of the first chunks of this rank's tasks. Rank 0 reads the sizes of all chunks, and
-/// sends them to all ranks in windows.
-fn starts<C: Collective, F>(
+/// The places of this rank's tasks. Rank 0 reads the sizes of all chunks, and sends them to all
+/// ranks in windows.
+fn places<C: Collective, F>(
     comm: &C,
     file: &Handle<C, F>,
     begun: &Begun<'_>,
-) -> Result<Vec<u64>, Error>
+) -> Result<Vec<Place>, Error>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     let (layout, order) = (*begun.meta1.layout(), begun.meta1.order());
     let mut wanted = begun.plan.tasks.iter().map(|task| task.local).peekable();
-    let (mut sum, mut local, mut starts) = (ChunkSum::new(layout), 0u32, Vec::new());
+    let (mut sum, mut local, mut places) = (ChunkSum::new(layout), 0u32, Vec::new());
     for piece in pieces(layout.chunksizes()) {
         let mine = if comm.rank() == 0 { read(file, piece) } else { Ok(Vec::new()) };
         let mine = mine.as_deref().map_err(Clone::clone);
-        let bytes = comm.bcast(0, mine, START_WINDOW)?;
+        let bytes = comm.bcast(0, mine, PIECE)?;
         for entry in entries(&bytes) {
+            let start = layout.first_chunk().saturating_add(sum.sum());
+            let wrong = |error| Error::agreed(refused(error));
+            let chunksize = sum.add(entry.get(order)).map_err(wrong)?;
             if wanted.next_if_eq(&local).is_some() {
-                starts.push(layout.first_chunk().saturating_add(sum.sum()));
+                places.push(Place { start, chunksize });
             }
             local = local.saturating_add(1);
-            sum.add(entry.get(order)).map_err(|error| Error::agreed(refused(error)))?;
         }
     }
-    Ok(starts)
-}
-
-/// Length in bytes of a window of chunk sizes.
-const START_WINDOW: usize = 1 << 19;
-
-/// A table in pieces of at most a window.
-fn pieces(table: Span) -> impl Iterator<Item = Span> {
-    let window = usize_to_u64(START_WINDOW);
-    let mut done = 0u64;
-    std::iter::from_fn(move || {
-        let left = table.len().saturating_sub(done);
-        let piece = table.part(done, left.min(window)).filter(|_| left > 0)?;
-        done = done.saturating_add(piece.len());
-        Some(piece)
-    })
-}
-
-fn read<C: Collective, F>(file: &Handle<C, F>, piece: Span) -> Result<Vec<u8>, Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
-    let mut bytes = vec![0; usize::try_from(piece.len()).unwrap_or(0)];
-    file.io().read_exact_at(piece.offset(), &mut bytes).map_err(|error| match error {
-        ReadExactError::Other(error) => Failure::io("reading META1", &error),
-        ReadExactError::UnexpectedEof => Failure::new(Code::Damaged, "META1 is not in the file"),
-    })?;
-    Ok(bytes)
-}
-
-fn entries(bytes: &[u8]) -> &[I64] {
-    <[I64]>::ref_from_bytes(bytes).unwrap_or_default()
+    Ok(places)
 }
