@@ -7,6 +7,7 @@
 
 mod create;
 mod known;
+mod merge;
 mod reopen;
 mod rounds;
 mod table;
@@ -21,6 +22,7 @@ pub(super) use reopen::{Old, Resumed};
 use rounds::Rounds;
 use std::cell::RefCell;
 use std::io;
+use std::ops::Range;
 use striae::posix::PosixFile;
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::{Checksum, Crc32cParts, crc32c};
@@ -57,6 +59,8 @@ pub(super) struct Part<C, F = PosixFile> {
     mine: Mine,
     rounds: Rounds,
     known: RefCell<Known>,
+    /// The ranks whose records the first of them writes, if records are merged.
+    merged: Option<Range<u32>>,
     /// How many bytes of the first task have room after its last ones, both in its chunk and in the
     /// memory where they wait. Not 0 only right after such a write that was in order.
     lane: u64,
@@ -68,7 +72,8 @@ where
 {
     const fn of(comm: C, file: Handle<C, F>, book: Book, mine: Mine) -> Self {
         let known = RefCell::new(Known::new());
-        Self { comm, file, book, mine, rounds: Rounds::new(), known, lane: 0 }
+        let rounds = Rounds::new();
+        Self { comm, file, book, mine, rounds, known, merged: None, lane: 0 }
     }
 
     /// The communicator of the file.

@@ -1,18 +1,21 @@
 //! How a physical file is made by the ranks that have tasks in it.
 
 use super::reopen::unowned;
-use super::table::{PIECE, entries, pieces, read, store};
+use super::table::{Collectors, PIECE, entries, pieces, read, store};
 use super::tasks::{Groups, Mine, Request, Requests, Task, sum_of};
 use super::{CHECKSUM, Part, WINDOW, differ, parts_of, refused, run};
 use crate::collect::Handle;
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use std::io;
+use std::ops::Range;
+use striae_core::endian::{ByteOrder, I64};
 use striae_core::integrity::Crc32cParts;
 use striae_core::sion::create::{Front, TaskTables};
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::{Attributes, Blocks, Book, ChunkRule, Chunks, Meta1, Pen};
 use striae_core::store::{WriteAt, usize_to_u64};
+use zerocopy::FromBytes;
 
 /// What a physical file is to be; equal at all of its ranks but for their own tasks.
 pub(in crate::sion) struct Plan<'a> {
@@ -49,13 +52,16 @@ struct Begun<'a> {
     meta1: Meta1,
     front: Front,
     sums: Crc32cParts,
+    /// At rank 0, if records are merged.
+    collectors: Collectors,
 }
 
 impl<'a> Begun<'a> {
     fn new(plan: Plan<'a>) -> Result<Self, Failure> {
         let meta1 = Meta1::new(&plan.attributes, plan.ntasks).map_err(refused)?;
         let front = Front::new(&meta1, plan.prefix).map_err(refused)?;
-        Ok(Self { plan, meta1, front, sums: Crc32cParts::NONE })
+        let (sums, collectors) = (Crc32cParts::NONE, Collectors::default());
+        Ok(Self { plan, meta1, front, sums, collectors })
     }
 
     fn book(&self, globalskip: u64) -> Result<(Blocks, Book), Failure> {
@@ -135,16 +141,18 @@ where
             Err(failure) => (0, Err(failure)),
         };
         let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
-        let places = match (begun.plan.rule, begun.plan.tasks.first()) {
+        let merges = matches!(begun.plan.rule, ChunkRule::Merged(_));
+        let (places, group) = match (begun.plan.rule, begun.plan.tasks.first()) {
             (ChunkRule::Aligned, Some(task)) => {
                 let start = begun.meta1.layout().first_chunk().saturating_add(before);
-                vec![Place { start, chunksize: task.chunksize }]
+                (vec![Place { start, chunksize: task.chunksize }], 0..0)
             }
             _ => places(&comm, &file, &begun)?,
         };
         // Rank 0 found it right.
         let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
-        Ok(Self::of(comm, file, book, mine))
+        let merged = merges.then_some(group); // of ranks: the local ranks are theirs
+        Ok(Self { merged, ..Self::of(comm, file, book, mine) })
     }
 
     /// Makes a file of which each rank owns any tasks. This takes five calls of the message layer,
@@ -164,7 +172,7 @@ where
         comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
         let written = begun.and_then(|begun| begun.write_tables(&file));
         let (begun, seen) = front(&comm, &file, written, check_tables)?;
-        let places = places(&comm, &file, &begun)?;
+        let (places, _) = places(&comm, &file, &begun)?;
         // Rank 0 found it right.
         let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
         Ok(Self::of(comm, file, book, mine))
@@ -204,7 +212,7 @@ where
         comm.agree(all)?; // and rank 0 has made the file
         let written = begun.and_then(|begun| begun.write_tables(&file));
         let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
-        let places = places(&comm, &file, &begun)?;
+        let (places, _) = places(&comm, &file, &begun)?;
         // Rank 0 found it right.
         let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
         Ok(Self::of(comm, file, book, mine))
@@ -240,7 +248,11 @@ where
         check(file, begun)?;
         let (sums, globalskip) = match begun.plan.rule {
             ChunkRule::Aligned => (parts_of(sums), globalskip),
-            rule => store(file, &begun.meta1, rule, parts_of(sums))?,
+            rule => {
+                let stored = store(file, &begun.meta1, rule, parts_of(sums))?;
+                begun.collectors = stored.collectors;
+                (stored.sums, stored.globalskip)
+            }
         };
         begun.book(globalskip)?; // before anything can be seen
         let crc = begun.front.meta1_crc(sums, Some(CHECKSUM));
@@ -270,32 +282,53 @@ where
     Ok(())
 }
 
-/// The places of this rank's tasks. Rank 0 reads the sizes of all chunks, and sends them to all
-/// ranks in windows.
+/// The places of this rank's tasks, and the tasks of the group of the first of them, if records are
+/// merged. Rank 0 reads the sizes of all chunks, and sends them to all ranks in windows; a size is
+/// negative if the task is a collector.
 fn places<C: Collective, F>(
     comm: &C,
     file: &Handle<C, F>,
     begun: &Begun<'_>,
-) -> Result<Vec<Place>, Error>
+) -> Result<(Vec<Place>, Range<u32>), Error>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     let (layout, order) = (*begun.meta1.layout(), begun.meta1.order());
     let mut wanted = begun.plan.tasks.iter().map(|task| task.local).peekable();
+    let first = wanted.peek().copied().unwrap_or(0);
     let (mut sum, mut local, mut places) = (ChunkSum::new(layout), 0u32, Vec::new());
+    let mut group = 0..begun.meta1.ntasks();
     for piece in pieces(layout.chunksizes()) {
-        let mine = if comm.rank() == 0 { read(file, piece) } else { Ok(Vec::new()) };
+        let mine = match comm.rank() {
+            0 => read(file, piece).map(|sizes| marked(sizes, local, &begun.collectors, order)),
+            _ => Ok(Vec::new()),
+        };
         let mine = mine.as_deref().map_err(Clone::clone);
         let bytes = comm.bcast(0, mine, PIECE)?;
         for entry in entries(&bytes) {
-            let start = layout.first_chunk().saturating_add(sum.sum());
+            let (start, size) = (layout.first_chunk().saturating_add(sum.sum()), entry.get(order));
             let wrong = |error| Error::agreed(refused(error));
-            let chunksize = sum.add(entry.get(order)).map_err(wrong)?;
+            let chunksize = sum.add(size & i64::MAX).map_err(wrong)?;
+            match size < 0 {
+                true if local <= first => group.start = local,
+                true => group.end = group.end.min(local),
+                false => {}
+            }
             if wanted.next_if_eq(&local).is_some() {
                 places.push(Place { start, chunksize });
             }
             local = local.saturating_add(1);
         }
     }
-    Ok(places)
+    Ok((places, group))
+}
+
+/// Sizes of chunks from that of task `local` on, of which those of collectors are made negative.
+fn marked(mut sizes: Vec<u8>, local: u32, collectors: &Collectors, order: ByteOrder) -> Vec<u8> {
+    for (local, size) in (local..).zip(<[I64]>::mut_from_bytes(&mut sizes).unwrap_or_default()) {
+        if collectors.contains(local) {
+            *size = I64::new(size.get(order) | i64::MIN, order);
+        }
+    }
+    sizes
 }

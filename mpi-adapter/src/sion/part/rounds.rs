@@ -43,17 +43,22 @@ where
     /// Writes a record of each rank. The ranks meet when the buffer of one of them may be full; all
     /// of them know when from the records up to the last time.
     pub(in crate::sion) fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
-        let len = usize_to_u64(record.len());
+        let len = match self.merged.clone() {
+            Some(group) => self.put_merged(record, &group)?,
+            None => {
+                if !self.append(record) {
+                    self.put(record);
+                }
+                usize_to_u64(record.len())
+            }
+        };
         self.rounds.longest = self.rounds.longest.max(len);
-        if !self.append(record) {
-            self.put(record);
-        }
         self.rounds.left = self.rounds.left.saturating_sub(1);
         if self.rounds.left == 0 { self.round() } else { Ok(()) }
     }
 
     /// A record goes to one chunk if it fits into any, as SIONlib's do.
-    fn put(&mut self, record: &[u8]) {
+    pub(super) fn put(&mut self, record: &[u8]) {
         if record.is_empty() || self.mine.is_failed() {
             return;
         }

@@ -44,22 +44,56 @@ pub(super) fn entries(bytes: &[u8]) -> &[I64] {
     <[I64]>::ref_from_bytes(bytes).unwrap_or_default()
 }
 
+/// What [`store`] finds.
+pub(super) struct Stored {
+    /// The checksum of all tables.
+    pub(super) sums: Crc32cParts,
+    /// The sum of the sizes of all chunks.
+    pub(super) globalskip: u64,
+    /// A bit for each task that collects the records of others, if the rule merges them.
+    pub(super) collectors: Collectors,
+}
+
+/// A bit for each task that is the first of a group.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Collectors(Vec<u8>);
+
+impl Collectors {
+    fn insert(&mut self, local: u32) {
+        let index = usize::try_from(local >> 3).unwrap_or(usize::MAX);
+        if self.0.len() <= index {
+            self.0.resize(index.saturating_add(1), 0); // of a task, in order
+        }
+        self.0.get_mut(index).into_iter().for_each(|bits| *bits |= 1 << (local & 7));
+    }
+
+    pub(super) fn contains(&self, local: u32) -> bool {
+        let bits = usize::try_from(local >> 3).ok().and_then(|index| self.0.get(index));
+        bits.is_some_and(|bits| bits & (1 << (local & 7)) != 0)
+    }
+}
+
 /// Replaces what the tasks asked for, which is in the table of chunk sizes, by what `rule` stores.
-/// Returns the checksum of all tables, which was `sums` before, and the sum of the sizes.
+/// `sums` is the checksum of all tables before.
 pub(super) fn store<C: Collective, F>(
     file: &Handle<C, F>,
     meta1: &Meta1,
     rule: ChunkRule,
     mut sums: Crc32cParts,
-) -> Result<(Crc32cParts, u64), Failure>
+) -> Result<Stored, Failure>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     let (layout, order, failure) = (*meta1.layout(), meta1.order(), RefCell::new(None));
     let asked = Asked::new(file, layout.chunksizes(), order, &failure);
+    let (mut collectors, mut globalskip) = (Collectors::default(), 0u64);
+    if let ChunkRule::Merged(grouping) = rule {
+        let groups = grouping.groups(layout.fsblksize, asked.clone());
+        groups.map_err(refused)?.for_each(|group| collectors.insert(group.first));
+    }
     let stored = rule.stored(layout.fsblksize, asked);
     failure.take().map_or(Ok(()), Err)?;
-    let (mut stored, mut sum) = (stored.map_err(refused)?, 0u64);
+    let mut stored = stored.map_err(refused)?;
     for piece in pieces(layout.chunksizes()) {
         let mut bytes = read(file, piece)?;
         let after = layout.commit_fields().offset().saturating_sub(piece.end());
@@ -68,7 +102,7 @@ where
         for entry in <[I64]>::mut_from_bytes(&mut bytes).unwrap_or_default() {
             // What follows has been read before it is overwritten: a rule looks ahead.
             let size = stored.next().unwrap_or(0);
-            sum = sum.saturating_add(size); // exact: the rule has checked it
+            globalskip = globalskip.saturating_add(size); // exact: the rule has checked it
             *entry = I64::new(i64::try_from(size).unwrap_or(i64::MAX), order);
         }
         failure.take().map_or(Ok(()), Err)?;
@@ -76,7 +110,7 @@ where
         let written = file.io().write_all_at(piece.offset(), bytes.as_bytes());
         written.map_err(|error| Failure::io("writing META1", &error))?;
     }
-    Ok((sums, sum))
+    Ok(Stored { sums, globalskip, collectors })
 }
 
 /// What tasks asked for: entries that are read in windows. It ends at a failure.

@@ -221,6 +221,11 @@ impl Mine {
         self.untold.get_or_insert_with(|| Failure::io(what, error));
     }
 
+    /// As [`fail`](Self::fail), with any reason.
+    pub(super) fn fail_with(&mut self, failure: Failure) {
+        self.untold.get_or_insert(failure);
+    }
+
     /// The first failure that the other ranks do not know.
     pub(super) fn take_untold(&mut self) -> Option<Failure> {
         let of_task = self.tasks.iter_mut().find_map(|task| task.untold.take());
