@@ -28,8 +28,26 @@ fail() {
 
 # ---- what jobs need ----
 
+# Runs a command while no other job looks for what it needs, or installs it. Such commands may use
+# one another.
+alone() {
+    if [[ -n ${is_alone-} ]]; then
+        "$@"
+        return
+    fi
+    local is_alone=yes
+    exec 9>"$RUN_SHARED/lock"
+    flock 9
+    "$@" 9>&- # a daemon that it leaves must not keep the lock
+    exec 9>&-
+}
+
 # Debian packages; those that are missing are installed.
 need_debian() {
+    alone has_debian "$@"
+}
+
+has_debian() {
     local missing=() package
     command -v dpkg-query >/dev/null || skip "needs the Debian packages $*"
     for package; do
@@ -44,20 +62,28 @@ need_debian() {
 install_debian() {
     [[ $(id -u) == 0 ]] || skip "needs the Debian packages $*; not root, so not installed"
     export DEBIAN_FRONTEND=noninteractive
-    if [[ ! -f $RUN_STATE/apt-updated ]]; then
+    if [[ ! -f $RUN_SHARED/apt-updated ]]; then
         apt-get update -q || skip "apt-get update failed"
-        touch "$RUN_STATE/apt-updated"
+        touch "$RUN_SHARED/apt-updated"
     fi
     apt-get install -q -y --no-install-recommends "$@" || skip "cannot install $*"
 }
 
 # A program, else the Debian package that has it.
 need_program() {
+    alone has_program "$@"
+}
+
+has_program() {
     command -v "$1" >/dev/null || need_debian "$2"
 }
 
 # Python in a virtual environment, with these packages.
 need_python() {
+    alone has_python "$@"
+}
+
+has_python() {
     need_program python3 python3
     if [[ ! -x $target/venv/bin/pip ]]; then
         python3 -m venv "$target/venv" || { need_debian python3-venv; python3 -m venv "$target/venv"; }
@@ -68,6 +94,10 @@ need_python() {
 
 # A Python with this version of gsd, in a virtual environment of its own.
 need_gsd() {
+    alone has_gsd "$@"
+}
+
+has_gsd() {
     local venv="$target/venv-gsd-$1"
     need_program python3 python3
     [[ -x $venv/bin/pip ]] || python3 -m venv "$venv" ||
@@ -79,11 +109,15 @@ need_gsd() {
 
 # These npm packages, and node; NODE_PATH leads to them.
 need_node() {
+    alone has_node "$@"
+    export NODE_PATH="$target/npm/node_modules"
+}
+
+has_node() {
     need_program node nodejs
     need_program npm npm
     npm install --prefix "$target/npm" --silent --no-audit --no-fund "$@" ||
         skip "npm cannot install $*"
-    export NODE_PATH="$target/npm/node_modules"
 }
 
 need_nightly() {
@@ -124,11 +158,12 @@ rust_tests() {
 # linker, runner, then those of the test programs.
 foreign_tests() {
     local triple=$1 variable
+    own "cross-$triple"
     variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")
     export "${variable}_LINKER=$2" "${variable}_RUNNER=$3"
     export CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 # emulation is slow enough
     must_run="golden:: gsd_golden:: ffrecord::golden:: cdf::golden:: hostile:: layout_laws::
         gsd:: sion:: bytes_are_read_as_the_package_reads_the_file" rust_tests \
         debian_cargo test -p striae-core -p striae-hoomd -p striae-inspect --target "$triple" \
-        -Zbuild-std=std,panic_unwind --target-dir "$target/cross" -- "${@:4}"
+        -Zbuild-std=std,panic_unwind --target-dir "$target/cross-$triple" -- "${@:4}"
 }
