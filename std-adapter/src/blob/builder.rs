@@ -4,6 +4,7 @@ pub(super) mod append;
 mod buffer;
 pub(crate) mod error;
 mod header;
+pub(super) mod old;
 mod sealing;
 mod tables;
 mod writer;

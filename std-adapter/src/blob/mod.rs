@@ -36,6 +36,7 @@ mod tasks;
 pub mod verify;
 
 pub use builder::error::BuildError;
+pub use builder::old::{OldSet, OldSubfile, OldVariable};
 pub use builder::{Builder, Rank, Writer};
 pub use convert::{Convert, Converted, Pieces};
 pub use error::ErrorKind;

@@ -1,10 +1,10 @@
 //! Appending records to a closed set.
 
+use super::Container;
 use super::error::BuildError;
 use super::header::{Made, Places, Variable};
 use super::sealing::{Sealing, Sum, rows_of};
 use super::writer::{Subfile, Target, Writer};
-use super::{Container, Members};
 use crate::blob::error::ErrorKind as BlobError;
 use crate::blob::grammar::{Canonical, numbers};
 use crate::blob::names::Names;
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::store::lock::Locked;
 use std::path::Path;
-use striae_core::blob::append::{count, settle, take_back};
+use striae_core::blob::append::{Reseal, count, settle, take_back};
 use striae_core::blob::map::Request;
 use striae_core::cdf::raw::Header5;
 use striae_core::cdf::{self, Fill, Slot};
@@ -25,13 +25,14 @@ use striae_inspect::cdf::Header;
 pub(crate) type Requests = Vec<Vec<Vec<Request>>>;
 
 /// A subfile that is to get more records.
-struct Old {
-    head: Head,
-    subfile: subfile::Subfile,
+#[derive(Debug)]
+pub(super) struct Old {
+    pub(super) head: Head,
+    pub(super) subfile: subfile::Subfile,
 }
 
 impl Old {
-    fn open(file: &PosixFile, set: Option<&Canonical>) -> Result<Self, ErrorKind> {
+    pub(super) fn open(file: &PosixFile, set: Option<&Canonical>) -> Result<Self, ErrorKind> {
         let head = Head::read(file)?;
         if head.container() == Container::Hdf5 {
             return Err(BuildError::ProcessCentric.into());
@@ -43,7 +44,7 @@ impl Old {
     }
 
     /// The subfile must have the records that count in the set. It may have more of them.
-    fn has(&self, numrecs: u64) -> Result<(), cdf::Error> {
+    pub(super) fn has(&self, numrecs: u64) -> Result<(), cdf::Error> {
         match self.subfile.numrecs {
             value if value < numrecs => Err(cdf::Error::TooSmall {
                 field: Header5::numrecs,
@@ -53,6 +54,15 @@ impl Old {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// The number of blobs, and their ranks if they are stored.
+    pub(super) fn ranks(&self) -> (usize, Option<Vec<u32>>) {
+        let known = self.head.world_ranks().map(|ranks| {
+            // No rank is negative: such a list has the wrong length.
+            ranks.into_iter().map_while(|rank| u32::try_from(rank).ok()).collect()
+        });
+        (self.subfile.nblobs, known)
     }
 
     /// The requests of a blob.
@@ -72,8 +82,14 @@ impl Old {
     }
 
     /// What a writer knows of the subfile, which has `numrecs` records that count. A seal of fewer
-    /// records, or of others, is left as it is: another program has appended the rest.
-    fn made(&self, file: &PosixFile, numrecs: u64) -> Result<(Made, Vec<u32>), ErrorKind> {
+    /// records, or of others, is left as it is: another program has appended the rest. If nobody
+    /// `judges`, the values are not read for it.
+    pub(super) fn made(
+        &self,
+        file: &PosixFile,
+        numrecs: u64,
+        judges: bool,
+    ) -> Result<(Made, Vec<u32>), ErrorKind> {
         let grammar = &self.head.grammar;
         let shares = (0..self.subfile.nblobs).map(|blob| self.subfile.shares(blob).into());
         let begins = grammar.places.iter().map(|place| place.values.offset()).collect();
@@ -83,7 +99,8 @@ impl Old {
             let maps = usize_to_u64(grammar.locals.len()).saturating_mul(5);
             let facts = sealed.seal().facts();
             seal = Sealing::of(&sealed, self.head.gap(), maps);
-            let is_certain = sealed.is_certain(file, (&self.subfile, &grammar.canonical))?;
+            let set = (&self.subfile, &grammar.canonical);
+            let is_certain = !judges || sealed.is_certain(file, set)?;
             seal = seal.filter(|_| facts.numrecs == numrecs && is_certain);
             let skip = maps.saturating_mul(facts.shape.nblobs().into());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
@@ -124,7 +141,7 @@ fn all_values(file: &PosixFile) -> Result<(), ErrorKind> {
 }
 
 /// The variables of a set.
-fn variables(set: &Canonical) -> Result<Vec<Variable>, BuildError> {
+pub(super) fn variables(set: &Canonical) -> Result<Vec<Variable>, BuildError> {
     let of = |known: &crate::blob::grammar::Variable| {
         let len = known.count.checked_mul(known.nc_type.size()).ok_or(BuildError::Size)?;
         Ok(Variable {
@@ -139,15 +156,14 @@ fn variables(set: &Canonical) -> Result<Vec<Variable>, BuildError> {
     set.variables.iter().map(of).collect()
 }
 
-/// The ranks of each subfile: those that are stored, else by the order of the subfiles.
-fn members(subfiles: &[Old]) -> Option<Vec<Members>> {
+/// The ranks of each subfile: those that are stored, else by the order of the subfiles. Takes for
+/// each subfile the number of its blobs, and the ranks that are stored.
+pub(super) fn members_of(
+    subfiles: impl Iterator<Item = (usize, Option<Vec<u32>>)>,
+) -> Option<Vec<Vec<u32>>> {
     let (mut next, mut all, mut members) = (0_u32, Vec::new(), Vec::new());
-    for old in subfiles {
-        let count = old.subfile.nblobs;
-        let own: Members = match old.head.world_ranks() {
-            Some(ranks) => ranks.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok()?,
-            None => (next..).take(count).collect(),
-        };
+    for (count, stored) in subfiles {
+        let own = stored.unwrap_or_else(|| (next..).take(count).collect());
         if own.len() != count {
             return None;
         }
@@ -157,6 +173,26 @@ fn members(subfiles: &[Old]) -> Option<Vec<Members>> {
     }
     all.sort_unstable();
     all.into_iter().eq(0..next).then_some(members)
+}
+
+/// Counts more records in a subfile, with its seal and the copy that is replaced first.
+pub(super) fn count_records(
+    file: &PosixFile,
+    more: u64,
+    reseal: Option<&(Reseal<'_>, usize)>,
+) -> Result<(), ErrorKind> {
+    let header = Header::read(file)?;
+    let length = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let (ndims, nvars) = (length(header.head().ndims), length(header.head().nvars));
+    // The longest name is shorter than the header.
+    let window = vec![0; length(header.head().header_len).max(1 << 16)];
+    let (mut lengths, slots) = (vec![0; ndims], vec![Slot::EMPTY; nvars]);
+    let writer = cdf::Writer::open(file, Fill::Values, &mut lengths, slots, window);
+    let counted = writer.and_then(|mut writer| {
+        let seal = reseal.map(|(seal, next)| (seal, *next));
+        count(&mut writer, more, seal, crc32c::crc32c_append)
+    });
+    counted.map_err(ErrorKind::from)
 }
 
 impl Writer {
@@ -221,7 +257,7 @@ impl Writer {
         let head = Old::open(&lock, None).map_err(|kind| Error::new(&first, kind))?;
         let set = head.head.grammar.canonical;
         let subfiles = all_subfiles(&names, &set)?;
-        let members = members(&subfiles);
+        let members = members_of(subfiles.iter().map(Old::ranks));
         let members = members.ok_or_else(|| Error::new(&first, BuildError::WorldRanks))?;
         // Records are counted in the first subfile last: no sound set has fewer elsewhere.
         let numrecs = subfiles.first().map_or(0, |old| old.subfile.numrecs);
@@ -236,7 +272,7 @@ impl Writer {
             let path = names.path(number);
             let mut work = || -> Result<(), ErrorKind> {
                 let file = PosixFile::open(&path)?;
-                let (one, sums) = old.made(&file, numrecs)?;
+                let (one, sums) = old.made(&file, numrecs, true)?;
                 made.push(one);
                 rows.push(sums);
                 for (blob, &rank) in members.iter().enumerate().filter(|_| wanted) {
@@ -320,17 +356,6 @@ impl Writer {
         let table = self.table(subfile, &file, records)?;
         let seal = subfile.made.seal.as_ref();
         let reseal = seal.map(|seal| (seal.reseal(records, &table), seal.next));
-        let header = Header::read(&file)?;
-        let length = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        let (ndims, nvars) = (length(header.head().ndims), length(header.head().nvars));
-        // The longest name is shorter than the header.
-        let window = vec![0; length(header.head().header_len).max(1 << 16)];
-        let (mut lengths, slots) = (vec![0; ndims], vec![Slot::EMPTY; nvars]);
-        let writer = cdf::Writer::open(&file, Fill::Values, &mut lengths, slots, window);
-        let counted = writer.and_then(|mut writer| {
-            let seal = reseal.as_ref().map(|(seal, next)| (seal, *next));
-            count(&mut writer, more, seal, crc32c::crc32c_append)
-        });
-        counted.map_err(ErrorKind::from)
+        count_records(&file, more, reseal.as_ref())
     }
 }
