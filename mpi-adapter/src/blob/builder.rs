@@ -226,7 +226,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             file.and_then(|file| plan.write_maps(&self.decompositions, &file).map(|()| file));
         comm.agree(written.as_ref().map(drop).map_err(Clone::clone))?;
         let file = written.map_err(Error::agreed)?; // never: as above
-        Ok(Writer::new((comm, part), file, publish, plan, (self.buffer, self.force)))
+        Ok(Writer::new((comm, part), file.into(), publish, plan, (self.buffer, self.force)))
     }
 
     fn input(&self, group: Group, nprocs: u32) -> Input<'_, D> {

@@ -3,7 +3,7 @@
 //! | type | is |
 //! |---|---|
 //! | [`Builder`] | how a set is made |
-//! | [`Writer`] | a set that all ranks write |
+//! | [`Writer`] | a set that all ranks write, or append to |
 //! | [`Set`] | a set that all ranks read |
 //! | [`Convert`] | the canonical file of a set, made by all ranks |
 //!
@@ -15,6 +15,7 @@
 //! The subfiles are made in a hidden folder. Rank 0 gives them their names after all ranks have
 //! agreed that they are complete: until then, no file of the set has changed.
 
+mod append;
 mod builder;
 mod convert;
 mod lost;

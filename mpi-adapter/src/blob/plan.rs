@@ -43,14 +43,14 @@ pub(super) struct Variable {
     pub(super) nc_type: Type,
     pub(super) is_record: bool,
     /// Index of its decomposition.
-    decomposition: Option<usize>,
+    pub(super) decomposition: Option<usize>,
     /// The bytes of this rank, of a record or of all.
     pub(super) len: u64,
     /// The place of the first of them. Before the places are known, process-centric: the bytes of
     /// the variables before it in the blob.
-    start: u64,
+    pub(super) start: u64,
     /// The bytes from record to record.
-    step: u64,
+    pub(super) step: u64,
 }
 
 /// The places of this rank in its subfile.
@@ -78,6 +78,8 @@ enum Maps {
     Values { begins: Vec<u64>, plan: CdfPlan },
     /// Process-centric: the start of this blob, and the end of the file.
     Blobs { start: u64, end: u64 },
+    /// Variable-centric, and written already.
+    Old,
 }
 
 /// The share of this rank in a decomposition, and the numbers of the subfile.
@@ -140,13 +142,22 @@ impl Plan {
         match &self.maps {
             Maps::Values { plan, .. } => plan.file_len(records).ok_or_else(size),
             Maps::Blobs { end, .. } => Ok(*end),
+            Maps::Old => Err(size()), // never: the length is that of the last record
         }
+    }
+
+    /// The places in a subfile that was closed.
+    pub(super) fn old(variables: Vec<Variable>, blob: u32) -> Self {
+        let names = variables.iter().zip(0..).map(|(one, number)| (one.name.clone(), number));
+        let (names, sums, front, map_sums) = (names.collect(), vec![], vec![], vec![]);
+        let (records, maps, seal) = (None, Maps::Old, None);
+        Self { variables, names, records, blob, sums, front, maps, map_sums, seal }
     }
 
     /// The byte order of the values in the subfile.
     pub(super) const fn order(&self) -> ByteOrder {
         match self.maps {
-            Maps::Values { .. } => ByteOrder::Big,
+            Maps::Values { .. } | Maps::Old => ByteOrder::Big,
             Maps::Blobs { .. } => ByteOrder::Little,
         }
     }
@@ -168,7 +179,7 @@ impl Plan {
                 // In the variable-centric layout the rows are filled up with zeros.
                 let zeros = match self.maps {
                     Maps::Values { .. } => sum.row_len(part).saturating_sub(len),
-                    Maps::Blobs { .. } => 0,
+                    Maps::Blobs { .. } | Maps::Old => 0,
                 };
                 let mut parts = Crc32cParts::NONE;
                 parts.add(crc32c::crc32c(&bytes), len, zeros);
@@ -198,6 +209,7 @@ impl Plan {
                 });
                 write(*start, &parts.collect::<Vec<u8>>())
             }
+            Maps::Old => Ok(()),
             Maps::Values { begins, .. } => {
                 let columns = all.flat_map(|(sum, (_, requests))| {
                     Part::VARIABLES.into_iter().map(move |part| (part, sum, requests))

@@ -29,11 +29,18 @@ pub(super) struct Sum {
     /// The record that comes next.
     next: u64,
     crc: u32,
+    /// That of the records that there were before.
+    before: u32,
     /// Whether records were put out of order, or twice: the bytes must be read again.
     is_stale: bool,
 }
 
 impl Sum {
+    /// The checksum of so many records, to be continued.
+    pub(super) const fn after(records: u64, crc: u32) -> Self {
+        Self { next: records, crc, before: crc, is_stale: false }
+    }
+
     /// The checksum so far, which that of the next record continues.
     pub(super) const fn crc(self) -> u32 {
         self.crc
@@ -49,7 +56,7 @@ impl Sum {
         }
     }
 
-    /// The checksum of all of these places in the file.
+    /// The checksum of the records before, and of all of these places in the file.
     pub(super) fn of(
         self,
         places: impl Iterator<Item = Option<Span>>,
@@ -58,7 +65,7 @@ impl Sum {
         if !self.is_stale {
             return Ok(self.crc);
         }
-        let (mut crc, mut window) = (0, vec![0; WINDOW]);
+        let (mut crc, mut window) = (self.before, vec![0; WINDOW]);
         for place in places {
             let mut rest = place.ok_or_else(size)?;
             while !rest.is_empty() {

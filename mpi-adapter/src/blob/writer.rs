@@ -1,5 +1,6 @@
 //! A set that all ranks write.
 
+use super::append::Old;
 use super::plan::{Plan, Variable};
 use super::seal::Sum;
 use super::{of_striae, refused};
@@ -7,6 +8,7 @@ use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use std::io;
 use std::mem::take;
+use std::sync::Arc;
 use striae::cdf::Element;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
@@ -28,26 +30,28 @@ const WINDOW: usize = 1 << 17;
 /// The offset of `numrecs` in a CDF-5 file.
 const NUMRECS: u64 = 4;
 
-/// A new set that all ranks write, each its own blobs.
+/// A new set, or new records of a set, that all ranks write, each its own blobs.
 ///
 /// [`put`](Self::put) is a call of this rank alone. Short values are kept in memory, so that those
 /// of variables that follow each other make long writes, up to the bytes that the
 /// [builder](super::Builder::buffer) allows; 64 KiB and more are written at once. If the writer is
-/// dropped without [`close`](Self::close), no file is left.
+/// dropped without [`close`](Self::close), no new file is left, or no new record.
 #[derive(Debug)]
 pub struct Writer<C> {
-    whole: C,
-    part: C,
-    file: PosixFile,
+    pub(super) whole: C,
+    pub(super) part: C,
+    file: Arc<PosixFile>,
     /// The hidden files, at rank 0.
     publish: Option<Publish>,
-    plan: Plan,
+    /// The subfile, if it was closed before.
+    pub(super) old: Option<Old>,
+    pub(super) plan: Plan,
     /// Which records of which variables this rank has put, a bit for each.
     done: Vec<u64>,
     /// For each variable the checksum, if the set is sealed.
-    sums: Vec<Sum>,
-    /// The number of records that this rank has put.
-    records: u64,
+    pub(super) sums: Vec<Sum>,
+    /// The number of records that this rank has put, with those that there were before.
+    pub(super) records: u64,
     /// Values that are not in the file yet, with their offsets, and how many bytes of them.
     held: Vec<(u64, Vec<u8>)>,
     held_len: usize,
@@ -63,7 +67,7 @@ pub struct Writer<C> {
 impl<C: Collective> Writer<C> {
     pub(super) fn new(
         (whole, part): (C, C),
-        file: PosixFile,
+        file: Arc<PosixFile>,
         publish: Option<Publish>,
         plan: Plan,
         (buffer, is_durable): (usize, bool),
@@ -74,6 +78,7 @@ impl<C: Collective> Writer<C> {
             part,
             file,
             publish,
+            old: None,
             plan,
             done: Vec::new(),
             sums: vec![Sum::default(); nsums],
@@ -95,6 +100,12 @@ impl<C: Collective> Writer<C> {
     /// The communicator of this rank's subfile.
     pub const fn part(&self) -> &C {
         &self.part
+    }
+
+    /// The number of records that the set had when it was opened; 0 of a new set.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.old.as_ref().map_or(0, Old::records)
     }
 
     /// Whether this is the first rank of its subfile, which writes the variables that are not
@@ -129,6 +140,8 @@ impl<C: Collective> Writer<C> {
         let records = if is_record { self.plan.records } else { Some(1) };
         if !T::holds(nc_type) {
             return Err(refused(format_args!("variable {name} has the type {nc_type}")));
+        } else if self.old.is_some() && !(is_record && record >= self.first()) {
+            return Err(refused(format_args!("variable {name} has its record {record} already")));
         } else if records.is_some_and(|records| record >= records) {
             return Err(refused(format_args!("variable {name} has no record {record}")));
         } else if given != len {
@@ -199,6 +212,7 @@ impl<C: Collective> Writer<C> {
     }
 
     fn bit(&self, number: usize, record: u64) -> (usize, u64) {
+        let record = record.saturating_sub(self.first());
         let row = usize_to_u64(self.plan.variables.len()).saturating_mul(record);
         let bit = row.saturating_add(usize_to_u64(number));
         (usize::try_from(bit >> 6).unwrap_or(usize::MAX), 1 << (bit & 63))
@@ -240,7 +254,7 @@ impl<C: Collective> Writer<C> {
     }
 
     /// Takes the failure of this rank, if it has one; writes all that is in memory before.
-    fn settle(&mut self) -> Result<(), Failure> {
+    pub(super) fn settle(&mut self) -> Result<(), Failure> {
         let written = self.write_out();
         self.untold.take().map_or(written, Err)
     }
@@ -255,14 +269,14 @@ impl<C: Collective> Writer<C> {
         self.whole.agree(written)
     }
 
-    fn sync(&self) -> Result<(), Failure> {
+    pub(super) fn sync(&self) -> Result<(), Failure> {
         self.file.sync().map_err(|error| Failure::io("syncing a subfile", &error))
     }
 
     /// Checks that every rank has put all its elements, and gives the subfiles their names: all of
     /// them, or none if anything fails before that. Returns the communicator. All ranks call this.
     /// It takes three calls of the message layer on all ranks, and one on those of a subfile, or
-    /// three if it is sealed.
+    /// three if it is sealed; after [`append`](Self::append) five, and one, or two if it is sealed.
     ///
     /// # Errors
     /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if a rank has
@@ -271,6 +285,9 @@ impl<C: Collective> Writer<C> {
     pub fn close(mut self) -> Result<C, Error> {
         let written = self.settle().map(|()| [self.records]);
         let [records] = self.whole.max(written)?;
+        if self.old.is_some() {
+            return self.count(records);
+        }
         let records = self.plan.records.unwrap_or(records);
         let sealed = self.seal(self.check(records), records);
         let finished = sealed.and_then(|()| self.finish(records));
@@ -285,10 +302,14 @@ impl<C: Collective> Writer<C> {
     }
 
     /// Checks that this rank has put all that it has.
-    fn check(&self, records: u64) -> Result<(), Failure> {
+    pub(super) fn check(&self, records: u64) -> Result<(), Failure> {
         for (number, variable) in self.plan.variables.iter().enumerate() {
             let Variable { name, is_record, len, .. } = variable;
-            let mut all = if *is_record { 0..records } else { 0..1 };
+            let mut all = match (is_record, &self.old) {
+                (true, _) => self.first()..records,
+                (false, None) => 0..1,
+                (false, Some(_)) => continue,
+            };
             let missing = all.find(|&record| *len > 0 && !self.has_done(number, record));
             if let Some(record) = missing {
                 let text = format_args!("record {record} of variable {name} was not put");
@@ -303,15 +324,21 @@ impl<C: Collective> Writer<C> {
         let Some(seal) = &self.plan.seal else { return mine };
         let sums = mine.and_then(|()| {
             let mut sums = self.plan.map_sums.clone();
-            for (variable, sum) in self.plan.variables.iter().zip(&self.sums) {
-                let records = if variable.is_record { 0..records } else { 0..1 };
-                let place =
-                    |record| Span::new(self.plan.place(variable, record).ok()?, variable.len);
-                sums.push(sum.of(records.map(place), &self.file)?);
-            }
+            sums.extend(self.value_sums(records)?);
             Ok(sums)
         });
         seal.write(&self.part, &self.file, sums, records)
+    }
+
+    /// The checksum of this rank's values of each variable, if the set is sealed.
+    pub(super) fn value_sums(&self, records: u64) -> Result<Vec<u32>, Failure> {
+        let all = self.plan.variables.iter().zip(&self.sums);
+        let sums = all.map(|(variable, sum)| {
+            let records = if variable.is_record { self.first()..records } else { 0..1 };
+            let place = |record| Span::new(self.plan.place(variable, record).ok()?, variable.len);
+            sum.of(records.map(place), &self.file)
+        });
+        sums.collect()
     }
 
     /// Completes the subfile, after all of its ranks have written.
