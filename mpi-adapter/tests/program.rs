@@ -57,6 +57,19 @@ fn check_bench(run: impl Fn(&[&str]) -> Output, folder: &Path) {
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(text.starts_with("3 ranks, 0 bytes each"), "{text}");
 
+    let args = ["bench", "read", "--size", "100", "--bytes", "10050", "--buffer", "2000"];
+    let done = run(&[&args[..], &["--files", "2", "--turns", "2", "--json", folder]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((&report["ranks"], &report["bytes"]), (&3.into(), &10050.into()));
+    assert_eq!(report["ways"].as_array().unwrap().len(), 3);
+    assert_eq!(way(&report, "pread")["collectives"], 1);
+    let calls = ["alone", "buffer"].map(|name| way(&report, name)["collectives"].as_u64());
+    assert!(calls[0] == calls[1] && calls[0] < Some(10), "{calls:?}");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "a file is left");
+    let done = run(&["bench", "read", "--turns", "1", "--bytes", "0", folder]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+
     let nowhere = Path::new(folder).join("nowhere");
     let done = run(&["bench", "write", "--turns", "1", nowhere.to_str().unwrap()]);
     assert!(!done.status.success());

@@ -30,7 +30,7 @@ impl Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measure how fast the ranks write.
+    /// Measure how fast the ranks write and read.
     #[command(subcommand)]
     Bench(BenchVerb),
     /// Print what more ranks than there are would take, by a model.

@@ -1,10 +1,12 @@
-//! `striae-mpi bench`: measures how fast the ranks write together, and how often they meet.
+//! `striae-mpi bench`: how fast the ranks write and read together, and how often they meet.
 
 mod file;
+mod read;
 mod report;
 mod way;
 
 use clap::{Args, Subcommand, ValueEnum};
+use read::ReadArgs;
 use report::Report;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
@@ -21,6 +23,14 @@ striae-mpi --threads 8 bench write --files 2 --commits 4 --json .\n\n\
 Every way opens, writes and closes its files in each turn; the ways take turns. Times are those of \
 the slowest rank, from the moment when all ranks have come.")]
     Write(WriteArgs),
+    /// Read records of all ranks in several ways, and print speed and messages.
+    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi bench read /scratch\n  \
+mpiexec -n 8 striae-mpi bench read --size 65536 --files 2 --json /dev/shm\n\n\
+The files are written first, so they are in the page cache if there is room for them. Every way \
+opens, reads and closes in each turn, each rank its own task; the ways take turns. What is read is \
+compared with what was written. Times are those of the slowest rank, from the moment when all \
+ranks have come.")]
+    Read(ReadArgs),
 }
 
 #[derive(Debug, Args)]
@@ -69,44 +79,65 @@ pub(crate) struct WriteArgs {
 /// The times of a way, and what it took in the last turn at the rank that had most messages.
 #[derive(Debug)]
 pub(crate) struct Row {
-    pub(crate) way: Way,
+    pub(crate) way: String,
+    pub(crate) name: &'static str,
     pub(crate) times: Vec<Duration>,
     pub(crate) traffic: Traffic,
+}
+
+impl Row {
+    fn new(way: impl std::fmt::Debug, name: &'static str) -> Self {
+        let way = format!("{way:?}").to_lowercase();
+        Self { way, name, times: Vec::new(), traffic: Traffic::default() }
+    }
+
+    /// Measures a turn of all ranks.
+    fn measure<C: Collective>(
+        &mut self,
+        comm: C,
+        work: impl FnOnce(C) -> Result<C, Error>,
+    ) -> Result<C, Error> {
+        let before = comm.traffic();
+        comm.agree(Ok(()))?;
+        let start = Instant::now();
+        let comm = work(comm)?;
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let now = comm.traffic();
+        let part = |now: u64, before: u64| now.saturating_sub(before);
+        let calls = part(now.calls, before.calls).saturating_sub(1); // the one of this bench
+        let messages = part(now.messages, before.messages);
+        let bytes = part(now.bytes, before.bytes);
+        let [took, calls, messages, bytes] = comm.max(Ok([took, calls, messages, bytes]))?;
+        self.times.push(Duration::from_nanos(took));
+        self.traffic = Traffic { calls, messages, bytes };
+        Ok(comm)
+    }
 }
 
 pub(crate) fn run<C: Collective>(comm: C, verb: &BenchVerb) -> Result<(), Error> {
     match verb {
         BenchVerb::Write(args) => write(comm, args),
+        BenchVerb::Read(args) => read::run(comm, args),
     }
 }
 
 fn write<C: Collective>(mut comm: C, args: &WriteArgs) -> Result<(), Error> {
     let ways = if args.way.is_empty() { Way::value_variants() } else { &args.way };
-    let mut rows: Vec<_> = ways
-        .iter()
-        .map(|way| Row { way: *way, times: Vec::new(), traffic: Traffic::default() })
-        .collect();
+    let mut rows: Vec<_> = ways.iter().map(|way| Row::new(way, way.text())).collect();
     for _ in 0..args.turns.get() {
-        for row in &mut rows {
-            let before = comm.traffic();
-            comm.agree(Ok(()))?;
-            let start = Instant::now();
-            comm = row.way.write(comm, args)?;
-            let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let now = comm.traffic();
-            let part = |now: u64, before: u64| now.saturating_sub(before);
-            let calls = part(now.calls, before.calls).saturating_sub(1); // the one of this bench
-            let messages = part(now.messages, before.messages);
-            let bytes = part(now.bytes, before.bytes);
-            let [took, calls, messages, bytes] = comm.max(Ok([took, calls, messages, bytes]))?;
-            row.times.push(Duration::from_nanos(took));
-            row.traffic = Traffic { calls, messages, bytes };
-            let removed = if comm.rank() == 0 { row.way.remove(args, comm.size()) } else { Ok(()) };
-            comm.agree(removed.map_err(|error| Failure::io("removing the files", &error)))?;
+        for (way, row) in ways.iter().zip(&mut rows) {
+            comm = row.measure(comm, |comm| way.write(comm, args))?;
+            remove(&comm, *way, args)?;
         }
     }
     if comm.rank() == 0 {
         Report::new(args, comm.size(), &rows).print();
     }
     Ok(())
+}
+
+/// Removes the files of a way.
+fn remove<C: Collective>(comm: &C, way: Way, args: &WriteArgs) -> Result<(), Error> {
+    let removed = if comm.rank() == 0 { way.remove(args, comm.size()) } else { Ok(()) };
+    comm.agree(removed.map_err(|error| Failure::io("removing the files", &error)))
 }

@@ -58,8 +58,8 @@ impl Report {
             let ms = Range::of(&row.times);
             let ratio = |of: fn(&Range) -> f64| first.as_ref().map_or(1.0, of) / of(&ms);
             Line {
-                way: format!("{:?}", row.way).to_lowercase(),
-                name: row.way.text(),
+                way: row.way.clone(),
+                name: row.name,
                 mib_per_s: mib / (ms.median / 1e3),
                 times_first: ratio(|range| range.median),
                 times_first_min: ratio(|range| range.min),

@@ -77,11 +77,11 @@ impl Way {
     }
 }
 
-fn path(args: &WriteArgs) -> PathBuf {
+pub(super) fn path(args: &WriteArgs) -> PathBuf {
     args.folder.join("striae-mpi-bench.sion")
 }
 
-fn own_path(args: &WriteArgs, rank: u32) -> PathBuf {
+pub(super) fn own_path(args: &WriteArgs, rank: u32) -> PathBuf {
     args.folder.join(format!("striae-mpi-bench.{rank}"))
 }
 
