@@ -72,8 +72,8 @@ pub type Growing<'v, 'c> = SeekStore<OnCard<'v, 'c>>;
 pub type FileError = SeekStoreError<embedded_sdmmc::Error<VolumeError>>;
 pub type FixedFileError = BlockStoreError<DriveError<FileError, Infallible>>;
 
-/// A store in a file of fixed length, behind a cache of one block. A new file gets `len` bytes first,
-/// so that later writes change none of the file system's tables.
+/// A store in a file of fixed length, behind a cache of one block. A new file gets `len` bytes
+/// first, so that later writes change none of the file system's tables.
 pub fn in_file(
     folder: &Folder<'_, '_>,
     name: &str,
@@ -89,8 +89,8 @@ pub fn in_file(
 }
 
 /// The card as the file system's device: it writes only to its volume. Without this,
-/// embedded-sdmmc 0.10 may write after the end of a volume that is nearly full: its search for a free
-/// cluster reads the last sector of the FAT to the end, also past the last cluster.
+/// embedded-sdmmc 0.10 may write after the end of a volume that is nearly full: its search for a
+/// free cluster reads the last sector of the FAT to the end, also past the last cluster.
 pub struct Volume<'c> {
     pub card: &'c Sd,
     pub blocks: Range<u32>,

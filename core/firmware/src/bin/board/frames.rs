@@ -38,8 +38,8 @@ impl<S: WriteAt> Frames<S> {
         self.safe
     }
 
-    /// Logs a sample as a frame. When it returns, the frame is safe. After an error it can be called
-    /// again with this sample: the frame is never there twice.
+    /// Logs a sample as a frame. When it returns, the frame is safe. After an error it can be
+    /// called again with this sample: the frame is never there twice.
     pub fn log(&mut self, sample: &Sample) -> Result<(), WriteError<S>> {
         if self.log.frames() > self.safe.into() {
             self.log.commit()?; // a call that failed has ended it

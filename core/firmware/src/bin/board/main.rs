@@ -1,7 +1,7 @@
-//! Loggers on an SD card, on the board lm3s6965evb; see README.md, "A card".
+//! Loggers on an SD card, on the board lm3s6965evb; see README.md.
 //!
 //! It tells on its UART what is safe, a line each: `raw 7` when frame 7 of the log in the second
-//! partition is, `fat 7` for the log in the file LOG.GSD, `sion 7` and `cdf 7` for LOG.SIO and LOG.NC.
+//! partition is, `fat 7` for the log in the file LOG.GSD, `sion 7` for LOG.SIO, `cdf 7` for LOG.NC.
 //! `fat fails: ...` says that the card is away or full, and `fat ends` that this log is full.
 
 #![no_std]

@@ -1,11 +1,9 @@
-//! Two things between embedded-sdmmc 0.10 and the card of QEMU 7.2. A real card does not mind either.
+//! Two things between embedded-sdmmc 0.10 and the card of QEMU 7.2. A real card minds neither.
 //!
-//! - The card says that it is idle in each answer to CMD58 (hw/sd/ssi-sd.c: "CMD8/CMD58 returns R3/R7
-//!   response", `s->response[0] = 1`). A card that is initialised answers 0, and the driver refuses
-//!   all else: `Cmd58Error`.
-//! - A card may ask for 8 clocks between its answer to CMD24 and the data (N_WR, "SD Physical Layer
-//!   Simplified Specification", 7.5.4). The driver gives none, and QEMU's card then takes the data
-//!   for commands: `WriteError`.
+//! - The card says that it is idle in each answer to CMD58. A card that is initialised answers 0,
+//!   and the driver refuses all else: `Cmd58Error`.
+//! - Between its answer to CMD24 and the data a card may ask for 8 clocks, the SD specification's
+//!   N_WR. The driver gives none, and QEMU's card then takes the data for commands: `WriteError`.
 
 use embedded_hal::spi::{ErrorType, Operation, SpiDevice};
 

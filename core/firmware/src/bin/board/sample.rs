@@ -1,5 +1,5 @@
-//! What the board measures: numbers that a reader can compute again. tests/interop/board_logs.py has
-//! them a second time.
+//! What the board measures: numbers that a reader can compute again. tests/interop/board_logs.py
+//! has them a second time.
 
 /// Most rows of an acceleration.
 pub const MAX_ROWS: usize = 8;
