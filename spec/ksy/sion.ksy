@@ -341,8 +341,9 @@ types:
           - id: chunks_crc
             type: u4
             doc: Of the table of checksums.
-          - id: reserved
+          - id: set_number
             type: s4
+            doc: The number of the commit of the whole set; 0 if the file was committed by itself.
           - id: trailer_crc
             type: u4
             doc: Of the 44 bytes in front of it.

@@ -52,7 +52,7 @@ def compare_seal(file, tasks):
         ("maxchunks", trailer.maxchunks, fields.maxchunks),
         ("start_of_varheader", trailer.start_of_varheader, fields.start_of_varheader),
         ("start_of_seal", trailer.start_of_seal, start),
-        ("reserved", trailer.reserved, 0),
+        ("set_number", trailer.set_number, 0),
         ("meta1_crc", trailer.meta1_crc, crc32c(file.bytes[: 1088 + 16 * meta1.ntasks])),
         ("meta2_crc", trailer.meta2_crc, crc32c(file.bytes[fields.start_of_varheader : start])),
         ("chunks_crc", trailer.chunks_crc, crc32c(file.bytes[start:trailer_start])),

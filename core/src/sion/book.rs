@@ -213,7 +213,9 @@ impl Book {
             (None, None) => Ok(Enter::GoOn), // nothing is published: every block is in reach
             // After all blocks in use: in a file that was reopened, blocks can be after its META2.
             (None, Some(old)) => {
-                self.place(old.shape(), wanted.max(old.maxchunks().into()), ahead).map(Enter::Move)
+                let place = self.place(old.shape(), wanted.max(old.maxchunks().into()), ahead);
+                // It has the same streams, so it is of the same commit of the set.
+                place.map(|place| Enter::Move(place.of_set_like(&old)))
             }
         }
     }

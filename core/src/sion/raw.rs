@@ -222,8 +222,8 @@ pub struct SealTrailer {
     pub meta2_crc: U32,
     /// CRC-32C of the seal's table.
     pub chunks_crc: U32,
-    /// Always 0.
-    pub reserved: I32,
+    /// The number of the commit of the whole set, from 1; 0 if the file was committed by itself.
+    pub set_number: I32,
     /// CRC-32C of the fields before this one.
     pub trailer_crc: U32,
     /// Must be [`SealTrailer::MAGIC`].
@@ -238,7 +238,7 @@ spec_table!(SealTrailer = 12 in "seal", 64,
     24: start_of_seal: I64,
     32: meta2_crc: U32,
     36: chunks_crc: U32,
-    40: reserved: I32,
+    40: set_number: I32,
     44: trailer_crc: U32,
     48: magic: [u8; 16],
 );

@@ -37,6 +37,8 @@ pub struct VarheaderShape {
 pub struct Varheader {
     start: u64,
     shape: VarheaderShape,
+    /// The number of the commit of the whole set; 0 if there is none.
+    set_number: u32,
 }
 
 /// The least number of bytes that storage writes as a whole. META2 of a commit starts at a multiple
@@ -110,7 +112,7 @@ impl VarheaderShape {
     /// [`LAST_OFFSET`].
     #[must_use]
     pub fn at(&self, start: u64) -> Option<Varheader> {
-        let place = Varheader { start, shape: *self };
+        let place = Varheader { start, shape: *self, set_number: 0 };
         let len = self.len().filter(|_| start >= self.layout.meta1_end())?;
         Span::new(start, len).filter(|span| span.end() <= LAST_OFFSET).map(|_| place)
     }
@@ -165,7 +167,7 @@ impl VarheaderShape {
     }
 }
 
-/// The most rows of blocksizes: `maxchunks` is an `i32`.
+/// The most rows of blocksizes, and the largest set number: both are stored as an `i32`.
 const MAX_ROWS: u32 = i32::MAX.unsigned_abs();
 
 impl Varheader {
@@ -191,6 +193,28 @@ impl Varheader {
     #[must_use]
     pub const fn start(&self) -> u64 {
         self.start
+    }
+
+    /// The number of the commit of the whole set that it belongs to, which a seal stores; 0 if the
+    /// file was committed by itself.
+    #[must_use]
+    pub const fn set_number(&self) -> u32 {
+        self.set_number
+    }
+
+    /// This varheader as part of the commit of the whole set that `other` is part of.
+    pub(super) const fn of_set_like(self, other: &Self) -> Self {
+        Self { set_number: other.set_number, ..self }
+    }
+
+    /// This varheader as part of commit `number` of the whole set. Without a seal, the number is
+    /// not stored. `None` for a number above 2^31 - 1.
+    #[must_use]
+    pub const fn with_set_number(self, number: u32) -> Option<Self> {
+        match number {
+            0..=MAX_ROWS => Some(Self { set_number: number, ..self }),
+            _ => None,
+        }
     }
 
     /// The lengths of the parts.

@@ -215,6 +215,8 @@ impl Trailer {
         let is_of_file = |_: &_| self.ntasks() == Some(layout.ntasks);
         let is_here = |sealed: &Varheader| sealed.trailer().offset() == self.offset;
         let varheader = shape.at(start).filter(is_of_file).filter(is_here)?;
+        let number = u32::try_from(self.raw.set_number.get(self.order)).unwrap_or(0);
+        let varheader = varheader.with_set_number(number)?;
         Some(Seal::new(varheader, &self.raw, self.order))
     }
 

@@ -167,7 +167,7 @@ fn trailer(publication: &Publication, sums: &TableSums) -> raw::SealTrailer {
         start_of_seal: i64_of(new.crcs().offset()),
         meta2_crc: U32::new(meta2, order),
         chunks_crc: U32::new(sums.chunks.crc(new.crcs().len()), order),
-        reserved: I32::new(0, order),
+        set_number: I32::new(new.set_number().cast_signed(), order),
         trailer_crc: U32::new(0, order),
         magic: raw::SealTrailer::MAGIC,
     };

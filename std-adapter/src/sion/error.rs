@@ -69,6 +69,16 @@ pub enum ErrorKind {
         /// The set whose copies it has.
         main: PathBuf,
     },
+    /// The file is of another commit of the whole set than the first file: the set must be
+    /// recovered.
+    Apart {
+        /// The number of its commit.
+        number: u32,
+        /// The first file of the set.
+        first: PathBuf,
+        /// The number of that file's commit.
+        usual: u32,
+    },
     /// A folder of task files lacks that of a task.
     NoTaskFile {
         /// The task.
@@ -113,6 +123,7 @@ impl ErrorKind {
             | Self::Task { .. }
             | Self::Ambiguous { .. }
             | Self::Stale { .. }
+            | Self::Apart { .. }
             | Self::NoCopy { .. } => io::ErrorKind::InvalidData,
             Self::OldBuddy { .. } => io::ErrorKind::AlreadyExists,
             Self::Taken { .. }
@@ -168,6 +179,11 @@ impl std::fmt::Display for ErrorKind {
                 f,
                 "is named as a buddy set, and is appended to with its set, {}",
                 shown::path(main)
+            ),
+            Self::Apart { number, first, usual } => write!(
+                f,
+                "is of commit {number} of the set, and {} of commit {usual}; recover the set",
+                shown::path(first)
             ),
             Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
             Self::TwoTaskFiles { task } => {

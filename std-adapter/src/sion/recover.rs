@@ -35,8 +35,8 @@ pub use striae_core::sion::recover::{Certainty, Doubt, Proof, Recovered};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_inspect::sion::mapping::Address;
-pub use striae_inspect::sion::recover::RecoveredTask;
 use striae_inspect::sion::recover::{self, Bytes, Refused, Unwritten};
+pub use striae_inspect::sion::recover::{OfSet, RecoveredTask};
 
 /// Options for recovering a set.
 ///
@@ -108,6 +108,12 @@ impl Recover {
             set.check_set().map_err(|error| Error::new(path, error))?;
         }
         let files: Vec<_> = Arc::new(files).stores().collect();
+        let path_of = |number| files.get(number).map_or(path, FileStore::path);
+        let open = |number: usize| match files.get(number) {
+            Some(file) => sparse(file),
+            None => Err(Error::new(path, crate::error::ErrorKind::Ended { offset: 0 })),
+        };
+        set.bring_together(open, |number, error| Error::new(path_of(number), error))?;
         for (number, file) in files.iter().enumerate() {
             set.examine(number, &sparse(file)?).map_err(|error| match error {
                 Refused::TooManyChunks { blockcount, limit } => {
@@ -144,7 +150,15 @@ impl Recovery {
         self.set.part_of_set()
     }
 
-    /// Whether no length of a stream is a guess.
+    /// The commits of the whole set that the files are of. Files of different ones are brought to
+    /// the newest one that all files have, unless a file is recovered alone.
+    #[must_use]
+    pub const fn of_set(&self) -> &OfSet {
+        self.set.of_set()
+    }
+
+    /// Whether no length of a stream is a guess, and no file of another commit of the set than the
+    /// others.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.set.is_exact()

@@ -4,7 +4,9 @@ use crate::host::{Cursor, Host};
 use crate::{Fail, entries};
 use striae_core::integrity::crc32c;
 use striae_core::sion::Error;
-use striae_core::sion::recover::{Remains, Scratch, Sparse, WINDOW, first_nonzero, used_len};
+use striae_core::sion::recover::{
+    Remains, Scratch, SetCommit, Sparse, WINDOW, first_nonzero, used_len,
+};
 use striae_core::span::Span;
 use striae_core::store::SeekStore;
 
@@ -28,7 +30,13 @@ where
         let recovered = remains.recover(store, &listed?.task, &mut scratch, &mut each)?;
         sum ^= chunks ^ recovered.bytes ^ u64::from(recovered.certainty.is_exact());
     }
-    Ok(sum ^ u64::from(remains.is_sealed()))
+    let number = match remains.set_commit() {
+        SetCommit::Number(number) => number,
+        SetCommit::Own | SetCommit::Unknown => remains.last_set_number(store, &mut tables)?,
+    };
+    let other = remains.at_set_commit(store, number, &mut tables)?;
+    let is_other = other.is_some_and(|other| other.is_sealed());
+    Ok(sum ^ u64::from(remains.is_sealed()) ^ u64::from(is_other))
 }
 
 entries! {

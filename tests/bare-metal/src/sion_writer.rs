@@ -384,6 +384,8 @@ entries! {
         let entries = [new.blocksize(ntasks, chunk), new.crc(ntasks, chunk)];
         let entries = entries.into_iter().flatten().fold(0, |sum, span| sum ^ span.end());
         let end = blocks.end(reach).ok_or(Fail)?;
+        let number = new.with_set_number(maxchunks).map_or(0, |new| new.set_number());
+        let sum = sum ^ u64::from(number);
         Ok(sum ^ blocks.before(end) ^ shape.behind(end).ok_or(Fail)?.start() ^ entries)
     }
 

@@ -206,7 +206,7 @@ fn a_seal_is_dumped_as_the_specification_has_it() {
         1500 seal.start_of_seal 1460
         1508 seal.meta2_crc {meta2}
         1512 seal.chunks_crc {chunks}
-        1516 seal.reserved 0
+        1516 seal.set_number 0
         1520 seal.trailer_crc {trailer}
         1524 seal.magic striae SION seal"
     );

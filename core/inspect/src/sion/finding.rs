@@ -198,6 +198,24 @@ findings! {
         _ => write!(f, "files {first} to {last} of the set are missing"),
     };
 
+    /// The file is of another commit of the whole set than the first file: files became visible
+    /// when the commit ended. `striae recover` brings them together.
+    Damage "set_commit" Apart {
+        /// The number of the file's commit.
+        number: u32,
+        /// The number of the first file's commit.
+        usual: u32,
+    }
+    |facts| {
+        let facts = facts.field(raw::TABLES, raw::SealTrailer::set_number, 0);
+        Facts { offset: None, ..facts.value(*number).expected(*usual) }
+    },
+    |f| {
+        let field = name(raw::SealTrailer::set_number);
+        write!(f, "{field} is {number}, but {usual} in the first file: a crash ended a ")?;
+        write!(f, "commit of the set; `striae recover` brings the files together")
+    };
+
     /// The set has too many tasks to compare global ranks: they were not checked.
     Note "too_many_tasks" TooManyTasks {
         /// The number of tasks.

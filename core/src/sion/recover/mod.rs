@@ -33,11 +33,13 @@ mod places;
 mod records;
 mod scan;
 mod search;
+mod set_commit;
 mod task;
 mod trailer;
 
 pub use evidence::Remains;
 pub use scan::{Sparse, first_nonzero, used_len};
+pub use set_commit::SetCommit;
 pub use task::EachChunk;
 
 use core::fmt;

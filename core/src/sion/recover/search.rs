@@ -76,7 +76,23 @@ impl Remains {
     ) -> Result<Near, ReadError<S>> {
         // Places that look like META2 may take as long as all of the file.
         let (mut found, mut budget) = (Near::default(), self.head.file_len);
-        let mut at = self.head.meta1.layout().meta1_end();
+        let from = self.head.meta1.layout().meta1_end();
+        self.each_start(store, from, &mut |start| {
+            self.look_for_records(store, start, &mut found, &mut budget, window)?;
+            Ok(true)
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `each` with every offset from `from` on where a close or a commit may have put META2,
+    /// except for holes of the file, until it returns `false`.
+    pub(super) fn each_start<S: Sparse>(
+        &self,
+        store: &S,
+        from: u64,
+        each: &mut dyn FnMut(u64) -> Result<bool, ReadError<S>>,
+    ) -> Result<(), ReadError<S>> {
+        let mut at = from;
         while let Some(rest) = self.head.file_len.checked_sub(at) {
             let rest = Span::new(at, rest).unwrap_or(Span::ZERO);
             let data = store.first_data(rest).map_err(DriveError::Store)?;
@@ -84,12 +100,14 @@ impl Remains {
             // META2 begins with a blockcount, whose zero bytes may come before the data.
             let mut start = self.next_start(data.offset().saturating_sub(7).max(at));
             while start < data.end() {
-                self.look_for_records(store, start, &mut found, &mut budget, window)?;
+                if !each(start)? {
+                    return Ok(());
+                }
                 start = self.next_start(start.saturating_add(1));
             }
             at = data.end().max(at.saturating_add(1));
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The first offset from `at` on where a close or a commit may put META2.

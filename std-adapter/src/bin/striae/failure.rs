@@ -121,10 +121,10 @@ impl Failure {
 }
 
 const fn sion_blames_file(kind: &sion::ErrorKind) -> bool {
-    use sion::ErrorKind::{Format, NoGlobalrank, NoKey, Stale, Task};
+    use sion::ErrorKind::{Apart, Format, NoGlobalrank, NoKey, Stale, Task};
     match kind {
         Format(error) => !error.blames_caller(),
-        Task { .. } | NoGlobalrank { .. } | NoKey { .. } | Stale { .. } => true,
+        Task { .. } | NoGlobalrank { .. } | NoKey { .. } | Stale { .. } | Apart { .. } => true,
         _ => false,
     }
 }

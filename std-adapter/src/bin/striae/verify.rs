@@ -40,6 +40,8 @@ enum Counts {
         format: &'static str,
         files: u32,
         tasks: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        set_commit: Option<u32>,
     },
     Gsd {
         format: &'static str,
@@ -105,8 +107,14 @@ impl From<map::Origin> for ByMap {
 impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Sion { files, tasks, .. } => {
-                write!(f, "{}, {}", count((*files).into(), "physical file"), count(*tasks, "task"))
+            Self::Sion { files, tasks, set_commit, .. } => {
+                let (files, tasks) =
+                    (count((*files).into(), "physical file"), count(*tasks, "task"));
+                write!(f, "{files}, {tasks}")?;
+                match set_commit {
+                    Some(number) => write!(f, ", commit {number} of the set"),
+                    None => Ok(()),
+                }
             }
             Self::Gsd { state, frames, chunks, checked, names, .. } => {
                 if let Some(state) = state {
@@ -212,7 +220,7 @@ pub(crate) fn verify(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure>
 impl From<sion::verify::Summary> for Summary {
     fn from(sum: sion::verify::Summary) -> Self {
         let (format, files, tasks) = (Format::Sion.name(), sum.files, sum.tasks);
-        let counts = Counts::Sion { format, files, tasks };
+        let counts = Counts::Sion { format, files, tasks, set_commit: sum.set_commit };
         let (data, part) = (sum.data, sum.part_of_set);
         Self { counts, data, part, damage: sum.damage, notes: sum.notes }
     }

@@ -24,7 +24,9 @@ use striae_core::sion::book::{Ahead, Enter};
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::Since;
 use striae_core::sion::publish::Publish;
-use striae_core::sion::{Blocks, Book, Chunks, Error as SionError, KeyvalMode, Meta1, Pen};
+use striae_core::sion::{
+    Blocks, Book, Chunks, Error as SionError, KeyvalMode, Meta1, Pen, Varheader,
+};
 use striae_core::span::Span;
 
 /// Length in bytes of the windows in which tables are read and written.
@@ -123,6 +125,11 @@ impl Part {
 
     pub(super) fn is_keyval(&self) -> bool {
         self.meta1.keyval() == KeyvalMode::Inline
+    }
+
+    /// The number of the last commit in the set; 0 if the file was committed by itself.
+    pub(super) fn set_number(&self) -> u32 {
+        lock(&self.book).published().map_or(0, Varheader::set_number)
     }
 
     pub(super) const fn is_sealed(&self) -> bool {

@@ -278,8 +278,9 @@ impl Reopen {
     /// [`NotClosed`](core_sion::Error::NotClosed) if a file was never closed nor committed;
     /// [`IsBuddy`](ErrorKind::IsBuddy) if the set is named as a buddy set;
     /// [`Stale`](ErrorKind::Stale) if a buddy set has other tasks, chunks or bytes than the set;
-    /// [`Sibling`](ErrorKind::Sibling) if a file of a set or buddy set is lost; a
-    /// damaged file; the operating system's.
+    /// [`Sibling`](ErrorKind::Sibling) if a file of a set or buddy set is lost;
+    /// [`Apart`](ErrorKind::Apart) if a crash ended a commit of the whole set while files became
+    /// visible; a damaged file; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         if let Some(main) = main_of(path) {
@@ -311,7 +312,8 @@ impl Reopen {
         let parts = (0..).zip(locked);
         let parts =
             parts.map(|(number, locked)| self.open_part(sibling_path(path, number), locked));
-        let parts = parts.collect::<Result<_, _>>()?;
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        check_commits(&parts)?;
         Ok((file, parts))
     }
 
@@ -385,5 +387,20 @@ impl Reopen {
             (0..meta1.ntasks()).try_for_each(|local| part.renew(local, None))?;
         }
         Ok(part)
+    }
+}
+
+/// Refuses files of different commits of the whole set: appending to them would destroy the commit
+/// that all of them have. A file that was committed alone since is of no such commit.
+fn check_commits(parts: &[Part]) -> Result<(), Error> {
+    let Some(first) = parts.first() else { return Ok(()) };
+    let usual = first.set_number();
+    let other = parts.iter().find(|part| part.set_number() != usual);
+    match other.filter(|_| parts.iter().all(|part| part.set_number() > 0)) {
+        None => Ok(()),
+        Some(part) => {
+            let (number, first) = (part.set_number(), first.path().to_owned());
+            Err(Error::new(part.path(), ErrorKind::Apart { number, first, usual }))
+        }
     }
 }

@@ -5,8 +5,10 @@
 //! Memory: 16 bytes for each chunk with data, and a few bytes for each task.
 
 mod part;
+mod set_commit;
 mod write;
 
+pub use set_commit::OfSet;
 pub use write::{Bytes, CopyFailed, CopySpan, Unwritten, copy};
 
 use part::Part;
@@ -48,6 +50,7 @@ impl<E> From<DriveError<E, Error>> for Refused<E> {
 #[derive(Debug)]
 pub struct Recovery {
     parts: Vec<Part>,
+    of_set: OfSet,
 }
 
 /// A task of a set that is recovered.
@@ -70,7 +73,7 @@ impl Recovery {
     /// # Errors
     /// An error for a damaged META1; an error of the store.
     pub fn of<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
-        Ok(Self { parts: vec![Part::read(store, checksum)?] })
+        Ok(Self { parts: vec![Part::read(store, checksum)?], of_set: OfSet::EachOwn })
     }
 
     /// Number of files of the set; 1 if this is not the first of several.
@@ -135,9 +138,11 @@ impl Recovery {
         PartOfSet::of(&part.remains().head().meta1)
     }
 
-    /// Whether no length of a stream is a guess.
+    /// Whether no length of a stream is a guess, and no file of another commit of the set than the
+    /// others.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        self.tasks().all(|task| task.recovered.certainty.is_exact())
+        let is_apart = matches!(self.of_set, OfSet::Apart { .. });
+        !is_apart && self.tasks().all(|task| task.recovered.certainty.is_exact())
     }
 }

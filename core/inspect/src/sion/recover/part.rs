@@ -52,6 +52,20 @@ impl Part {
         Ok(Self { remains, tasks: Vec::new(), used: Vec::new() })
     }
 
+    /// This file in the state of commit `number` of the whole set, if it has that.
+    pub(super) fn at_set_commit<S: Sparse>(
+        &self,
+        store: &S,
+        number: u32,
+    ) -> Result<Option<Remains>, Failed<S>> {
+        self.remains.at_set_commit(store, number, &mut vec![0; WINDOW])
+    }
+
+    /// Takes the file in this state.
+    pub(super) const fn set_remains(&mut self, remains: Remains) {
+        self.remains = remains;
+    }
+
     /// The state of the file.
     pub(super) const fn remains(&self) -> &Remains {
         &self.remains

@@ -69,6 +69,8 @@ pub struct Summary {
     pub data: Coverage,
     /// The number of the file in its set, if it was checked without the others.
     pub part_of_set: Option<PartOfSet>,
+    /// The number of the commit of the whole set that the first file is of.
+    pub set_commit: Option<u32>,
     /// Number of findings of [`Severity::Damage`].
     pub damage: u64,
     /// Number of findings of [`Severity::Note`].

@@ -10,6 +10,7 @@ use striae_core::endian::{ByteOrder, I64};
 use striae_core::sion::layout::ENTRY_LEN;
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::mapping::Mapping;
+use striae_core::sion::verdict::Verdict;
 use striae_core::sion::{Blocks, Error, Head, Meta1, Meta2, raw};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
@@ -23,6 +24,8 @@ pub(super) struct Part {
     /// Global ranks of its tasks; `None` if there are too many to keep.
     pub(super) ranks: Option<Vec<i64>>,
     pub(super) mapping: Option<Mapping>,
+    /// The number of its last commit in the set; 0 if it was committed by itself.
+    pub(super) set_number: u32,
 }
 
 /// Checks the file in `store` by itself. `None` if not even its tasks are known. `kept` is the
@@ -49,7 +52,7 @@ pub(super) fn check<S: Subject>(
         if let Some(seal) = seal::look_for_seal(store, &head, 0)? {
             seal::check(store, &head, &seal, report)?; // it may know where META2 is
         }
-        return Ok(Some(Part { fixed, head, ranks, mapping: None }));
+        return Ok(Some(Part { fixed, head, ranks, mapping: None, set_number: 0 }));
     };
     let behind = look_behind(store, &head)?;
     let end = behind.end(&head);
@@ -58,12 +61,16 @@ pub(super) fn check<S: Subject>(
     let place = Place { head, meta2, globalskip, end };
     meta2::check(store, &place, report)?;
     let mapping = behind::check(&behind, &head, end, report);
+    let set_number = seal.map_or(0, |seal| match seal.verdict() {
+        Verdict::Current(seal) => seal.varheader().set_number(),
+        _ => 0,
+    });
     if let Some(seal) = seal {
         if let Some(varheader) = seal::check(store, &head, &seal, report)? {
             chunks::check(store, &place, varheader, report)?;
         }
     }
-    Ok(Some(Part { fixed, head, ranks, mapping }))
+    Ok(Some(Part { fixed, head, ranks, mapping, set_number }))
 }
 
 /// Reads a table with one entry per task in windows: calls `each` with the offset and the value of

@@ -32,10 +32,10 @@ pub(super) fn check<S: Subject>(
     let mut window = vec![0; WINDOW];
     match *found.verdict() {
         Verdict::Current(seal) => {
-            let reserved = trailer.raw().reserved.get(order);
-            if reserved != 0 {
-                let field = SealTrailer::reserved;
-                report.unusual(field, trailer.place(field), reserved, 0);
+            let number = trailer.raw().set_number.get(order);
+            if number < 0 {
+                let field = SealTrailer::set_number;
+                report.unusual(field, trailer.place(field), number, "0 or more");
             }
             let checked = seal.check(store, checksum, &mut window)?;
             for part in [checked.meta1, checked.meta2, checked.chunks] {

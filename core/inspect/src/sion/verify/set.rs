@@ -51,6 +51,7 @@ pub(super) fn check<F: Files + ?Sized>(
             check_name(named, &first.head.meta1, report);
         }
     }
+    report.summary.set_commit = Some(first.set_number).filter(|number| *number > 0);
     if let Some(mapping) = first.mapping.filter(|_| is_set) {
         check_mapping_size(&first.head, &mapping, &tasks, report);
         check_mapping(&store, &first.head, &mapping, &tasks, report)?;
@@ -120,6 +121,10 @@ fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
             let usual = format_args!("{usual} as in the first file");
             report.unusual(field, field.offset().into(), value, usual);
         }
+    }
+    let [usual, number] = [first, part].map(|part| part.set_number);
+    if usual != number && usual > 0 && number > 0 {
+        report.add(FindingKind::Apart { number, usual });
     }
     let orders = |part: &Part| {
         let (meta, data) = (part.head.meta1.order(), part.head.meta1.data_order());

@@ -9,7 +9,7 @@ use anstyle::AnsiColor;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
 use striae::Output;
-use striae::sion::recover::{Certainty, Recover, RecoveredTask, Recovery};
+use striae::sion::recover::{Certainty, OfSet, Recover, RecoveredTask, Recovery};
 
 #[derive(Serialize)]
 struct Report {
@@ -19,7 +19,27 @@ struct Report {
     guesses: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of_set: Option<PartOfSet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_commit: Option<SetCommit>,
     tasks: Vec<Row>,
+}
+
+/// The commit of the whole set that the files are of.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SetCommit {
+    Same { number: u32, brought: Vec<u32> },
+    Apart { newest: u32, without: Vec<u32> },
+}
+
+impl SetCommit {
+    fn of(recovery: &Recovery) -> Option<Self> {
+        match recovery.of_set().clone() {
+            OfSet::Same { number, brought } => Some(Self::Same { number, brought }),
+            OfSet::Apart { newest, without } => Some(Self::Apart { newest, without }),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -68,6 +88,7 @@ fn report_json(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         bytes: recovery.bytes(),
         guesses: guesses(recovery),
         part_of_set: recovery.part_of_set().map(|part| PartOfSet::new(part, &args.path)),
+        set_commit: SetCommit::of(recovery),
         tasks: recovery.tasks().map(row).collect(),
     })?;
     Ok(())
@@ -93,6 +114,9 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
                     writeln!(lines, "task {number}: {bytes} bytes, {style}a guess{style:#}: {why}")?
                 }
             }
+        }
+        if recovery.files().len() > 1 {
+            writeln!(lines, "{}", recovery.of_set())?;
         }
         writeln!(
             lines,

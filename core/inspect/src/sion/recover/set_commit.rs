@@ -1,0 +1,120 @@
+//! Brings the files of a set to one commit of the whole set.
+
+use super::Recovery;
+use crate::sion::verify::Failed;
+use alloc::vec::Vec;
+use core::fmt;
+use striae_core::sion::recover::{SetCommit, Sparse};
+
+/// The commits that the files of a set are of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OfSet {
+    /// Each file is of its own last commit: the set has one file, or files that were committed one
+    /// after another, so that nothing says which commits belong together.
+    EachOwn,
+    /// All files are of one commit of the set.
+    Same {
+        /// The number of the commit.
+        number: u32,
+        /// The numbers of the files whose last commit was another one.
+        brought: Vec<u32>,
+    },
+    /// There is no commit of the set that all files have: each file is of its own last commit.
+    Apart {
+        /// The number of the newest commit of the set.
+        newest: u32,
+        /// The numbers of the files that do not have that commit.
+        without: Vec<u32>,
+    },
+}
+
+impl fmt::Display for OfSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EachOwn => f.write_str("each file is of its own last commit"),
+            Self::Same { number, brought } => {
+                write!(f, "all files are of commit {number} of the set")?;
+                match brought.as_slice() {
+                    [] => Ok(()),
+                    files => write!(f, ", to which {} were brought", Listed(files)),
+                }
+            }
+            Self::Apart { newest, without } => {
+                write!(f, "no commit of the set is in all files: {} ", Listed(without))?;
+                write!(f, "cannot be brought to commit {newest}, nor all files to the one before")
+            }
+        }
+    }
+}
+
+/// The numbers of files in words.
+struct Listed<'a>(&'a [u32]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.len() == 1 { "file" } else { "files" })?;
+        let mut mark = ' ';
+        self.0.iter().try_for_each(|number| {
+            let before = core::mem::replace(&mut mark, ',');
+            write!(f, "{before}{number}")
+        })
+    }
+}
+
+impl Recovery {
+    /// The commits that the files are of, as [`bring_together`](Self::bring_together) found.
+    #[must_use]
+    pub const fn of_set(&self) -> &OfSet {
+        &self.of_set
+    }
+
+    /// Brings all files to the newest commit of the set that all of them have, if they have
+    /// different ones. Call this after all files were added, and before
+    /// [`examine`](Self::examine). `open` gives the store of a file; its error ends the work.
+    ///
+    /// # Errors
+    /// The error of `open`, and of `failed` for an error of the store of a file.
+    pub fn bring_together<S: Sparse, E>(
+        &mut self,
+        mut open: impl FnMut(usize) -> Result<S, E>,
+        failed: impl Fn(usize, Failed<S>) -> E,
+    ) -> Result<(), E> {
+        let commits = self.parts.iter().map(|part| part.remains().set_commit());
+        let commits: Vec<_> = commits.collect();
+        let newest = commits.iter().map(|commit| match commit {
+            SetCommit::Number(number) => *number,
+            SetCommit::Own | SetCommit::Unknown => 0,
+        });
+        let newest = newest.max().unwrap_or(0);
+        if newest == 0 || commits.len() < 2 || commits.contains(&SetCommit::Own) {
+            return Ok(()); // a file that was committed alone since stays as it is
+        }
+        let mut first_without = None;
+        for target in [newest, newest.saturating_sub(1)].into_iter().filter(|number| *number > 0) {
+            let (mut found, mut without) = (Vec::new(), Vec::new());
+            for (number, (file, part)) in (0..self.parts.len()).zip((0..).zip(&self.parts)) {
+                let store = open(number)?;
+                let at = part.at_set_commit(&store, target);
+                match at.map_err(|error| failed(number, error))? {
+                    Some(remains) => found.push(remains),
+                    None => without.push(file),
+                }
+            }
+            if without.is_empty() {
+                let is_brought =
+                    |(_, commit): &(u32, &SetCommit)| **commit != SetCommit::Number(target);
+                let brought = (0..).zip(&commits).filter(is_brought).map(|(file, _)| file);
+                self.of_set = OfSet::Same { number: target, brought: brought.collect() };
+                for (part, remains) in self.parts.iter_mut().zip(found) {
+                    part.set_remains(remains);
+                }
+                return Ok(());
+            }
+            first_without.get_or_insert(without);
+        }
+        let without = first_without.unwrap_or_default();
+        self.of_set = OfSet::Apart { newest, without };
+        Ok(())
+    }
+}
