@@ -1,9 +1,9 @@
 //! Options for a new set, and its creation.
 
-use super::FileWriter;
 use super::locks::Locks;
 use super::part::{Groups, Part, Plan, Request, io_failure, refused};
 use super::placed::Placed;
+use super::{FileWriter, Numbers};
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
@@ -330,7 +330,7 @@ impl Builder {
         });
         let part = self.collected(comm, plan, move |anew| open(&name, anew), Part::create);
         let part = super::agree(whole.as_ref(), part)?;
-        Ok(FileWriter { whole, part, others: Vec::new() })
+        Ok(FileWriter { whole, part, others: Vec::new(), numbers: Numbers::NEW })
     }
 
     /// Makes a physical file by `create`, after the ranks of its writers have met.

@@ -51,6 +51,29 @@ pub struct FileWriter<C, F = PosixFile> {
     part: Part<C, F>,
     /// Further files with tasks of this rank, in order.
     others: Vec<Part<C, F>>,
+    numbers: Numbers,
+}
+
+/// The numbers of the commits of the whole set, which are equal at all ranks.
+#[derive(Debug, Clone, Copy)]
+struct Numbers {
+    /// The largest number that a file of the set has.
+    last: u32,
+    /// Whether a commit of these ranks is in all files of the set, and all are sealed: only then it
+    /// can have a number.
+    has_all_files: bool,
+    /// Whether these ranks committed the set, and close it as they did.
+    used: bool,
+}
+
+impl Numbers {
+    /// Those of a new set.
+    const NEW: Self = Self { last: 0, has_all_files: true, used: false };
+
+    /// The number of the next commit; 0 if it has none, as only a seal has a place for one.
+    const fn next(&self, sealed: bool) -> u32 {
+        if self.has_all_files && sealed { self.last.saturating_add(1) } else { 0 }
+    }
 }
 
 impl<C: Collective, F> FileWriter<C, F>
@@ -211,6 +234,7 @@ where
     /// [`Error`]. A file is that of the last commit; or that of this one, if it was visible before
     /// something failed.
     pub fn commit(&mut self) -> Result<(), Error> {
+        self.numbers.used = false;
         self.each(Part::commit)
     }
 
@@ -219,16 +243,31 @@ where
     /// leaves all files at the commit before. This takes three calls of the message layer, and two
     /// more for several files.
     ///
+    /// In sealed files, this commit has a number in the set. If ranks or the machine stop while
+    /// files become visible, [`Recover`](striae::sion::recover::Recover) finds by it the newest
+    /// commit that all files have, which is this one or the last. Without seals, each file is then
+    /// of one of the two, and nothing says which. After a reopening, commits have numbers only if
+    /// the ranks have tasks in all files.
+    ///
     /// # Errors
     /// [`Error`]. Unless a rank failed, or was lost, while files became visible, all files are
     /// those of the same commit: of the last one, or of this one.
     pub fn commit_set(&mut self) -> Result<(), Error> {
-        let Some(whole) = &self.whole else { return self.part.commit() };
+        if self.whole.is_none() {
+            return self.part.commit();
+        }
+        self.publish_set(false)
+    }
+
+    /// Commits all files of the set together; for the last time, with `is_last`.
+    fn publish_set(&mut self, is_last: bool) -> Result<(), Error> {
+        let Some(whole) = &self.whole else { return Ok(()) };
         whole.error().map_or(Ok(()), Err)?;
+        let number = self.numbers.next(self.part.is_sealed());
         let mut parts: Vec<_> = std::iter::once(&mut self.part).chain(&mut self.others).collect();
         let (mut places, mut done) = (Vec::new(), Ok(()));
         for part in &mut parts {
-            match part.prepare() {
+            match part.prepare(number, is_last) {
                 Ok(place) => places.push(place),
                 Err(error) => done = done.and(Err(error)),
             }
@@ -242,6 +281,8 @@ where
         for (part, place) in parts.into_iter().zip(places) {
             part.shown(place);
         }
+        self.numbers.last = self.numbers.last.max(number);
+        self.numbers.used = number > 0;
         Ok(())
     }
 
@@ -249,14 +290,22 @@ where
     /// the set was made with, for the next one. This takes three calls of the message layer, or
     /// five if the META2 of the last commit is in the way; and two more for several files.
     ///
+    /// If the last commit was a [`commit_set`](Self::commit_set) with a number, the close is one,
+    /// too, which takes up to three more.
+    ///
     /// # Errors
-    /// The errors of [`commit`](Self::commit).
-    pub fn close(self) -> Result<C, Error> {
+    /// The errors of [`commit`](Self::commit), or of [`commit_set`](Self::commit_set).
+    pub fn close(mut self) -> Result<C, Error> {
+        let of_set = self.numbers.used;
+        if of_set {
+            self.publish_set(true)?;
+        }
         let Some(whole) = self.whole else { return self.part.close() };
         whole.error().map_or(Ok(()), Err)?;
         let mut done = Ok(());
         for part in std::iter::once(self.part).chain(self.others) {
-            done = done.and(part.close().and_then(|comm| comm.free(Ok(()))));
+            let closed = if of_set { part.close_shown() } else { part.close() };
+            done = done.and(closed.and_then(|comm| comm.free(Ok(()))));
         }
         agree(Some(&whole), done)?;
         Ok(whole)

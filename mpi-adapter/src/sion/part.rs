@@ -206,11 +206,17 @@ where
         Ok(())
     }
 
-    /// Does all of a commit but to make it visible, and returns its place. This takes three calls
-    /// of the message layer. Nothing else may be done to the file before [`show`](Self::show).
-    pub(super) fn prepare(&mut self) -> Result<Varheader, Error> {
+    /// Does all of commit `number` of the set but to make it visible, and returns its place; of the
+    /// last one, with `is_last`. This takes three calls of the message layer. Nothing else may be
+    /// done to the file before [`show`](Self::show).
+    pub(super) fn prepare(&mut self, number: u32, is_last: bool) -> Result<Varheader, Error> {
         let maxchunks = self.maxchunks()?;
-        let new = self.book.commit(maxchunks, Ahead::Blocks(1)).map_err(agreed)?;
+        let new = match is_last {
+            true => self.book.close(maxchunks).map(|plan| plan.aside.unwrap_or(plan.last)),
+            false => self.book.commit(maxchunks, Ahead::Blocks(1)),
+        };
+        let new = new.map_err(agreed)?.with_set_number(number);
+        let new = new.ok_or_else(|| Error::agreed(no_number()))?;
         self.publish_as(self.publication(new), End::Hidden)?;
         Ok(new)
     }
@@ -244,6 +250,32 @@ where
             self.publish(self.publication(aside), End::Visible)?;
         }
         self.publish(self.publication(plan.last), End::Cut)?;
+        self.leave()
+    }
+
+    /// Closes the file after the last commit of the set, which is visible. This takes one call of
+    /// the message layer, or two if its META2 is not yet where SIONlib puts it.
+    ///
+    /// # Errors
+    /// The errors of [`commit`](Self::commit).
+    pub(super) fn close_shown(mut self) -> Result<C, Error> {
+        let Some(shown) = self.book.published().copied() else { return self.leave() };
+        if self.book.is_closed() {
+            self.comm.decide(Ok([]), [], |[]| cut(&self.file, &shown).map(|()| []))?;
+        } else {
+            let plan = self.book.close(shown.maxchunks()).map_err(agreed)?;
+            let last = plan.last.with_set_number(shown.set_number()).unwrap_or(plan.last);
+            self.publish(self.publication(last), End::Cut)?;
+        }
+        self.leave()
+    }
+
+    /// Whether commits seal the file.
+    pub(super) const fn is_sealed(&self) -> bool {
+        self.book.is_sealed()
+    }
+
+    fn leave(self) -> Result<C, Error> {
         if let Some(group) = self.file.into_group() {
             let freed = group.free(Ok(()));
             self.comm.agree(freed.map_err(Failure::from))?;
@@ -318,6 +350,10 @@ pub(super) fn differ() -> Failure {
     Failure::new(Code::Differ, text)
 }
 
+fn no_number() -> Failure {
+    Failure::new(Code::Full, "the set has no number for another commit")
+}
+
 fn full() -> Failure {
     Failure::new(Code::Full, "the file has no place for more blocks")
 }
@@ -362,12 +398,17 @@ where
         End::Visible | End::Cut => Visible::new(&publication, sums),
     };
     run("writing the commit fields", &mut visible, file, &mut [])?;
-    if end == End::Cut {
-        let len = publication.new.span().end();
-        file.io().set_size(len).map_err(io_failure("cutting the file at its end"))?;
-        file.io().sync().map_err(io_failure("syncing the file"))?;
-    }
-    Ok(())
+    if end == End::Cut { cut(file, &publication.new) } else { Ok(()) }
+}
+
+/// Lets the file end with `last`.
+fn cut<C: Collective, F>(file: &Handle<C, F>, last: &Varheader) -> Result<(), Failure>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let len = last.span().end();
+    file.io().set_size(len).map_err(io_failure("cutting the file at its end"))?;
+    file.io().sync().map_err(io_failure("syncing the file"))
 }
 
 fn run<M, C: Collective, F>(

@@ -1,12 +1,12 @@
 //! Appending to a set that was closed or committed.
 
-use super::FileWriter;
 use super::locks::Locks;
 use super::mapped::split;
 use super::part::{Old, Part, Resumed, refused};
 use super::read::{OfFile, OpenOptions, Source, TaskEntry};
+use super::{FileWriter, Numbers};
 use crate::collect::{Collect, Handle};
-use crate::collective::Collective;
+use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::Finished;
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{Error as SionError, SealState};
-use striae_core::store::WriteAt;
+use striae_core::store::{WriteAt, usize_to_u64};
 
 /// Options for appending to a set that was closed or committed, by any number of ranks.
 ///
@@ -191,20 +191,23 @@ impl Reopen {
                 (Some(comm), comms)
             }
         };
-        let (mut parts, mut done) = (Vec::new(), Ok(()));
+        let (mut parts, mut last, mut done) = (Vec::new(), 0, Ok(()));
         for (comm, (file, old)) in comms.into_iter().zip(files) {
             // Other ranks wait for this one in each of its files, also after a failure.
             let (path, open) = (file.path, Rc::clone(&open));
             match self.collected(comm, old, path, open) {
-                Ok(part) => parts.push(part),
+                Ok((part, number)) => {
+                    last = last.max(number);
+                    parts.push(part);
+                }
                 Err(error) => done = done.and(Err(error)),
             }
         }
-        super::agree(whole.as_ref(), done)?;
+        let numbers = Numbers::of(whole.as_ref(), &parts, nfiles, done.map(|()| last))?;
         let mut parts = parts.into_iter();
         let none = || Error::agreed(Failure::new(Code::Damaged, "the set has no file"));
         let part = parts.next().ok_or_else(none)?; // has one
-        Ok(FileWriter { whole, part, others: parts.collect() })
+        Ok(FileWriter { whole, part, others: parts.collect(), numbers })
     }
 
     fn collected<C: Collective, F>(
@@ -213,7 +216,7 @@ impl Reopen {
         old: Result<Old, Failure>,
         path: PathBuf,
         open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
-    ) -> Result<Part<C, F>, Error>
+    ) -> Result<(Part<C, F>, u32), Error>
     where
         F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
@@ -229,6 +232,29 @@ impl Reopen {
         };
         let old = failure.map_or(old, Err);
         Part::reopen(comm, old, collect.handle(open, group))
+    }
+}
+
+impl Numbers {
+    /// Those of a set of `nfiles` files whose files these ranks opened; `last` is the largest
+    /// number in the files of this rank. This takes one call of the message layer for several
+    /// files.
+    fn of<C: Collective, F>(
+        whole: Option<&C>,
+        parts: &[Part<C, F>],
+        nfiles: u32,
+        last: Result<u32, Error>,
+    ) -> Result<Self, Error>
+    where
+        for<'f> &'f F: WriteAt<Error = io::Error>,
+    {
+        let Some(whole) = whole else { return last.map(|_| Self::NEW) };
+        let firsts = parts.iter().filter(|part| part.is_sealed() && part.comm().rank() == 0);
+        let mine = last.map(|last| [last.into(), usize_to_u64(firsts.count())]);
+        let all = whole.combine(mine.map_err(Failure::from), [Fold::Max, Fold::Sum]);
+        let [last, files] = all?;
+        let last = u32::try_from(last).unwrap_or(u32::MAX);
+        Ok(Self { last, has_all_files: files == u64::from(nfiles), used: false })
     }
 }
 

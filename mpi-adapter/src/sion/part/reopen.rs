@@ -9,6 +9,7 @@ use std::io;
 use std::ops::Range;
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::Finished;
+use striae_core::sion::recover::{Remains, Sparse};
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{
     Blocks, Book, Error as SionError, Head, Meta1, Opened, Pen, Physical, ReadError, SealState,
@@ -42,12 +43,13 @@ impl<C: Collective, F> Part<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    /// Opens a file to append to it. This takes three calls of the message layer.
+    /// Opens a file to append to it. Also returns the largest number of a commit of the set in it.
+    /// This takes three calls of the message layer.
     pub(in crate::sion) fn reopen(
         comm: C,
         old: Result<Old, Failure>,
         file: Handle<C, F>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, u32), Error> {
         let locals = old.as_ref().map_err(Clone::clone).map(|old| {
             let locals = old.tasks.iter().flat_map(|task| task.local.to_le_bytes());
             (old.head.meta1.ntasks(), locals.collect())
@@ -85,7 +87,9 @@ where
         });
         comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
         let (book, mine) = begun.map_err(Error::agreed)?; // all are right
-        Ok(Self::of(comm, file, book, mine))
+        let [.., numbers] = state;
+        let [_, last] = halves(numbers);
+        Ok((Self::of(comm, file, book, mine), last))
     }
 }
 
@@ -126,8 +130,9 @@ pub(super) fn unowned<C: Collective>(
     Ok(runs((0..ntasks).filter(|local| !is_owned(local))).collect())
 }
 
-/// What rank 0 finds: the place and the number of rows of META2, the length of the mapping, whether
-/// it is sealed and is to be, the checksum of META1, and globalskip.
+/// What rank 0 finds: the place of META2; its number of rows, and the checksum of META1; the length
+/// of the mapping; whether it is sealed and is to be; globalskip; the number of its commit in the
+/// set, and the largest such number that is in the file.
 fn state<C: Collective, F>(
     file: &Handle<C, F>,
     old: &Old,
@@ -169,9 +174,49 @@ where
     let globalskip = first.and_then(|first| first.task.chunks.globalskip).unwrap_or(0);
     let is_sealed = published.is_sealed();
     let seals = u64::from(is_sealed) | u64::from(old.sealed.unwrap_or(is_sealed)) << 1;
-    let (start, rows) = (published.start(), published.maxchunks().into());
-    Ok([start, rows, published.shape().mapping_len(), seals, crc.into(), globalskip])
+    let blocks = Blocks { first: old.head.meta1.layout().first_chunk(), globalskip };
+    let last = last_number(file, &old.head, &blocks, &published)?;
+    let (meta2, mapping_len) = (pair(published.maxchunks(), crc), published.shape().mapping_len());
+    let numbers = pair(published.set_number(), last);
+    Ok([published.start(), meta2, mapping_len, seals, globalskip, numbers])
 }
+
+/// The largest number of a commit of the set that is in the file: a commit that failed may have
+/// left one that nobody sees, and no other commit may have that number.
+fn last_number<C: Collective, F>(
+    file: &Handle<C, F>,
+    head: &Head,
+    blocks: &Blocks,
+    published: &Varheader,
+) -> Result<u32, DriveError<io::Error, SionError>>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let is_closed = blocks.is_close(published.maxchunks(), published.start())
+        && published.span().end() == head.file_len;
+    if is_closed || head.meta1.files_in_set() < 2 {
+        return Ok(published.set_number()); // the file has no place for another one
+    }
+    let (store, mut window) = (Filled(file.io()), vec![0; WINDOW]);
+    Remains::read(&store, CHECKSUM, &mut window)?.last_set_number(&store, &mut window)
+}
+
+/// A file whose holes are not known.
+struct Filled<S>(S);
+
+impl<S: ReadAt> ReadAt for Filled<S> {
+    type Error = S::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, S::Error> {
+        self.0.size()
+    }
+}
+
+impl<S: ReadAt> Sparse for Filled<S> {}
 
 /// The checksum of META1 before the commit fields.
 fn front_crc<S: ReadAt>(file: &Physical<S>, window: &mut [u8]) -> Result<u32, ReadError<S>> {
@@ -181,19 +226,31 @@ fn front_crc<S: ReadAt>(file: &Physical<S>, window: &mut [u8]) -> Result<u32, Re
 
 /// The Book of the file, which all ranks have equally.
 fn book(old: &Old, state: [u64; 6]) -> Result<Book, Failure> {
-    let [start, rows, mapping_len, seals, crc, globalskip] = state;
+    let [start, meta2, mapping_len, seals, globalskip, numbers] = state;
+    let ([rows, crc], [number, _]) = (halves(meta2), halves(numbers));
     let [was_sealed, sealed] = [seals & 1 != 0, seals & 2 != 0];
     if old.sealed.is_some_and(|mine| mine != sealed) {
         return Err(differ());
     }
     let meta1 = &old.head.meta1;
-    let rows = u32::try_from(rows).unwrap_or(0);
     let is_same = old.head.meta2.is_some_and(|it| (it.start(), it.maxchunks()) == (start, rows));
     let shape = VarheaderShape::new(meta1.layout(), rows, mapping_len, was_sealed);
     let published = shape.and_then(|shape| shape.at(start)).filter(|_| is_same);
+    let published = published.and_then(|published| published.with_set_number(number));
     let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
     let book = Book::reopen(meta1, &blocks, published.ok_or_else(changed)?, sealed);
-    Ok(book.with_meta1_crc(u32::try_from(crc).unwrap_or(0)))
+    Ok(book.with_meta1_crc(crc))
+}
+
+/// Two numbers in one value of a message.
+const fn pair(low: u32, high: u32) -> u64 {
+    let ([a, b, c, d], [e, f, g, h]) = (low.to_le_bytes(), high.to_le_bytes());
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+const fn halves(pair: u64) -> [u32; 2] {
+    let [a, b, c, d, e, f, g, h] = pair.to_le_bytes();
+    [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
 }
 
 fn changed() -> Failure {
