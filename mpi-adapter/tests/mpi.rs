@@ -15,6 +15,8 @@
 mod faulty;
 #[path = "common/gsd_and_blob.rs"]
 mod gsd_and_blob;
+#[path = "common/kills.rs"]
+mod kills;
 #[path = "common/program.rs"]
 mod program;
 
@@ -47,6 +49,10 @@ fn main() {
         return;
     }
     let launcher = Launcher::find();
+    if let Ok(number) = std::env::var("STRIAE_MPI_KILLS") {
+        (0..number.parse().unwrap()).for_each(|number| launcher.kill(number));
+        return println!("test result: ok. {number} kills of {}", launcher.program);
+    }
     for n in [1, 2, 3, 5, 8] {
         launcher.run("every_operation", n).is_ok_at_all();
         launcher.run("a_file", n).is_ok_at_all().has_file();
@@ -103,15 +109,39 @@ impl Launcher {
     }
 
     fn run(&self, scenario: &'static str, n: u32) -> Job {
-        self.run_with(&[], scenario, n)
+        self.run_with(&[], scenario, n, &mut |_| {})
+    }
+
+    /// Kills a rank while all write: of a set of files, and each fifth time of a GSD file.
+    fn kill(&self, number: u32) {
+        let n = 2 + number % 4;
+        let mut kill = kills::Kill::new(number, n);
+        let mut look = |folder: &Path| kill.look(folder);
+        match number % 5 {
+            4 => {
+                let job = self.run_with(&[], "writes_frames", n, &mut look);
+                kills::check_gsd(job.ended().folder.path(), n);
+            }
+            _ => {
+                let job = self.run_with(&[], "writes_a_set", n, &mut look);
+                kills::check(job.ended().folder.path(), n);
+            }
+        }
     }
 
     /// Lets the other ranks live when one is killed, which MPICH's launcher does not do.
     fn run_on(&self, scenario: &'static str, n: u32) -> Job {
-        self.run_with(&["--enable-recovery"], scenario, n)
+        self.run_with(&["--enable-recovery"], scenario, n, &mut |_| {})
     }
 
-    fn run_with(&self, options: &[&str], scenario: &'static str, n: u32) -> Job {
+    /// `look` is called with the folder of the job, again and again until it ends.
+    fn run_with(
+        &self,
+        options: &[&str],
+        scenario: &'static str,
+        n: u32,
+        look: &mut dyn FnMut(&Path),
+    ) -> Job {
         self.jobs.set(self.jobs.get() + 1);
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(&self.program);
@@ -131,6 +161,7 @@ impl Launcher {
             if let Some(status) = child.try_wait().unwrap() {
                 break status.success();
             }
+            look(folder.path());
             if since.is_none() && folder.path().join("gone").exists() {
                 since = Some(Instant::now());
             }
@@ -282,6 +313,8 @@ fn rank(scenario: &str, folder: &Path) {
             }
             without_the_gone(comm, folder)
         }
+        "writes_a_set" => kills::write(comm, folder),
+        "writes_frames" => gsd_and_blob::write_and_die(comm, folder, "never"),
         _ if scenario.starts_with("dies_") => gsd_and_blob::write_and_die(comm, folder, scenario),
         "abort" => {
             if rank == 1 {

@@ -127,13 +127,19 @@ pub(crate) fn write_and_die<C: Collective>(comm: C, folder: &Path, when: &str) -
 
 /// The file has the frames that were committed, and perhaps one more.
 pub(crate) fn check_last_commit(folder: &Path, size: u32) {
+    let committed = check_commits(folder, size);
+    assert!((3..=4).contains(&committed), "{committed}");
+}
+
+/// As [`check_last_commit`], after any number of commits, which it returns.
+pub(crate) fn check_commits(folder: &Path, size: u32) -> u64 {
     let file = striae::gsd::OpenOptions::new().checked(true).open(folder.join("a.gsd")).unwrap();
     let committed = std::fs::metadata(folder.join("committed")).unwrap().len();
-    assert!((3..=4).contains(&committed), "{committed}");
     assert!((committed..=committed + 1).contains(&file.frames()), "{}", file.frames());
     for frame in 0..file.frames() {
         let chunk = file.chunk(frame, "particles/position").unwrap();
         let all = (0..size).flat_map(|rank| rows(rank + 1, frame as u32));
         assert_eq!(file.read::<f32>(&chunk).unwrap(), all.collect::<Vec<_>>());
     }
+    committed
 }
