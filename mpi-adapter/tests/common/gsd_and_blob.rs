@@ -40,7 +40,9 @@ pub(crate) fn write_and_read<C: Collective>(
         file.end_frame();
         file.commit()?;
     }
-    let comm = write_set(file.close()?, &folder.join("a"))?;
+    // What is durable is also appended to and converted: the rest is for many short runs.
+    let is_long = durability == Durability::OnCommit;
+    let comm = write_set(file.close()?, &folder.join("a"), is_long)?;
     let file = gsd::File::open(comm, &path)?;
     let part = file.read::<f32>(&file.chunk(1, "particles/position")?)?;
     let (start, end) = (3 * part.rows.start as usize, 3 * part.rows.end as usize);
@@ -52,11 +54,18 @@ pub(crate) fn write_and_read<C: Collective>(
     let record = |at: u64| cells(size, part.start[0] + at).split_off(part.start[1] as usize);
     let expected = (0..part.count[0]).flat_map(|at| record(at)[..part.count[1] as usize].to_vec());
     assert_eq!(part.values, expected.collect::<Vec<_>>());
+    if is_long {
+        let whole = folder.join("whole.nc");
+        assert!(blob::Convert::new().run(&set, &whole)?.is_whole);
+        let file = striae::cdf::File::open(&whole).unwrap();
+        let heat = file.read::<f64>(file.variable("heat").unwrap()).unwrap();
+        assert_eq!(heat, [cells(size, 0), cells(size, 1)].concat());
+    }
     set.into_comm().free(Ok(()))
 }
 
-/// A set with a subfile for every two ranks.
-fn write_set<C: Collective>(comm: C, path: &Path) -> Result<C, Error> {
+/// A set with a subfile for every two ranks, whose second record may be appended.
+fn write_set<C: Collective>(comm: C, path: &Path, appends: bool) -> Result<C, Error> {
     let (rank, size) = (comm.rank(), comm.size());
     let heat = VarDef { name: "heat", nc_type: Type::Double, dimids: &[0, 1] };
     let dims = [DimDef::record("time"), DimDef { name: "cell", length: u64::from(3 * size) }];
@@ -66,8 +75,12 @@ fn write_set<C: Collective>(comm: C, path: &Path) -> Result<C, Error> {
     let requests: Vec<_> = requests.collect();
     let builder = Builder::new(&canonical).decomposition(&[1], requests.clone()).decomposed(0, 0);
     let builder = builder.subfiles(NonZeroU32::new(size.div_ceil(2)).unwrap());
-    let mut writer = builder.create(comm, path)?;
+    let mut writer = builder.sealed(appends).create(comm, path)?;
     for record in 0..2 {
+        if appends && record == 1 {
+            writer = blob::Writer::append(writer.close()?, path)?;
+            assert_eq!(writer.first(), 1);
+        }
         let cells = cells(size, record);
         let own: Vec<f64> = requests.iter().map(|one| cells[one.offset as usize]).collect();
         writer.put("heat", record, &own).unwrap();
