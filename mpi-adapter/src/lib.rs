@@ -12,6 +12,7 @@
 //! | [`sion`] | SIONlib sets that all ranks write, append to and read |
 //! | [`gsd`] | a GSD file whose chunks have rows of all ranks |
 //! | [`blob`] | a blob set that all ranks write and read |
+//! | [`direct`] | samples that the ranks of a node read past the page cache, each byte once |
 //!
 //! ```
 //! use striae_mpi::sion::Builder;
@@ -55,6 +56,7 @@ pub mod blob;
 pub mod collect;
 pub mod collective;
 pub mod comm;
+pub mod direct;
 pub mod error;
 pub mod gsd;
 #[cfg(feature = "mpi")]
