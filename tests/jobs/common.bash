@@ -154,6 +154,20 @@ rust_tests() {
     note "$count tests"
 }
 
+# Compares logs that another machine writes with those that this one writes. Arguments: its name,
+# and a command that writes them to the folder that it gets as its last argument.
+same_bytes() {
+    local machine=$1 logs="$target/same"
+    shift
+    rm -rf "$logs"
+    env -u CARGO_PROFILE_DEV_OPT_LEVEL -u CARGO_PROFILE_DEV_DEBUG \
+        cargo run --quiet -p striae-core --example same_bytes -- "$logs/here"
+    mkdir "$logs/$machine"
+    "$@" "$logs/$machine"
+    diff -r "$logs/here" "$logs/$machine" || fail "$machine writes other bytes"
+    note "$machine writes the same $(find "$logs/here" -type f | wc -l) logs"
+}
+
 # Tests of core and of what inspects files on a foreign host, emulated or not. Arguments: target,
 # linker, runner, then those of the test programs.
 foreign_tests() {

@@ -6,6 +6,8 @@ readonly elf="$build/thumbv7m-none-eabi/release/striae-firmware"
 readonly least="$build/thumbv7m-none-eabi/release/least"
 readonly netcdf="$build/thumbv7m-none-eabi/release/netcdf"
 readonly board="$build/thumbv7m-none-eabi/release/board"
+readonly same="$build/thumbv7m-none-eabi/release/same"
+readonly same_m4="$build/thumbv7em-none-eabihf/release/same"
 readonly images="$build/images"
 readonly defmt_print="$target/tools/bin/defmt-print"
 
@@ -24,6 +26,7 @@ build() {
     (
         cd "$dir" # for the settings in .cargo
         CARGO_TARGET_THUMBV7M_NONE_EABI_LINKER=arm-none-eabi-ld \
+            CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=arm-none-eabi-ld \
             debian_cargo build --release -Zbuild-std=core --target-dir "$build" "$@"
     )
 }
@@ -68,6 +71,16 @@ agree() {
     note "images: $tally"
 }
 
+# Runs the program that writes logs into files of a folder. Arguments: the machine, the program, the
+# folder.
+write_logs() {
+    local status=0
+    (cd "$3" && timeout 100 qemu-system-arm -machine "$1" -nographic -monitor none -serial none \
+        -semihosting-config enable=on,target=native -kernel "$2") >"$build/log.defmt" || status=$?
+    "$defmt_print" -e "$2" <"$build/log.defmt"
+    ((status == 0)) || fail "the firmware ended with status $status"
+}
+
 own firmware
 need_debian_rust gcc-arm-none-eabi qemu-system-arm
 # Not optimised: that builds faster than it could ever gain here.
@@ -103,6 +116,11 @@ run "$netcdf" netcdf.txt
     fail "no cut of the netCDF logger was checked"
 note "netCDF: $(reported cuts netcdf.txt) cuts, $(reported runs netcdf.txt) runs"
 agree "$target/venv/bin/python" firmware_netcdf.py "$target/debug/striae" "$images"
+
+build --bin same --no-default-features --features same
+build --bin same --no-default-features --features same --target thumbv7em-none-eabihf
+same_bytes "Cortex-M3" write_logs lm3s6965evb "$same"
+same_bytes "Cortex-M4" write_logs mps2-an386 "$same_m4"
 
 need_program mformat mtools
 build --bin board --no-default-features --features board

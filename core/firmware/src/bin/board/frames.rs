@@ -16,13 +16,14 @@ pub struct Frames<S> {
 }
 
 impl<S: WriteAt> Frames<S> {
-    /// Goes on with the log in `store`, or begins one.
-    pub fn start(store: S) -> Result<Self, WriteError<S>> {
+    /// Goes on with the log in `store`, or begins one with an index of so many slots: 16 for each
+    /// commit, then it moves.
+    pub fn start(store: S, index_slots: u64) -> Result<Self, WriteError<S>> {
         let about = Attributes {
             application: "striae board",
             schema: "imu",
-            align: 512,        // no committed byte shares a sector with a later one
-            index_slots: 2048, // for 128 commits; then the index moves
+            align: 512, // no committed byte shares a sector with a later one
+            index_slots,
             ..Attributes::default()
         };
         let mut log = Logger::open_or_create(store, &about)?;

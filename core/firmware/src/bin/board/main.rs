@@ -29,6 +29,9 @@ use uart::Uart;
 /// Bytes of LOG.GSD.
 const LOG_LEN: u64 = 1 << 19;
 
+/// Slots of the first index of a GSD log: for 128 commits.
+const SLOTS: u64 = 2048;
+
 #[cortex_m_rt::entry]
 fn main() -> ! {
     let mut uart = Uart::new();
@@ -51,14 +54,14 @@ fn told<T, E: Display>(uart: &mut Uart, what: &str, done: Result<T, E>) -> Resul
 fn run(card: &Sd, uart: &mut Uart) -> Result<(), Stopped> {
     let [volume, blocks] = told(uart, "card", card::partitions(card))?;
     let raw = told(uart, "raw", card::raw(card, blocks))?;
-    let mut raw = told(uart, "raw", Frames::start(raw))?;
+    let mut raw = told(uart, "raw", Frames::start(raw, SLOTS))?;
     let _ = writeln!(uart, "raw has {}", raw.frames());
 
     let volumes = VolumeManager::new(Volume { card, blocks: volume }, card::NoClock);
     let volume = told(uart, "fat", volumes.open_volume(VolumeIdx(0)))?;
     let folder = told(uart, "fat", volume.open_root_dir())?;
     let file = told(uart, "fat", card::in_file(&folder, "LOG.GSD", LOG_LEN))?;
-    let mut fat = told(uart, "fat", Frames::start(file))?;
+    let mut fat = told(uart, "fat", Frames::start(file, SLOTS))?;
     let _ = writeln!(uart, "fat has {}", fat.frames());
 
     let anew = |old, name| {
