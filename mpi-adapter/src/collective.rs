@@ -129,7 +129,16 @@ pub trait Collective: Sized {
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks.
-    fn split(&self, color: Result<u32, Failure>) -> Result<Self, Error>;
+    fn split(&self, color: Result<u32, Failure>) -> Result<Self, Error> {
+        self.split_ordered(color.map(|color| (color, self.rank())))
+    }
+
+    /// As [`split`](Self::split), in the order of keys, which are below 2^31: each rank passes a
+    /// color and a key.
+    ///
+    /// # Errors
+    /// The failure of the lowest rank that has one, at all ranks.
+    fn split_ordered(&self, place: Result<(u32, u32), Failure>) -> Result<Self, Error>;
 
     /// A new communicator of the ranks that share the memory of a node.
     ///

@@ -53,11 +53,12 @@ pub trait Transport: Sized {
     /// As [`reduce`](Self::reduce).
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Error>;
 
-    /// A new communicator of the ranks with the same color, in the order of their ranks.
+    /// A new communicator of the ranks with the same color, in the order of their keys, and of
+    /// their ranks if those are equal.
     ///
     /// # Errors
     /// As [`reduce`](Self::reduce).
-    fn split(&self, color: u32) -> Result<Self, Error>;
+    fn split(&self, color: u32, key: u32) -> Result<Self, Error>;
 
     /// A new communicator of the ranks of a node.
     ///
@@ -370,17 +371,17 @@ impl<T: Transport> Collective for Comm<T> {
         Ok(len)
     }
 
-    fn split(&self, color: Result<u32, Failure>) -> Result<Self, Error> {
-        let own = color.as_ref().copied().unwrap_or(0);
-        let color = color.and_then(|color| match i32::try_from(color) {
+    fn split_ordered(&self, place: Result<(u32, u32), Failure>) -> Result<Self, Error> {
+        let (own, key) = place.as_ref().copied().unwrap_or((0, 0));
+        let place = place.and_then(|(color, key)| match i32::try_from(color.max(key)) {
             Ok(_) => Ok(()),
             Err(_) => {
-                let text = format_args!("the color {color}, must be below 2^31");
+                let text = format_args!("the color {color} and key {key}, must be below 2^31");
                 Err(Failure::new(Code::Refused, text))
             }
         });
-        self.agree(color)?;
-        let child = self.run(|transport| transport.split(own))?;
+        self.agree(place)?;
+        let child = self.run(|transport| transport.split(own, key))?;
         Ok(Self::counting(child, Arc::clone(&self.counters)))
     }
 

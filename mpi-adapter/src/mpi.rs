@@ -389,12 +389,12 @@ impl Transport for Communicator {
         Ok(buffer.len())
     }
 
-    fn split(&self, color: u32) -> Result<Self, Error> {
+    fn split(&self, color: u32, key: u32) -> Result<Self, Error> {
         self.check_alive()?;
         let mut raw = MaybeUninit::uninit();
         // SAFETY: MPI-3.1 6.4.2: all ranks call this; a communicator is written on success.
         let raw = unsafe {
-            let (color, key) = (to_int(color), to_int(self.rank));
+            let (color, key) = (to_int(color), to_int(key));
             self.check(ffi::MPI_Comm_split(self.raw, color, key, raw.as_mut_ptr()))?;
             raw.assume_init()
         };

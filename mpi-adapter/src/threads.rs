@@ -429,18 +429,23 @@ impl Transport for Member {
         Ok(message.len())
     }
 
-    fn split(&self, color: u32) -> Result<Self, Error> {
-        let (all, round) = self.meet(Payload::Bytes(color.to_le_bytes().to_vec()))?;
-        let is_same = |payload: &Payload| match payload {
-            Payload::Bytes(bytes) => *bytes == color.to_le_bytes(),
-            Payload::Words(_) => false,
+    fn split(&self, color: u32, key: u32) -> Result<Self, Error> {
+        let mine = [color.to_le_bytes(), key.to_be_bytes()].concat();
+        let (all, round) = self.meet(Payload::Bytes(mine))?;
+        let key_of = |payload: &Payload| match payload {
+            Payload::Bytes(bytes) => bytes.strip_prefix(&color.to_le_bytes()).map(<[u8]>::to_vec),
+            Payload::Words(_) => None,
         };
-        let ranks = all.iter().enumerate().filter(|(_, payload)| is_same(payload));
-        self.enter(round, color, &ranks.map(|(rank, _)| rank).collect::<Vec<_>>())
+        let ranks = all.iter().enumerate();
+        let ranks = ranks.filter_map(|(rank, payload)| Some((key_of(payload)?, rank)));
+        let mut ranks: Vec<_> = ranks.collect();
+        ranks.sort_unstable();
+        self.enter(round, color, &ranks.into_iter().map(|(_, rank)| rank).collect::<Vec<_>>())
     }
 
     fn node(&self) -> Result<Self, Error> {
-        self.split(self.me.checked_div(self.world.settings.ranks_per_node).unwrap_or(self.me))
+        let node = self.me.checked_div(self.world.settings.ranks_per_node).unwrap_or(self.me);
+        self.split(node, self.rank)
     }
 
     fn free(self) -> Result<(), Error> {

@@ -183,6 +183,18 @@ fn an_error_of_a_part_does_not_poison_the_whole() {
 }
 
 #[test]
+fn a_part_has_its_ranks_in_the_order_of_keys_and_then_of_ranks() {
+    let done = all(world(5), |comm| {
+        let rank = comm.rank();
+        let key = [7, 3, 300, 3, 0][rank as usize];
+        let part = comm.split_ordered(Ok((rank / 4, key))).unwrap();
+        assert_eq!(part.split_ordered(Ok((0, 1 << 31))).unwrap_err().code(), Code::Refused);
+        (part.size(), part.rank())
+    });
+    assert_eq!(done, [(4, 2), (4, 0), (4, 3), (4, 1), (1, 0)]);
+}
+
+#[test]
 fn sums_below_2_to_64_are_exact_and_others_are_an_error() {
     let sum =
         |values: [u64; 3]| all(world(3), |comm| comm.total(Ok([values[comm.rank() as usize], 1])));

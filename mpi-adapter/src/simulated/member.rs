@@ -193,7 +193,11 @@ impl Transport for Member {
         }
     }
 
-    fn split(&self, color: u32) -> Result<Self, Error> {
+    fn split(&self, color: u32, key: u32) -> Result<Self, Error> {
+        if key != self.rank {
+            let text = "simulated ranks are split in the order of their ranks";
+            return Err(Error::agreed(Failure::new(Code::Refused, text)));
+        }
         self.split_by(Payload::Color(color))
     }
 

@@ -140,8 +140,8 @@ impl<C: Collective> Collective for Faulty<C> {
         self.inner.recv(from, buf)
     }
 
-    fn split(&self, color: Result<u32, Failure>) -> Result<Self, Error> {
-        self.child(self.inner.split(self.turn(color)))
+    fn split_ordered(&self, place: Result<(u32, u32), Failure>) -> Result<Self, Error> {
+        self.child(self.inner.split_ordered(self.turn(place)))
     }
 
     fn node(&self, mine: Result<(), Failure>) -> Result<Self, Error> {
