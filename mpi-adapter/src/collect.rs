@@ -97,6 +97,11 @@ impl Collect {
         Self { behind, ..self }
     }
 
+    /// How many bytes wait at most.
+    pub(crate) const fn limit(self) -> usize {
+        self.buffer
+    }
+
     /// A file that is not open, for a rank of this group.
     pub(crate) fn handle<C: Collective, F>(
         self,

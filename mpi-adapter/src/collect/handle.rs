@@ -37,6 +37,8 @@ pub(crate) struct Handle<C, F> {
     segment: Option<Segment>,
     limit: usize,
     waiting: RefCell<Runs>,
+    /// Whether no other rank than the writer may open the file.
+    is_alone: bool,
 }
 
 impl<C, F: fmt::Debug> fmt::Debug for Handle<C, F> {
@@ -87,7 +89,7 @@ where
         };
         let (file, waiting) = (OnceCell::new(), RefCell::new(waiting));
         let (open, start, behind) = (Box::new(open), None, OnceCell::new());
-        Self { open, file, start, behind, group, segment, limit, waiting }
+        Self { open, file, start, behind, group, segment, limit, waiting, is_alone: false }
     }
 
     /// What waits is written by a thread, while this rank goes on.
@@ -96,6 +98,34 @@ where
         F: Send + Sync + 'static,
     {
         Self { start: Some(Behind::start), ..self }
+    }
+
+    /// A file that only the lowest rank of `group` opens. The others ask whether they
+    /// [have room](Self::has_room), and wait for all ranks to meet if they have not.
+    pub(crate) fn alone(
+        open: impl Fn(bool) -> io::Result<F> + 'static,
+        group: C,
+        limit: usize,
+    ) -> Self {
+        let group = Group { comm: group, segment: None };
+        Self { is_alone: true, ..Self::new(open, Some(group), limit) }
+    }
+
+    /// Whether no other rank than the writer may open the file.
+    pub(crate) const fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
+    /// Whether another rank alone may open the file.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_alone && self.writer().is_some()
+    }
+
+    /// Whether `len` more bytes may wait, or need not. More than the limit may wait alone.
+    pub(crate) fn has_room(&self, len: u64) -> bool {
+        let waiting = usize_to_u64(self.waiting.borrow().len());
+        let limit = usize_to_u64(self.limit);
+        !self.is_kept() || waiting == 0 || waiting.saturating_add(len) <= limit
     }
 
     /// The bytes of the file.
@@ -165,6 +195,9 @@ where
     fn file(&self) -> io::Result<&Arc<F>> {
         if let Some(file) = self.file.get() {
             return Ok(file);
+        }
+        if self.is_kept() {
+            return Err(io::Error::other("another rank alone opens this file"));
         }
         let file = Arc::new((self.open)(false)?);
         Ok(self.file.get_or_init(|| file))
@@ -396,6 +429,9 @@ where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.0.is_kept() {
+            return self.0.put(offset, bytes);
+        }
         let (len, pieces) = {
             let waiting = self.0.waiting.borrow();
             (waiting.len(), waiting.places().len())

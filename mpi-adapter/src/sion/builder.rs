@@ -17,7 +17,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
 use striae_core::sion::filename::Sibling;
-use striae_core::sion::{Attributes, ChunkRule};
+use striae_core::sion::{Attributes, ChunkRule, Grouping};
 use striae_core::store::WriteAt;
 
 /// Options for a new set, by default with a task for each rank.
@@ -69,12 +69,13 @@ pub(super) struct Options {
     fsblksize: Option<u32>,
     order: ByteOrder,
     data_order: ByteOrder,
-    rule: ChunkRule,
+    pub(super) rule: ChunkRule,
     keyval: bool,
     prefix: Option<Vec<u8>>,
     overwrite: bool,
+    pub(super) buddies: u32,
     sealed: bool,
-    collect: Option<Collect>,
+    pub(super) collect: Option<Collect>,
 }
 
 /// A physical file that was made.
@@ -121,6 +122,7 @@ impl Builder {
             keyval: false,
             prefix: None,
             overwrite: false,
+            buddies: 0,
             sealed: false,
             collect: None,
         };
@@ -237,6 +239,30 @@ impl Builder {
         self
     }
 
+    /// Sets the number of buddy sets, as the serial builder's
+    /// [`buddies`](striae::sion::Builder::buddies) does: each has a copy of every stream, in a file
+    /// that the ranks of another file of the set keep. This also packs the chunks of each file;
+    /// call [`rule`](Self::rule) afterwards for another rule, which must not merge them.
+    ///
+    /// Each rank has one task, and files are given by [`nfiles`](Self::nfiles). Ranks write by
+    /// [`FileWriter::write`], `write_key` and `coll_write`, to the stream and all of its copies.
+    /// The first rank of the keepers alone opens a copy, which may be on a disk of its node. What
+    /// other ranks write to it waits in memory, at most what [`collect`](Self::collect) says, or
+    /// 1 MiB, and goes to the keeper by messages when the ranks meet. A commit commits the buddy
+    /// sets first, and then the set.
+    ///
+    /// A rank takes part in two files of each buddy set. Each of them takes seven calls more to
+    /// make, two more for each further 64 Ki tasks of it, and three more to commit. All of them
+    /// together take one call more; and those of an odd number of files two more to make.
+    #[must_use]
+    pub const fn buddies(mut self, sets: u32) -> Self {
+        self.options.buddies = sets;
+        if sets > 0 {
+            self.options.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
+        }
+        self
+    }
+
     /// Empties files that exist already, instead of refusing them.
     #[must_use]
     pub const fn overwrite(mut self, overwrite: bool) -> Self {
@@ -275,7 +301,9 @@ impl Builder {
     /// # Errors
     /// The failure of a rank, at all ranks: an option that no file can hold, or an error of the
     /// operating system, among them EBUSY for a file that another writer has locked;
-    /// [`Code::Differ`](crate::Code::Differ). Files that were made stay, unclosed.
+    /// [`Code::Differ`](crate::Code::Differ). Files that were made stay, unclosed. A file of a
+    /// buddy set that the new set does not have is refused before: a reader would take it for a
+    /// copy. So is a number of buddy sets that SIONlib does not write.
     pub fn create<C: Collective>(
         &self,
         comm: C,
@@ -306,13 +334,18 @@ impl Builder {
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let path = path.as_ref();
+        self.check_kind(matches!((&self.tasks, self.color), (Tasks::One(_), None)))?;
         let chunksize = match (&self.tasks, self.color) {
             (Tasks::One(chunksize), None) => *chunksize,
             (_, None) => return self.create_mapped(comm, path, Rc::new(open)),
             (_, Some(color)) => return self.create_grouped(comm, path, color, open),
         };
         let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
-        let (groups, globalrank) = (groups.map_err(refused), comm.rank());
+        let (globalrank, nfiles) = (comm.rank(), self.options.nfiles);
+        let groups = groups
+            .map_err(refused)
+            .and_then(|groups| self.check_buddies(path, globalrank, nfiles).map(|()| groups));
+        let (of_copies, open) = (groups.clone(), Rc::new(open));
         let number = |groups: EvenFiles| groups.address(globalrank).map_or(0, |(file, _)| file);
         let file = groups.as_ref().map(|groups| number(*groups)).map_err(Clone::clone);
         let (whole, comm) = match self.options.nfiles {
@@ -325,12 +358,20 @@ impl Builder {
         let name = sibling_path(path, file.as_ref().copied().unwrap_or(0));
         let plan = file.and_then(|file| {
             let local = comm.rank();
-            let request = Request { local, globalrank, chunksize };
+            let request = Request::new(local, globalrank, chunksize);
             self.plan(path, Files::even(groups?, file), file, vec![request])
         });
-        let part = self.collected(comm, plan, move |anew| open(&name, anew), Part::create);
+        let opened = Rc::clone(&open);
+        let part = self.collected(comm, plan, move |anew| opened(&name, anew), Part::create);
         let part = super::agree(whole.as_ref(), part)?;
-        Ok(FileWriter { whole, part, others: Vec::new(), numbers: Numbers::NEW })
+        let copies = match &whole {
+            Some(whole) if self.options.buddies > 0 => {
+                let of_copies = (of_copies.map_err(Error::agreed)?, chunksize); // all are right
+                self.create_copies(whole, path, of_copies, &open)?
+            }
+            _ => Vec::new(),
+        };
+        Ok(FileWriter { whole, part, others: Vec::new(), numbers: Numbers::NEW, copies })
     }
 
     /// Makes a physical file by `create`, after the ranks of its writers have met.

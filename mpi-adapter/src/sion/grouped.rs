@@ -31,7 +31,8 @@ impl Builder {
         };
         let part = comm.split(chunksize.as_ref().map(|_| color).map_err(Clone::clone))?;
         let (nfiles, file) = number(&comm, &part)?;
-        let place = file.as_ref().map(|file| (*file, part.rank())).map_err(Clone::clone);
+        let checked = self.check_buddies(path, globalrank, nfiles);
+        let place = checked.and_then(|()| Ok((file.clone()?, part.rank())));
         let places = places(&comm, place)?;
 
         let mut builder = self.clone();
@@ -41,12 +42,18 @@ impl Builder {
             let ntasks = part.size().into();
             let groups = Groups::Listed(places);
             let files = Files { nfiles, all: comm.size().into(), ntasks, first: 0, groups };
-            let request = Request { local: part.rank(), globalrank, chunksize: chunksize? };
+            let request = Request::new(part.rank(), globalrank, chunksize?);
             builder.plan(path, files, file, vec![request])
         });
         let part = builder.collected(part, plan, move |anew| open(&name, anew), Part::create);
         let part = super::agree(Some(&comm), part)?;
-        Ok(FileWriter { whole: Some(comm), part, others: Vec::new(), numbers: Numbers::NEW })
+        Ok(FileWriter {
+            whole: Some(comm),
+            part,
+            others: Vec::new(),
+            numbers: Numbers::NEW,
+            copies: Vec::new(),
+        })
     }
 }
 

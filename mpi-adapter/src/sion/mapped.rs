@@ -56,7 +56,13 @@ impl Builder {
         };
         let mut parts = parts.into_iter();
         let part = parts.next().ok_or_else(|| Error::agreed(missing()))?; // has one
-        Ok(FileWriter { whole, part, others: parts.collect(), numbers: Numbers::NEW })
+        Ok(FileWriter {
+            whole,
+            part,
+            others: parts.collect(),
+            numbers: Numbers::NEW,
+            copies: Vec::new(),
+        })
     }
 
     /// The tasks of this rank with their numbers in the set.
@@ -82,6 +88,7 @@ impl Builder {
     ) -> Result<EvenFiles, Error> {
         let mine = tasks.as_ref().map_err(Clone::clone).and_then(|tasks| {
             let options = u64::from(self.agreed_options(path)?);
+            self.check_buddies(path, comm.rank(), self.options.nfiles)?;
             let number = |task: Option<&(u64, u64)>| task.map(|(number, _)| *number);
             let least = number(tasks.first()).unwrap_or(u64::MAX);
             let end = number(tasks.last()).map_or(0, |last| last.saturating_add(1));
@@ -128,7 +135,7 @@ fn files_of(tasks: &[(u64, u64)], groups: EvenFiles) -> Vec<InFile> {
     for (number, chunksize) in tasks {
         let globalrank = u32::try_from(*number).unwrap_or(u32::MAX); // below the number of tasks
         let Some((file, local)) = groups.address(globalrank) else { continue };
-        let request = Request { local, globalrank, chunksize: *chunksize };
+        let request = Request::new(local, globalrank, *chunksize);
         match files.last_mut().filter(|(last, _)| *last == file) {
             Some((_, tasks)) => tasks.push(request),
             None => files.push((file, vec![request])),

@@ -10,6 +10,7 @@
 //! | [`FileReader`] | a set that all ranks read, by any number of ranks |
 //! | [`TaskStream`] | the stream of one task of it, `Read` and `Seek` |
 
+mod buddies;
 mod builder;
 mod grouped;
 mod locks;
@@ -28,11 +29,12 @@ pub use writer::TaskWriter;
 
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use buddies::Copied;
 use part::Part;
 use std::io;
 use striae::posix::PosixFile;
 use striae_core::endian::ByteOrder;
-use striae_core::store::WriteAt;
+use striae_core::store::{WriteAt, usize_to_u64};
 use writer::{check_mode, header};
 use zerocopy::IntoBytes;
 
@@ -52,6 +54,8 @@ pub struct FileWriter<C, F = PosixFile> {
     /// Further files with tasks of this rank, in order.
     others: Vec<Part<C, F>>,
     numbers: Numbers,
+    /// The files of buddy sets in which this rank takes part, in the order in which ranks meet.
+    copies: Vec<Copied<C, F>>,
 }
 
 /// The numbers of the commits of the whole set, which are equal at all ranks.
@@ -101,11 +105,15 @@ where
     /// [`advance`](Self::advance) first, which happens only after a commit; then the write can be
     /// tried again.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if !self.part.has_room(bytes.len()) {
-            self.check()?;
-            check_mode(self.part.keyval(), false)?;
+        if self.copies.is_empty() && self.part.has_lane(bytes.len()) {
+            return self.part.write(bytes);
         }
-        self.part.write(bytes)
+        self.check()?;
+        check_mode(self.part.keyval(), false)?;
+        match self.copies.is_empty() {
+            true => self.part.write(bytes),
+            false => self.write_pieces(&[bytes]),
+        }
     }
 
     /// Writes a key-value record to the stream of this rank, which may span several chunks: all of
@@ -118,7 +126,19 @@ where
         let keyval = self.part.keyval();
         check_mode(keyval, true)?;
         let header = header(keyval.unwrap_or(ByteOrder::HOST), key, value);
-        self.part.write_pieces(&[header.as_bytes(), value])
+        self.write_pieces(&[header.as_bytes(), value])
+    }
+
+    /// Writes to the stream of this rank and its copies, if all of them have room.
+    fn write_pieces(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
+        let len = pieces.iter().map(|piece| usize_to_u64(piece.len())).fold(0, u64::saturating_add);
+        let has_room =
+            std::iter::once(&self.part).chain(own(&self.copies)).all(|p| p.has_room(len));
+        if !self.copies.is_empty() && !has_room {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let mut parts = std::iter::once(&mut self.part).chain(own_mut(&mut self.copies));
+        parts.try_for_each(|part| part.write_pieces(pieces))
     }
 
     /// The numbers in the set of the tasks of this rank: their global ranks, which in a set with
@@ -130,9 +150,12 @@ where
     }
 
     /// The writer of a task of this rank; `None` if it is not one of this rank, or if a collective
-    /// call has failed.
+    /// call has failed, or the set has [buddy sets](Builder::buddies).
     pub fn writer(&mut self, task: u32) -> Option<TaskWriter<'_, impl WriteAt<Error = io::Error>>> {
         self.check().ok()?;
+        if !self.copies.is_empty() {
+            return None;
+        }
         let mut parts = std::iter::once(&mut self.part).chain(&mut self.others);
         let part = parts.find(|part| part.globalranks().any(|mine| mine == task))?;
         let keyval = part.keyval();
@@ -171,9 +194,13 @@ where
     ///
     /// # Errors
     /// An error of the operating system, which the next collective call does not report; that of a
-    /// collective call that has failed.
+    /// collective call that has failed; [`io::ErrorKind::Unsupported`] if the set has
+    /// [buddy sets](Builder::buddies).
     pub fn writers(&mut self) -> io::Result<Vec<TaskWriter<'_, &F>>> {
         self.check()?;
+        if !self.copies.is_empty() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let mut writers = Vec::new();
         for part in std::iter::once(&mut self.part).chain(&mut self.others) {
             let keyval = part.keyval();
@@ -195,15 +222,29 @@ where
     ///
     /// # Errors
     /// [`Error`] when the ranks meet, at all ranks of this physical file; those of the others learn
-    /// of it at the next commit.
+    /// of it at the next commit. With [buddy sets](Builder::buddies) all ranks do.
     pub fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
-        if !self.part.has_room(record.len()) {
+        if !self.part.has_lane(record.len()) {
             if let Err(error) = check_mode(self.part.keyval(), false) {
                 return Err(Error::agreed(Failure::io("writing a record", &error))); // at all ranks
             }
             self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
         }
-        self.part.coll_write(record)
+        if self.copies.is_empty() {
+            return self.part.coll_write(record);
+        }
+        let mut done = Ok(());
+        for Copied { part, is_own } in &mut self.copies {
+            if part.goes_on_after(&done) {
+                done = done.and(part.coll_write(if *is_own { record } else { &[] }));
+            }
+        }
+        if self.part.goes_on_after(&done) {
+            done = done.and(self.part.coll_write(record));
+        }
+        // Ranks of other files know nothing of an error. It has poisoned the file, which the next
+        // commit finds, at all ranks.
+        done.or(Ok(()))
     }
 
     /// Goes to the next chunk if fewer than `len` bytes fit into this one, as
@@ -213,17 +254,18 @@ where
     /// [`io::ErrorKind::Other`] if `len` is more than a chunk has; the stream is unchanged.
     pub fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
         check_mode(self.part.keyval(), false)?;
-        self.part.ensure_free_space(len)
+        let mut parts = std::iter::once(&mut self.part).chain(own_mut(&mut self.copies));
+        parts.try_for_each(|part| part.ensure_free_space(len))
     }
 
     /// Makes room for `len` more bytes of each task of this rank. All ranks call this, each with
-    /// its own `len`. It is needed only after a commit. This takes two calls of the message layer,
-    /// and one more for several files.
+    /// its own `len`. It is needed only after a commit, or if copies in buddy sets have no room.
+    /// This takes two calls of the message layer, and one more for several files.
     ///
     /// # Errors
     /// [`Error`]. The set stays as the last commit left it.
     pub fn advance(&mut self, len: u64) -> Result<(), Error> {
-        self.each(|part| part.advance(len))
+        self.each(|part, is_mine| part.advance(if is_mine { len } else { 0 }))
     }
 
     /// Makes all data that all ranks wrote part of the set, or none of those of a file. This takes
@@ -235,7 +277,7 @@ where
     /// something failed.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.numbers.used = false;
-        self.each(Part::commit)
+        self.each(|part, _| part.commit())
     }
 
     /// As [`commit`](Self::commit), for all files of the set together: they become visible only
@@ -264,9 +306,13 @@ where
         let Some(whole) = &self.whole else { return Ok(()) };
         whole.error().map_or(Ok(()), Err)?;
         let number = self.numbers.next(self.part.is_sealed());
-        let mut parts: Vec<_> = std::iter::once(&mut self.part).chain(&mut self.others).collect();
+        let copies = self.copies.iter_mut().map(|copy| &mut copy.part);
+        let mut parts: Vec<_> = copies.chain([&mut self.part]).chain(&mut self.others).collect();
         let (mut places, mut done) = (Vec::new(), Ok(()));
         for part in &mut parts {
+            if !part.goes_on_after(&done) {
+                break;
+            }
             match part.prepare(number, is_last) {
                 Ok(place) => places.push(place),
                 Err(error) => done = done.and(Err(error)),
@@ -303,6 +349,18 @@ where
         let Some(whole) = self.whole else { return self.part.close() };
         whole.error().map_or(Ok(()), Err)?;
         let mut done = Ok(());
+        let has_copies = !self.copies.is_empty();
+        for Copied { mut part, .. } in self.copies {
+            if part.goes_on_after(&done) {
+                let closed = if of_set { part.close_shown() } else { part.close() };
+                done = done.and(closed.and_then(|comm| comm.free(Ok(()))));
+            }
+        }
+        if has_copies {
+            done = agree(Some(&whole), done);
+        }
+        done?;
+        let mut done = Ok(());
         for part in std::iter::once(self.part).chain(self.others) {
             let closed = if of_set { part.close_shown() } else { part.close() };
             done = done.and(closed.and_then(|comm| comm.free(Ok(()))));
@@ -313,7 +371,8 @@ where
 
     /// After the error of a collective call, a commit may be visible where this rank would write.
     fn check(&self) -> io::Result<()> {
-        let parts = std::iter::once(&self.part).chain(&self.others).map(Part::comm);
+        let copies = self.copies.iter().map(|copy| &copy.part);
+        let parts = std::iter::once(&self.part).chain(&self.others).chain(copies).map(Part::comm);
         match parts.chain(&self.whole).find_map(C::error) {
             None => Ok(()),
             Some(error) => Err(error.into()),
@@ -321,18 +380,38 @@ where
     }
 
     /// Does `work` to each file of this rank, also after an error: other ranks wait for this one.
+    /// Files of buddy sets are first, and those of the set follow if all ranks had no error there.
+    /// `work` also gets whether the file has a stream of this rank.
     fn each(
         &mut self,
-        mut work: impl FnMut(&mut Part<C, F>) -> Result<(), Error>,
+        mut work: impl FnMut(&mut Part<C, F>, bool) -> Result<(), Error>,
     ) -> Result<(), Error> {
         // What a file did not learn of an error is unknown to its ranks.
         self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
-        let mut done = work(&mut self.part);
+        let mut done = Ok(());
+        for Copied { part, is_own } in &mut self.copies {
+            if part.goes_on_after(&done) {
+                done = done.and(work(part, *is_own));
+            }
+        }
+        if !self.copies.is_empty() {
+            agree(self.whole.as_ref(), done)?;
+        }
+        let mut done = work(&mut self.part, true);
         for part in &mut self.others {
-            done = done.and(work(part));
+            done = done.and(work(part, true));
         }
         agree(self.whole.as_ref(), done)
     }
+}
+
+/// The files of buddy sets with copies of this rank's stream.
+fn own<C, F>(copies: &[Copied<C, F>]) -> impl Iterator<Item = &Part<C, F>> {
+    copies.iter().filter(|copy| copy.is_own).map(|copy| &copy.part)
+}
+
+fn own_mut<C, F>(copies: &mut [Copied<C, F>]) -> impl Iterator<Item = &mut Part<C, F>> {
+    copies.iter_mut().filter(|copy| copy.is_own).map(|copy| &mut copy.part)
 }
 
 /// Tells the ranks of all files the result of one of them.

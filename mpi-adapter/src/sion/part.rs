@@ -118,14 +118,14 @@ where
     }
 
     /// Whether so many bytes have room after the last ones, and nothing can go wrong.
-    pub(super) fn has_room(&self, len: usize) -> bool {
+    pub(super) fn has_lane(&self, len: usize) -> bool {
         usize_to_u64(len) <= self.lane
     }
 
-    /// Writes bytes that [have room](Self::has_room), most records of a long run; otherwise does
+    /// Writes bytes that [have room](Self::has_lane), most records of a long run; otherwise does
     /// nothing and returns false.
     fn append(&mut self, bytes: &[u8]) -> bool {
-        self.has_room(bytes.len())
+        self.has_lane(bytes.len())
             && self.mine.first().is_ok_and(|task| {
                 let has = self.file.append(bytes);
                 if has {
@@ -140,6 +140,19 @@ where
     const fn leave_lane(&mut self) -> &mut Self {
         self.lane = 0;
         self
+    }
+
+    /// Whether this rank does what it did to another file, with that result, to this one too. A
+    /// failure is told to the ranks of this file, but none waits for a rank that is lost.
+    pub(super) fn goes_on_after(&mut self, other: &Result<(), Error>) -> bool {
+        let Err(error) = other else { return true };
+        self.mine.fail_with(error.clone().into());
+        error.code() != Code::Lost
+    }
+
+    /// Whether `len` more bytes can be written to the first task before the ranks meet.
+    pub(super) fn has_room(&self, len: u64) -> bool {
+        self.mine.block_after(len) < self.book.reach() && self.file.has_room(len)
     }
 
     /// Leaves the current chunk of the first task if fewer than `len` bytes fit into it.
@@ -167,9 +180,12 @@ where
     /// # Errors
     /// [`Error`]. The file stays as the last commit left it.
     pub(super) fn advance(&mut self, len: u64) -> Result<(), Error> {
-        self.leave_lane();
+        self.leave_lane().comm.error().map_or(Ok(()), Err)?;
         let (block, book, file) = (self.mine.block_after(len), self.book, &self.file);
-        let mine = self.mine.take_untold().map_or(Ok([block]), Err);
+        let mut mine = self.mine.take_untold().map_or(Ok([block]), Err);
+        if file.is_alone() {
+            mine = file.hand_over(mine.as_ref().map(drop).map_err(Clone::clone)).and(mine);
+        }
         let [block] = self.comm.decide(mine, [Fold::Max], |[block]| {
             if let Some(publication) = entering(&mut book.clone(), block)? {
                 let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
@@ -312,7 +328,7 @@ where
         let (file, known) = (&self.file, self.known.take());
         let write = || {
             let mut all = TableSums::NONE;
-            let mut recalled = Recalled::new(file.io(), &known, &publication);
+            let mut recalled = Recalled::new(file.io(), &known, &publication, !file.is_kept());
             for range in self.mine.runs() {
                 let len = range.end.saturating_sub(range.start);
                 let has_mapping = range.start == 0 && !publication.new.mapping().is_empty();

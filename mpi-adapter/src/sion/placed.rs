@@ -46,7 +46,7 @@ impl Builder {
         let places = places(&comm, root, (nfiles, all), &tasks)?;
         let mut files: Vec<(u32, Vec<Request>)> = Vec::new();
         for Placed { file, local, globalrank, chunksize } in tasks {
-            let request = Request { local, globalrank, chunksize };
+            let request = Request::new(local, globalrank, chunksize);
             match files.last_mut().filter(|(last, _)| *last == file) {
                 Some((_, requests)) => requests.push(request),
                 None => files.push((file, vec![request])),
@@ -81,7 +81,13 @@ impl Builder {
         super::agree(whole.as_ref(), done)?;
         let mut parts = parts.into_iter();
         let part = parts.next().ok_or_else(|| Error::agreed(missing()))?; // has one
-        Ok(FileWriter { whole, part, others: parts.collect(), numbers: Numbers::NEW })
+        Ok(FileWriter {
+            whole,
+            part,
+            others: parts.collect(),
+            numbers: Numbers::NEW,
+            copies: Vec::new(),
+        })
     }
 
     /// All ranks learn how many tasks there are, and which rank has the first of the first file:
@@ -95,7 +101,8 @@ impl Builder {
         let first = tasks.first().is_some_and(|task| (task.file, task.local) == (0, 0));
         let root = if first { u64::from(comm.rank()).saturating_add(1) } else { 0 };
         let end = tasks.last().map_or(0, |task| u64::from(task.file).saturating_add(1));
-        let mine = self.agreed_options(path).map(|options| {
+        let checked = self.check_buddies(path, comm.rank(), self.options.nfiles);
+        let mine = checked.and_then(|()| self.agreed_options(path)).map(|options| {
             let options = u64::from(options);
             [usize_to_u64(tasks.len()), options, options, end, root]
         });

@@ -207,7 +207,7 @@ impl Reopen {
         let mut parts = parts.into_iter();
         let none = || Error::agreed(Failure::new(Code::Damaged, "the set has no file"));
         let part = parts.next().ok_or_else(none)?; // has one
-        Ok(FileWriter { whole, part, others: parts.collect(), numbers })
+        Ok(FileWriter { whole, part, others: parts.collect(), numbers, copies: Vec::new() })
     }
 
     fn collected<C: Collective, F>(

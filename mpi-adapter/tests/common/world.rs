@@ -51,9 +51,19 @@ fn run(
 pub(crate) fn sweep(
     size: u32,
     work: impl Fn(Faulty<Rank>) -> Result<(), Error> + Sync,
+    after: impl FnMut((u32, u32, Fault)),
+) {
+    sweep_of([Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish], size, work, after);
+}
+
+/// As [`sweep`], with these kinds of faults.
+pub(crate) fn sweep_of<const N: usize>(
+    faults: [Fault; N],
+    size: u32,
+    work: impl Fn(Faulty<Rank>) -> Result<(), Error> + Sync,
     mut after: impl FnMut((u32, u32, Fault)),
 ) {
-    for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
+    for fault in faults {
         let whole = run(size, fault, None, &work);
         assert!(whole.iter().all(|(result, _)| *result == Some(Ok(()))), "{whole:?}");
         for rank in 0..size {

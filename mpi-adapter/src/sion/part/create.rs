@@ -230,7 +230,10 @@ fn front<'a, C: Collective, F>(
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    let delivered = file.deliver(written.as_ref().map(drop).map_err(Clone::clone));
+    let delivered = match comm.error() {
+        Some(error) => Err(error.into()), // at all ranks: none waits for the message of a lost one
+        None => file.deliver(written.as_ref().map(drop).map_err(Clone::clone)),
+    };
     let mut written = delivered.and(written);
     let mine = written.as_ref().map_err(Clone::clone);
     let mine = mine.and_then(|begun| {

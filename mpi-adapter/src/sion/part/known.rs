@@ -16,18 +16,20 @@ pub(super) struct Known {
     meta2: u64,
     pieces: Vec<(u64, Vec<u8>)>,
     len: usize,
+    /// The most bytes that are kept.
+    most: usize,
 }
 
 impl Known {
     /// Nothing.
     pub(super) const fn new() -> Self {
-        Self { meta2: 0, pieces: Vec::new(), len: 0 }
+        Self { meta2: 0, pieces: Vec::new(), len: 0, most: WINDOW }
     }
 
     /// Keeps a piece, unless a rank that has as much would better read it.
     fn keep(&mut self, at: u64, bytes: &[u8]) {
         self.len = self.len.saturating_add(bytes.len());
-        if self.len <= WINDOW {
+        if self.len <= self.most {
             self.pieces.push((at, bytes.to_vec()));
         }
     }
@@ -54,10 +56,17 @@ pub(super) struct Recalled<'k, S> {
 }
 
 impl<'k, S> Recalled<'k, S> {
-    pub(super) fn new(file: S, known: &'k Known, publication: &Publication) -> Self {
+    /// A rank that cannot read the file keeps all that it writes.
+    pub(super) fn new(
+        file: S,
+        known: &'k Known,
+        publication: &Publication,
+        can_read: bool,
+    ) -> Self {
         let Publication { old, new, .. } = publication;
         let old = old.filter(|old| old.span().len() == known.meta2).map(|old| old.start());
-        let written = Known { meta2: new.span().len(), ..Known::default() };
+        let most = if can_read { WINDOW } else { usize::MAX };
+        let written = Known { meta2: new.span().len(), most, ..Known::default() };
         Self { file, known, old, new: new.start(), written }
     }
 

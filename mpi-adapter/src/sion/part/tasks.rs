@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 use striae_core::sion::create::TaskTable;
 use striae_core::sion::error::Error as SionError;
-use striae_core::sion::filegroups::{EvenFiles, FileGroups};
+use striae_core::sion::filegroups::{BuddySet, BuddyTask, EvenFiles, FileGroups};
 use striae_core::sion::pen::{Finished, Ledger, Pen, Pens};
 use striae_core::store::{WriteAt, usize_to_u64};
 
@@ -174,6 +174,8 @@ pub(in crate::sion) struct Mine {
 pub(in crate::sion) enum Groups {
     /// An equal number in each file.
     Even(EvenFiles),
+    /// Copies of an equal number in each file.
+    Buddy(BuddySet<EvenFiles>),
     /// By global rank. Only the rank that writes the mapping has them.
     Listed(Vec<(u32, u32)>),
 }
@@ -182,6 +184,7 @@ impl Groups {
     fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
         match self {
             Self::Even(groups) => groups.address(globalrank),
+            Self::Buddy(set) => set.address(globalrank),
             Self::Listed(places) => places.get(usize::try_from(globalrank).ok()?).copied(),
         }
     }
@@ -292,6 +295,22 @@ pub(in crate::sion) struct Request {
     pub(in crate::sion) globalrank: u32,
     /// The stored size of its chunks.
     pub(in crate::sion) chunksize: u64,
+    /// Whether it is an empty task of a buddy set, which stands for this rank.
+    pub(in crate::sion) is_keeper: bool,
+}
+
+impl Request {
+    pub(in crate::sion) const fn new(local: u32, globalrank: u32, chunksize: u64) -> Self {
+        Self { local, globalrank, chunksize, is_keeper: false }
+    }
+
+    /// The global rank that META1 stores.
+    fn stored_rank(&self) -> i64 {
+        match self.is_keeper {
+            true => BuddyTask::Keeper(self.globalrank).globalrank(),
+            false => self.globalrank.into(),
+        }
+    }
 }
 
 /// The entries of a rank's tasks in META1, in the order of their local ranks.
@@ -318,7 +337,7 @@ impl TaskTable for Requests<'_> {
     }
 
     fn globalrank(&self, local: u32) -> i64 {
-        self.get(local).map_or(0, |task| task.globalrank.into())
+        self.get(local).map_or(0, Request::stored_rank)
     }
 
     fn chunksize(&self, local: u32) -> u64 {

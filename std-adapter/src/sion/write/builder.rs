@@ -1,7 +1,7 @@
 //! Options for a new set, and its creation.
 
 use super::Durability;
-use super::buddies::{BuddyPlan, have_no_common_divisor, refuse_others};
+use super::buddies::{BuddyPlan, buddy_set, refuse_others};
 use super::part::Settings;
 use super::plan::{NewFiles, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
@@ -16,8 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::create::blocks;
-use striae_core::sion::filegroups::{BuddySet, BuddyTask, EvenFiles, FileGroups, mapping};
-use striae_core::sion::filename::Buddy;
+use striae_core::sion::filegroups::{BuddyTask, EvenFiles, FileGroups, mapping};
 use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Grouping, Meta1, raw};
 use striae_core::store::usize_to_u64;
 use striae_inspect::sion::mapping::{are_all_ranks, mapping_of};
@@ -291,13 +290,7 @@ impl Builder {
 
     /// How buddy set number `level` is made, what its files have, and its mapping.
     fn buddy(&self, path: &Path, files: EvenFiles, level: u32) -> Result<BuddyPlan, Error> {
-        let refused = || {
-            Error::new(path, crate::sion::ErrorKind::Buddies { buddy: level, nfiles: self.nfiles })
-        };
-        if !have_no_common_divisor(level.saturating_add(1), self.nfiles) {
-            return Err(refused());
-        }
-        let set = BuddySet::new(files, Buddy(level)).map_err(|_| refused())?;
+        let set = buddy_set(path, files, level)?;
         let negative = self.globalranks.iter().flatten().find(|&&rank| rank < 0);
         if let Some(&value) = negative {
             // Those are the keepers'.

@@ -22,6 +22,7 @@ mod snapshot;
 mod stream;
 mod task;
 
+pub use buddies::check_buddies;
 pub(super) use buddies::refuse_others;
 pub use builder::Builder;
 pub use set::{FileWriter, Reopen};
