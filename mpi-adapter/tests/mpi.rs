@@ -11,6 +11,8 @@
     reason = "a test: a panic fails it"
 )]
 
+#[path = "common/faults.rs"]
+mod faults;
 #[path = "common/faulty.rs"]
 mod faulty;
 #[path = "common/gsd_and_blob.rs"]
@@ -72,6 +74,8 @@ fn main() {
     for scenario in ["dies_before_its_rows", "dies_after_its_rows", "dies_after_a_commit"] {
         launcher.run(scenario, 3).ended().has_last_commit();
     }
+    launcher.run("named_faults", faults::RANKS).is_equal_at_all();
+    launcher.run("leaves_before_the_close", 4).ended().by_an_error_of_the_living();
     launcher.run("abort", 3).was_aborted();
     launcher.run("error_handlers", 2).is_ok_at_all();
     println!("test result: ok. {} jobs of {}", launcher.jobs.get(), launcher.program);
@@ -272,7 +276,10 @@ fn rank(scenario: &str, folder: &Path) {
     let universe = mpi::initialize().unwrap();
     let world = universe.world();
     let deadline = match scenario {
-        "a_rank_that_dies" | "a_rank_that_hangs" | "a_rank_that_finalizes" => SHORT,
+        "a_rank_that_dies"
+        | "a_rank_that_hangs"
+        | "a_rank_that_finalizes"
+        | "leaves_before_the_close" => SHORT,
         _ => HANGS_AFTER,
     };
     let settings = Mpi::new().deadline(deadline);
@@ -316,6 +323,19 @@ fn rank(scenario: &str, folder: &Path) {
         "writes_a_set" => kills::write(comm, folder),
         "writes_frames" => gsd_and_blob::write_and_die(comm, folder, "never"),
         _ if scenario.starts_with("dies_") => gsd_and_blob::write_and_die(comm, folder, scenario),
+        "named_faults" => faults::meet(&comm, folder),
+        "leaves_before_the_close" => {
+            let own = settings.duplicate(&world).unwrap();
+            let mut file = Builder::new().create(own, folder.join("a")).unwrap();
+            file.write(b"x").unwrap();
+            if rank == 1 {
+                std::fs::write(folder.join("gone"), "").unwrap();
+                drop(universe); // MPI_Finalize
+                return;
+            }
+            file.close().map(drop).unwrap_err();
+            without_the_gone(comm, folder)
+        }
         "abort" => {
             if rank == 1 {
                 comm.abort(3);
