@@ -10,7 +10,7 @@ readonly programs=$dir/programs
 readonly linked="$build/$triple/release"
 
 # Bytes of code at most that a program needs beside its card: what it has, and a little room.
-declare -rA budgets=([logger]=39200 [fixed]=10800 [sion]=18800 [netcdf]=18400)
+declare -rA budgets=([logger]=39200 [own]=14100 [fixed]=10800 [sion]=18800 [netcdf]=18400)
 
 # Builds the library. Arguments: optimisation level, then cargo's.
 build() {
@@ -144,6 +144,7 @@ report() {
     note "$(text_size "$build/one_chunk.elf") to read a chunk"
     note "beside the card: $(net_size sion) to write a SION file"
     note "$(net_size logger) to log frames"
+    note "$(net_size own) to log frames to own files"
     note "$(net_size fixed) to log frames of a fixed shape"
     note "$(net_size netcdf) to log netCDF records"
 }

@@ -19,6 +19,8 @@ declare -rA bounds=(
     [code]=39500
     [fixed_3]=200 [stack_fixed_create]=1400 [stack_fixed_open]=1650 [stack_fixed_chunk]=200
     [stack_fixed_end_frame]=950 [stack_fixed_bring_back]=1700
+    [own_4]=304 [stack_own_create]=1500 [stack_own_open]=1800 [stack_own_name]=550
+    [stack_own_chunk]=150 [stack_own_end_frame]=1000
 )
 
 # Builds both programs. Arguments: cargo's.
@@ -103,6 +105,8 @@ note "its stack: $(reported stack_open) to open, $(reported stack_end_frame) to 
 note "its code: $(reported code)"
 note "a FixedLogger: $(reported fixed_3) bytes"
 note "its stack: $(reported stack_fixed_open) to open, $(reported stack_fixed_end_frame) to end a frame"
+note "an OwnLogger: $(reported own_4) bytes"
+note "its stack: $(reported stack_own_open) to open, $(reported stack_own_end_frame) to end a frame"
 need_program python3 python3
 agree python3 firmware.py "$target/debug/striae" "$images"
 need_gsd 5.0.1

@@ -45,6 +45,7 @@ fn main() -> ! {
     measure::sizes(&mut report);
     measure::stack(card, &mut report);
     measure::fixed_stack(card, &mut report);
+    measure::own_stack(card, &mut report);
     let cuts = every_cut(card, &mut report);
     without_syncs(card, cuts, &mut report);
     for image in 0..IMAGES {

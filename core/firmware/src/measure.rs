@@ -6,7 +6,7 @@ use crate::host::File;
 use crate::stack::used;
 use core::fmt::Write as _;
 use striae_core::gsd::fixed::FixedError;
-use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, Shape};
+use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, OwnLogger, Shape};
 
 /// As of the example.
 fn about() -> Attributes<'static> {
@@ -21,6 +21,11 @@ static SHAPE: Shape<'static, 3> = match Shape::new(&FIXED, ["boot", "acceleratio
     Err(_) => panic!("no file can have this shape"),
 };
 
+static OWN: Shape<'static, 0> = match Shape::new(&FIXED, []) {
+    Ok(shape) => shape,
+    Err(_) => panic!("no file can have these attributes"),
+};
+
 /// Reports the size of loggers without their stores.
 pub fn sizes(report: &mut File) {
     let sizes = [size_of::<Logger<(), 4>>(), size_of::<Logger<(), 8>>()];
@@ -29,6 +34,9 @@ pub fn sizes(report: &mut File) {
     let fixed = size_of::<FixedLogger<'_, (), 3>>();
     defmt::info!("FixedLogger of 3 names: {=usize} bytes", fixed);
     let _ = writeln!(report, "fixed_3 {fixed}");
+    let own = size_of::<OwnLogger<'_, (), 4>>();
+    defmt::info!("OwnLogger of 4 chunks: {=usize} bytes", own);
+    let _ = writeln!(report, "own_4 {own}");
 }
 
 /// Reports the stack that calls of a logger of a fixed shape need.
@@ -60,6 +68,40 @@ pub fn fixed_stack(card: &mut Card, report: &mut File) {
     if !(created && opened && frames == 3 && again) {
         defmt::panic!("what was measured did not work");
     }
+}
+
+/// Reports the stack that calls of a logger for own files need, whose index and names move.
+pub fn own_stack(card: &mut Card, report: &mut File) {
+    card.erase(0);
+    card.power_on(u32::MAX);
+    let mut show = |phase: &str, used: usize| {
+        defmt::info!("stack of an own log, {=str}: {=usize} bytes", phase, used);
+        let _ = writeln!(report, "stack_own_{phase} {used}");
+    };
+    let (created, create) = used(|| start_own(card).is_ok());
+    show("create", create);
+    let (opened, open) = used(|| start_own(card).is_ok());
+    show("open", open);
+    let Ok(mut log) = start_own(card) else { defmt::panic!("there is a log") };
+    let (mut name, mut chunk, mut end_frame) = (0, 0, 0);
+    for (frame, text) in ["signal", "a name that is longer", "t"].iter().enumerate() {
+        let (id, bytes) = used(|| log.name(text));
+        let Ok(id) = id else { defmt::panic!("there is room for a name") };
+        name = bytes.max(name);
+        chunk = used(|| log.write(id, &[[frame as u32, 1, 2]])).1.max(chunk);
+        end_frame = used(|| log.end_frame()).1.max(end_frame);
+    }
+    show("name", name);
+    show("chunk", chunk);
+    show("end_frame", end_frame);
+    if !(created && opened && log.frames() == 3 && log.names() == 3) {
+        defmt::panic!("what was measured did not work");
+    }
+}
+
+#[inline(never)]
+fn start_own(card: &mut Card) -> Result<OwnLogger<'static, &mut Card, 4>, FixedError<&mut Card>> {
+    OwnLogger::open_or_create(card, &OWN)
 }
 
 #[inline(never)]

@@ -5,31 +5,24 @@
 mod asynch;
 mod begin;
 mod commit;
+mod desk;
 mod fault;
+mod form;
 mod log;
+mod own;
 mod shape;
 
 #[cfg(feature = "async")]
 pub use asynch::AsyncFixedError;
 pub use fault::Fault;
+pub use own::OwnLogger;
 pub use shape::Shape;
 
-use super::book::count_rows;
-use super::create::Create;
 use super::element::Element;
 use super::kind::ChunkType;
-use super::open::Open;
-use super::publish::Publish;
-use super::raw::Header;
-use crate::step::{DriveError, drive, drive_read};
-use crate::store::{ReadAt, WriteAt, usize_to_u64};
-use begin::{Find, Found, Make};
-use commit::Commit;
-use log::{Log, Place};
-use zerocopy::{FromZeros, IntoBytes};
-
-/// Bytes that are read at once to see if a store is blank.
-const PIECE: usize = 64;
+use crate::step::DriveError;
+use crate::store::{ReadAt, WriteAt};
+use desk::Desk;
 
 /// Why logging to a store `S` failed.
 pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
@@ -71,37 +64,34 @@ pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct FixedLogger<'s, S, const N: usize> {
-    store: S,
-    log: Log<'s, N>,
-}
+pub struct FixedLogger<'s, S, const N: usize>(Desk<S, &'s Shape<'s, N>, N>);
 
 impl<S, const N: usize> FixedLogger<'_, S, N> {
     /// The number of ended frames.
     pub const fn frames(&self) -> u64 {
-        self.log.frames()
+        self.0.log.frames()
     }
 
     /// The number of frames of `chunks` chunks for which the index has room. When it is 0,
     /// [`end_frame`](Self::end_frame) returns [`Fault::Full`]: begin another file.
     #[must_use]
     pub fn frames_left(&self, chunks: u16) -> u64 {
-        self.log.frames_left(chunks.into())
+        self.0.log.frames_left(chunks.into())
     }
 
     /// Discards the chunks of the current frame. Ended frames stay.
-    pub const fn discard_frame(&mut self) {
-        self.log.discard();
+    pub fn discard_frame(&mut self) {
+        self.0.log.discard();
     }
 
     /// The store.
     pub const fn store(&self) -> &S {
-        &self.store
+        &self.0.store
     }
 
     /// Returns the store. Chunks of a frame that has not ended are lost.
     pub fn into_store(self) -> S {
-        self.store
+        self.0.store
     }
 }
 
@@ -118,49 +108,9 @@ impl<'s, S: WriteAt, const N: usize> FixedLogger<'s, S, N> {
     /// file that another program made or changed, or of another shape; [`Fault::Damaged`]; the
     /// store's own error.
     pub fn open_or_create(store: S, shape: &'s Shape<'s, N>) -> Result<Self, FixedError<S>> {
-        let mut logger = Self { store, log: Log::new(shape) };
-        logger.begin()?;
+        let mut logger = Self(Desk::new(store, shape));
+        logger.0.begin()?;
         Ok(logger)
-    }
-
-    fn begin(&mut self) -> Result<(), FixedError<S>> {
-        let store_len = self.store.size().map_err(DriveError::Store)?;
-        match self.find(store_len)? {
-            Found::None => self.make(store_len),
-            Found::Whole => self.store.sync().map_err(DriveError::Store),
-            Found::Torn => self.commit(),
-            Found::Erased => self.restore(),
-        }
-    }
-
-    // Each in a function of its own, so that its part of the stack is free before the next one.
-
-    #[inline(never)]
-    fn find(&mut self, store_len: u64) -> Result<Found, FixedError<S>> {
-        drive_read(&mut Find::new(&mut self.log, store_len), &self.store, &mut [0; Open::WINDOW])
-    }
-
-    #[inline(never)]
-    fn make(&mut self, store_len: u64) -> Result<(), FixedError<S>> {
-        let mut create = Create::nothing();
-        let mut make = Make::new(&self.log, &mut create, store_len);
-        drive(&mut make, &mut self.store, &mut [0; PIECE])
-    }
-
-    /// Writes the header again, whose sector was erased.
-    #[inline(never)]
-    fn restore(&mut self) -> Result<(), FixedError<S>> {
-        let mut header = Header::new_zeroed();
-        self.log.fill_header(&mut header);
-        self.store.write_all_at(0, header.as_bytes()).map_err(DriveError::Store)?;
-        self.store.sync().map_err(DriveError::Store)
-    }
-
-    #[inline(never)]
-    fn commit(&mut self) -> Result<(), FixedError<S>> {
-        let mut publish = Publish::nothing();
-        let mut commit = Commit::new(&mut self.log, &mut publish)?;
-        drive(&mut commit, &mut self.store, &mut []).map_err(DriveError::infallible)
     }
 
     /// Adds a chunk to the current frame: rows of `m` values in row-major order, little-endian.
@@ -175,9 +125,7 @@ impl<'s, S: WriteAt, const N: usize> FixedLogger<'s, S, N> {
         m: u32,
         bytes: &[u8],
     ) -> Result<(), FixedError<S>> {
-        let rows = count_rows(kind, m, usize_to_u64(bytes.len()));
-        let n = rows.map_err(|_| DriveError::Format(Fault::Rows))?;
-        self.put(Place { id, kind, n, m }, bytes)
+        self.0.chunk(id, kind, m, bytes)
     }
 
     /// Adds rows of numbers to the current frame as a chunk; their type and length say what it is.
@@ -189,26 +137,7 @@ impl<'s, S: WriteAt, const N: usize> FixedLogger<'s, S, N> {
         id: u16,
         rows: &[[T; M]],
     ) -> Result<(), FixedError<S>> {
-        let place = Place::of(id, rows)?;
-        if cfg!(target_endian = "little") {
-            return self.put(place, rows.as_bytes());
-        }
-        let (start, end) = self.log.place(&place, size_of_val(rows))?;
-        let mut offset = start;
-        for value in rows.iter().flatten() {
-            let value = value.swap_to_file();
-            self.store.write_all_at(offset, value.as_bytes()).map_err(DriveError::Store)?;
-            offset = offset.saturating_add(usize_to_u64(size_of::<T>()));
-        }
-        self.log.add(&place, start, end);
-        Ok(())
-    }
-
-    fn put(&mut self, place: Place, bytes: &[u8]) -> Result<(), FixedError<S>> {
-        let (start, end) = self.log.place(&place, bytes.len())?;
-        self.store.write_all_at(start, bytes).map_err(DriveError::Store)?;
-        self.log.add(&place, start, end);
-        Ok(())
+        self.0.write(id, rows)
     }
 
     /// Ends the current frame and commits it; returns its number.
@@ -220,7 +149,6 @@ impl<'s, S: WriteAt, const N: usize> FixedLogger<'s, S, N> {
     /// [`Fault::NoChunks`] if the frame has no chunk; [`Fault::Full`]: then it has not ended. The
     /// store's own error.
     pub fn end_frame(&mut self) -> Result<u64, FixedError<S>> {
-        self.commit()?;
-        Ok(self.log.frames().saturating_sub(1))
+        self.0.end_frame()
     }
 }

@@ -19,7 +19,8 @@ use zerocopy::IntoBytes;
 /// It needs `40 * N` and about 420 bytes of memory, for any `S`, and stack. On a Cortex-M3
 /// (measured by `tests/run firmware`): 576 bytes with 4 slots and 736 with 8; 4.2 KiB of stack to
 /// create or open a file, including the logger itself; 1.5 KiB to end a frame; 1 KiB for names and
-/// chunks. A [`FixedLogger`](super::FixedLogger) needs less of all of them.
+/// chunks. An [`OwnLogger`](super::OwnLogger) needs half of that, and a
+/// [`FixedLogger`](super::FixedLogger) less still.
 ///
 /// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut. After a power cut
 /// at any time, the file has all frames before it and nothing else.

@@ -54,7 +54,7 @@ pub use create::Attributes;
 pub use element::Element;
 pub use entries::Chunks;
 pub use error::Error;
-pub use fixed::{FixedLogger, Shape};
+pub use fixed::{FixedLogger, OwnLogger, Shape};
 pub use header::{Header, Label, Version};
 pub use kind::ChunkType;
 pub use logger::Logger;

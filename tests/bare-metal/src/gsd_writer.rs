@@ -7,7 +7,7 @@ use striae_core::gsd::create::Create;
 use striae_core::gsd::publish::Publish;
 use striae_core::gsd::raw::{Header, Image, IndexEntry};
 use striae_core::gsd::{
-    Attributes, ChunkType, FixedLogger, Logger, Reader, Shape, Slot, Version, Writer,
+    Attributes, ChunkType, FixedLogger, Logger, OwnLogger, Reader, Shape, Slot, Version, Writer,
 };
 use striae_core::integrity::crc32c;
 use striae_core::step::{drive, drive_read};
@@ -83,6 +83,20 @@ entries! {
         log.write(id, &[[value, -1], [0, value]])?;
         log.write(0, &[[f64::from(m)]])?;
         core::hint::black_box((log.frames_left(id), log.store()));
+        log.discard_frame();
+        log.end_frame()?;
+        let frames = log.frames();
+        core::hint::black_box(log.into_store());
+        Ok(frames)
+    }
+
+    fn gate_gsd_own_logger(bytes, number: u8, id: u16, m: u32, align: u64, slots: u64) {
+        let shape = Shape::new(&attributes(align, slots, 1, number), [])?;
+        let mut log = OwnLogger::<_, 4>::open_or_create(Host { file: 0 }, &shape)?;
+        let name = log.name(core::str::from_utf8(bytes)?)?;
+        log.chunk(id, kind(number)?, m, bytes)?;
+        log.write(name, &[[f64::from(m)]])?;
+        core::hint::black_box((log.frames_left(id), log.store(), log.names()));
         log.discard_frame();
         log.end_frame()?;
         let frames = log.frames();

@@ -2,11 +2,11 @@
 //! the memory of only one of them on its stack.
 
 use super::fault::Fault;
+use super::form::Form;
 use super::log::Log;
 use crate::gsd::create::{Create, Fills, SHADOW};
 use crate::gsd::open::{Read, State};
 use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
-use crate::gsd::record::Record;
 use crate::gsd::verdict::Judge;
 use crate::integrity::crc32c;
 use crate::step::{Machine, ReadMachine, ReadStep, Step};
@@ -31,8 +31,8 @@ pub(super) enum Found {
 
 /// Finds the log in a store of `store_len` bytes.
 #[derive(Debug)]
-pub(super) struct Find<'l, 's, const N: usize> {
-    log: &'l mut Log<'s, N>,
+pub(super) struct Find<'l, F, const N: usize> {
+    log: &'l mut Log<F, N>,
     store_len: u64,
     found: Found,
     stage: Stage,
@@ -51,9 +51,9 @@ enum Stage {
     Done,
 }
 
-impl<'l, 's, const N: usize> Find<'l, 's, N> {
+impl<'l, F: Form, const N: usize> Find<'l, F, N> {
     #[inline]
-    pub(super) fn new(log: &'l mut Log<'s, N>, store_len: u64) -> Self {
+    pub(super) fn new(log: &'l mut Log<F, N>, store_len: u64) -> Self {
         let has_shadow = store_len >= OTHER_SHADOW.saturating_add(Shadow::LEN);
         let stage = if has_shadow { Stage::OtherShadow } else { Stage::Header(false) };
         let judge = Judge::unasked(&Image::new_zeroed(), store_len);
@@ -70,17 +70,17 @@ impl<'l, 's, const N: usize> Find<'l, 's, N> {
 
     #[inline(never)]
     fn feed_header(&mut self, is_proved: bool, bytes: &[u8]) -> Result<(), Fault> {
-        let shape = self.log.shape;
+        let base = self.log.form.base();
         let Ok((found, _)) = Header::ref_from_prefix(bytes) else {
             self.stage = Stage::Done; // the store is shorter than a header
             return Ok(());
         };
-        if is_proved && shape.is_erased_in(&self.judge.image, found) {
+        if is_proved && base.is_erased_in(&self.judge.image, found) {
             self.found = Found::Erased;
         } else if found.magic.get() != Header::MAGIC {
             self.stage = Stage::Done;
             return Ok(());
-        } else if shape.is_of(found) {
+        } else if base.is_of(found) {
             (self.found, self.judge.image) = (Found::Whole, found.image());
         } else {
             return Err(Fault::Another);
@@ -105,15 +105,15 @@ impl<'l, 's, const N: usize> Find<'l, 's, N> {
             }
             _ => return Err(Fault::Another),
         };
-        let &Record { entries, data_end, index_crc, sequence, .. } = found;
-        let empty = self.log.record;
-        let record = Record { entries, data_end, index_crc, sequence, ..empty };
-        let image = self.log.image(&record);
-        if image.as_bytes() != self.judge.image.as_bytes() || data_end < empty.data_end {
+        let (log, image) = (&mut *self.log, &self.judge.image);
+        let mut record = log.record;
+        let is_right = log.form.take(found, image, &mut record)
+            && log.form.image(&record).as_bytes() == image.as_bytes();
+        if !is_right || record.data_end < log.record.data_end {
             return Err(Fault::Another);
         }
-        self.log.set(&record, self.found == Found::Torn);
-        self.stage = if entries == 0 { Stage::Done } else { Stage::Last };
+        log.set(&record, self.found == Found::Torn);
+        self.stage = if record.entries == 0 { Stage::Done } else { Stage::Last };
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl<'l, 's, const N: usize> Find<'l, 's, N> {
     }
 }
 
-impl<const N: usize> ReadMachine for Find<'_, '_, N> {
+impl<F: Form, const N: usize> ReadMachine for Find<'_, F, N> {
     type Output = Found;
     type Error = Fault;
 
@@ -145,7 +145,7 @@ impl<const N: usize> ReadMachine for Find<'_, '_, N> {
             Stage::Judge => self.judge.next_read(),
             Stage::Last => {
                 let slot = self.log.record.entries.saturating_sub(1);
-                Some(of(self.log.shape.index().offset_of(slot), size_of::<IndexEntry>()))
+                Some(of(self.log.form.index().offset_of(slot), size_of::<IndexEntry>()))
             }
             Stage::Done => None,
         };
@@ -169,8 +169,8 @@ impl<const N: usize> ReadMachine for Find<'_, '_, N> {
 
 /// Makes a log in a blank store.
 #[derive(Debug)]
-pub(super) struct Make<'l, 's, const N: usize> {
-    log: &'l Log<'s, N>,
+pub(super) struct Make<'l, F, const N: usize> {
+    log: &'l Log<F, N>,
     /// How far the store is blank, and with which bytes.
     blank: (u64, Fills),
     blank_end: u64,
@@ -179,18 +179,18 @@ pub(super) struct Make<'l, 's, const N: usize> {
     create: &'l mut Create,
 }
 
-impl<'l, 's, const N: usize> Make<'l, 's, N> {
+impl<'l, F: Form, const N: usize> Make<'l, F, N> {
     /// Makes the machine; `create` is memory for it.
     #[inline]
-    pub(super) fn new(log: &'l Log<'s, N>, create: &'l mut Create, store_len: u64) -> Self {
-        let (end, list) = (log.record.data_end, log.shape.list());
+    pub(super) fn new(log: &'l Log<F, N>, create: &'l mut Create, store_len: u64) -> Self {
+        let (end, list) = (log.record.data_end, log.form.base().name_block().location);
         create.set_header(|header| log.fill_header(header), end, store_len, crc32c);
         let blank_end = end.min(store_len);
         Self { log, blank: (0, Fills::ANY), blank_end, names: (0, list), create }
     }
 }
 
-impl<const N: usize> Machine for Make<'_, '_, N> {
+impl<F: Form, const N: usize> Machine for Make<'_, F, N> {
     type Output = ();
     type Error = Fault;
 
@@ -201,7 +201,7 @@ impl<const N: usize> Machine for Make<'_, '_, N> {
             return Step::Read { offset: at, need: 1, want };
         }
         let (written, offset) = self.names;
-        let name = self.log.shape.names().get(written);
+        let name = self.log.form.first_names().get(written);
         let Some(name) = name.filter(|_| self.create.waits_for_names()) else {
             return self.create.poll();
         };
@@ -212,8 +212,9 @@ impl<const N: usize> Machine for Make<'_, '_, N> {
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let (at, fills) = &mut self.blank;
-        let shape = self.log.shape;
-        let checked = self.create.check_blank_but(*at, bytes, fills, |at| shape.name_byte(at));
+        let (base, names) = (self.log.form.base(), self.log.form.first_names());
+        let name = |at| base.name_byte(names, at);
+        let checked = self.create.check_blank_but(*at, bytes, fills, name);
         *at = at.saturating_add(usize_to_u64(bytes.len()));
         checked.map_err(|_| Fault::NotBlank)
     }

@@ -1,6 +1,7 @@
 //! The machine that commits a frame.
 
 use super::fault::Fault;
+use super::form::Form;
 use super::log::Log;
 use crate::gsd::publish::{Publish, Stage};
 use crate::gsd::record::Record;
@@ -11,8 +12,8 @@ use core::convert::Infallible;
 
 /// Ends the current frame and commits it, after the last commit if that was interrupted.
 #[derive(Debug)]
-pub(super) struct Commit<'l, 's, const N: usize> {
-    log: &'l mut Log<'s, N>,
+pub(super) struct Commit<'l, F, const N: usize> {
+    log: &'l mut Log<F, N>,
     /// The record of this commit; `None` if there is only the last one to complete.
     next: Option<Record>,
     at: At,
@@ -28,9 +29,9 @@ enum At {
     Publish,
 }
 
-impl<'l, 's, const N: usize> Commit<'l, 's, N> {
+impl<'l, F: Form, const N: usize> Commit<'l, F, N> {
     /// Makes the machine; `publish` is memory for it.
-    pub(super) fn new(log: &'l mut Log<'s, N>, publish: &'l mut Publish) -> Result<Self, Fault> {
+    pub(super) fn new(log: &'l mut Log<F, N>, publish: &'l mut Publish) -> Result<Self, Fault> {
         let next = match log.next() {
             Err(Fault::NoChunks) if log.is_torn => None,
             next => Some(next?),
@@ -47,7 +48,7 @@ impl<'l, 's, const N: usize> Commit<'l, 's, N> {
         self.at = At::Settle;
         let log = &*self.log;
         self.publish.set(Stage::Before, |shadow| {
-            shadow.new = log.image(&log.record);
+            shadow.new = log.image();
             shadow.old = shadow.new;
             shadow.seal(0, crc32c);
         });
@@ -57,8 +58,8 @@ impl<'l, 's, const N: usize> Commit<'l, 's, N> {
     fn begin_publication(&mut self) {
         let (log, next) = (&*self.log, &self.next);
         self.publish.set(Stage::Shadow, |shadow| {
-            shadow.old = log.image(&log.record);
-            shadow.new = log.image(next.as_ref().unwrap_or(&log.record));
+            shadow.old = log.image();
+            shadow.new = log.form.next_image(next.as_ref().unwrap_or(&log.record));
             shadow.seal(0, crc32c);
         });
         self.at = At::Publish;
@@ -75,7 +76,7 @@ impl<'l, 's, const N: usize> Commit<'l, 's, N> {
     }
 }
 
-impl<const N: usize> Machine for Commit<'_, '_, N> {
+impl<F: Form, const N: usize> Machine for Commit<'_, F, N> {
     type Output = ();
     type Error = Infallible;
 
@@ -90,7 +91,7 @@ impl<const N: usize> Machine for Commit<'_, '_, N> {
                 _ => Step::Done(()),
             };
         };
-        let index = self.log.shape.index();
+        let index = self.log.form.index();
         if self.at == At::Entries {
             let (bytes, _) = self.log.open();
             let written = usize_to_u64(bytes.len() / 32);

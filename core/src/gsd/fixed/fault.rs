@@ -23,7 +23,11 @@ pub enum Fault {
     Rows,
     /// The frame has no chunks.
     NoChunks,
-    /// The index has no slots left for the frame, or the file would be too long.
+    /// The frame has as many chunks as there is memory for.
+    FrameFull,
+    /// No file can have the name: it is empty, or has a NUL.
+    BadName,
+    /// The index has no slots left for the frame, or the file or a list in it would be too long.
     Full,
 }
 
@@ -37,6 +41,8 @@ impl core::fmt::Display for Fault {
             Self::Duplicate => "the frame has a chunk of this name already",
             Self::Rows => "the bytes are not whole rows",
             Self::NoChunks => "the frame has no chunks",
+            Self::FrameFull => "the frame has as many chunks as there is memory for",
+            Self::BadName => "a name cannot be empty or have a NUL",
             Self::Full => "the log is full",
         })
     }

@@ -1,7 +1,7 @@
 //! The state of a log: its last commit, and the chunks of the current frame.
 
 use super::fault::Fault;
-use super::shape::Shape;
+use super::form::Form;
 use crate::gsd::book::MAX_LEN;
 use crate::gsd::element::Element;
 use crate::gsd::kind::ChunkType;
@@ -15,18 +15,18 @@ use zerocopy::IntoBytes;
 
 /// The state of a log.
 #[derive(Debug)]
-pub(super) struct Log<'s, const N: usize> {
-    pub(super) shape: &'s Shape<'s, N>,
+pub(super) struct Log<F, const N: usize> {
+    pub(super) form: F,
     /// The record in the header.
     pub(super) record: Record,
     /// Whether the header may be half written: it must be written again before anything else.
     pub(super) is_torn: bool,
     pub(super) frames: u64,
     /// The end of the chunks of the current frame.
-    data_end: u64,
+    pub(super) data_end: u64,
     /// The entries of the current frame, in the order of their ids.
     entries: [IndexEntry; N],
-    used: usize,
+    pub(super) used: usize,
 }
 
 /// A chunk without its bytes.
@@ -45,13 +45,13 @@ impl Place {
     }
 }
 
-impl<'s, const N: usize> Log<'s, N> {
+impl<F: Form, const N: usize> Log<F, N> {
     /// The state of no file yet.
-    pub(super) fn new(shape: &'s Shape<'s, N>) -> Self {
-        let record = shape.record(crc32c);
+    pub(super) fn new(form: F) -> Self {
+        let record = form.base().record(form.first_names());
         let data_end = record.data_end;
         let entries = [const { IndexEntry::EMPTY }; N];
-        Self { shape, record, is_torn: false, frames: 0, data_end, entries, used: 0 }
+        Self { form, record, is_torn: false, frames: 0, data_end, entries, used: 0 }
     }
 
     pub(super) const fn frames(&self) -> u64 {
@@ -59,37 +59,40 @@ impl<'s, const N: usize> Log<'s, N> {
     }
 
     /// The alignment of chunks.
-    fn align(&self) -> NonZeroU64 {
+    pub(super) fn align(&self) -> NonZeroU64 {
         crate::gsd::create::align_of(self.record.align)
     }
 
-    /// What commits change of the header, after the commit of `record`.
-    pub(super) fn image(&self, record: &Record) -> Image {
-        self.shape.image(record, crc32c)
+    /// What commits change of the header, after the last commit.
+    pub(super) fn image(&self) -> Image {
+        self.form.image(&self.record)
     }
 
     /// Makes `header` the one after the last commit.
     pub(super) fn fill_header(&self, header: &mut Header) {
-        self.shape.fill_header(&self.image(&self.record), header);
+        self.form.base().fill_header(&self.image(), header);
     }
 
     /// Goes on after the commit of `record`.
-    pub(super) const fn set(&mut self, record: &Record, is_torn: bool) {
+    pub(super) fn set(&mut self, record: &Record, is_torn: bool) {
         (self.record, self.is_torn, self.data_end) = (*record, is_torn, record.data_end);
     }
 
-    pub(super) const fn discard(&mut self) {
-        (self.used, self.data_end) = (0, self.record.data_end);
+    pub(super) fn discard(&mut self) {
+        (self.used, self.data_end) = (0, self.record.data_end.max(self.form.end()));
     }
 
     /// The start and the end of a chunk of `len` bytes.
     pub(super) fn place(&self, place: &Place, len: usize) -> Result<(u64, u64), Fault> {
-        if usize::from(place.id) >= N {
+        if usize::from(place.id) >= self.form.names() {
             return Err(Fault::NoName);
         }
         let mut used = self.entries.iter().take(self.used);
         if used.any(|entry| entry.id.get() == place.id) {
             return Err(Fault::Duplicate);
+        }
+        if self.used >= N {
+            return Err(Fault::FrameFull); // never with a chunk of each of N names
         }
         let mask = self.align().get().saturating_sub(1); // of a power of two
         let start = match len {
@@ -133,12 +136,14 @@ impl<'s, const N: usize> Log<'s, N> {
         (used.as_bytes(), last)
     }
 
-    fn room(&self) -> Room {
-        let (slots, shown) = (self.shape.index().slots, self.shape.shown_slots());
-        let hidden = slots.saturating_sub(shown);
+    pub(super) fn room(&self) -> Room {
+        let (index, base) = (self.form.index(), self.form.base());
+        let (slots, shown) = (index.slots, base.shown_slots());
+        // without entries, the header shows the last slots of the first index
+        let is_shown = self.record.entries == 0 && !self.form.has_moved();
         Room {
             slots,
-            usable: if self.record.entries == 0 { hidden } else { slots },
+            usable: if is_shown { slots.saturating_sub(shown) } else { slots },
             entries: self.record.entries,
             frames: self.frames,
             shown,
@@ -167,12 +172,16 @@ impl<'s, const N: usize> Log<'s, N> {
             index_crc = crc32c(index_crc, last);
         }
         let sequence = self.record.sequence.wrapping_add(1);
-        Ok(Record { entries, index_crc, sequence, data_end: self.data_end, ..self.record })
+        let data_end = self.data_end;
+        let mut next = Record { entries, index_crc, sequence, data_end, ..self.record };
+        self.form.complete(&mut next);
+        Ok(next)
     }
 
     /// Notes that the frame has ended: readers may see the commit of `record` from now on.
     pub(super) fn end_frame(&mut self, record: &Record) {
         self.set(record, true);
+        self.form.commit();
         self.frames = self.frames.saturating_add(1);
         self.used = 0;
     }

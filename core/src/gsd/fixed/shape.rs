@@ -4,11 +4,11 @@ use crate::field::FieldId;
 use crate::gsd::create::{Attributes, checked};
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
-use crate::gsd::layout::{IndexBlock, MAX_NAMES};
+use crate::gsd::layout::{IndexBlock, MAX_NAMES, NameBlock};
 use crate::gsd::names::check_name;
 use crate::gsd::raw::{Commit, Header, Image};
 use crate::gsd::record::Record;
-use crate::integrity::Checksum;
+use crate::integrity::crc32c;
 
 /// All that is known of a log when a program is compiled: its attributes and its `N` names.
 ///
@@ -30,13 +30,19 @@ use crate::integrity::Checksum;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<'a, const N: usize> {
+    base: Base,
+    names: [&'a str; N],
+}
+
+/// A shape without its names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Base {
     /// The header of a new file, without its commit record.
     header: Header,
     /// The commit record of a new file, without checksums.
     record: Record,
-    /// The whole index, of which a header shows a part.
-    index: IndexBlock,
-    names: [&'a str; N],
+    /// The whole index of a new file, of which a header shows a part.
+    pub(super) index: IndexBlock,
 }
 
 impl<'a, const N: usize> Shape<'a, N> {
@@ -63,7 +69,7 @@ impl<'a, const N: usize> Shape<'a, N> {
         let mut header = Header::EMPTY;
         let (mut record, index) = checked!(attributes.template(&mut header));
         (record.names, record.names_len) = (count, len);
-        Ok(Self { header, record, index, names })
+        Ok(Self { base: Base { header, record, index }, names })
     }
 
     /// The names.
@@ -75,37 +81,49 @@ impl<'a, const N: usize> Shape<'a, N> {
     /// The smallest store that holds a log of this shape: the bytes of a new file.
     #[must_use]
     pub const fn least_len(&self) -> u64 {
-        self.record.data_end
+        self.base.record.data_end
     }
 
-    pub(super) const fn index(&self) -> IndexBlock {
-        self.index
+    pub(super) const fn base(&self) -> &Base {
+        &self.base
     }
+}
 
+impl Base {
     /// The least number of slots that a header shows.
     pub(super) const fn shown_slots(&self) -> u64 {
         self.header.index_allocated_entries.get()
     }
 
-    /// The commit record of a new file.
-    pub(super) fn record(&self, checksum: Checksum) -> Record {
-        let mut crc = 0;
-        for name in &self.names {
-            crc = checksum(checksum(crc, name.as_bytes()), &[0]);
+    /// The name list of a new file.
+    pub(super) const fn name_block(&self) -> NameBlock {
+        NameBlock {
+            location: self.header.namelist_location.get(),
+            units: self.header.namelist_allocated_entries.get(),
         }
-        Record { names_crc: crc, ident_crc: self.header.ident_crc(checksum), ..self.record }
     }
 
-    /// The part of the header that commits change, after the commit of `record`.
+    /// The commit record of a new file with these names.
+    pub(super) fn record(&self, names: &[&str]) -> Record {
+        let mut crc = 0;
+        for name in names {
+            crc = crc32c(crc32c(crc, name.as_bytes()), &[0]);
+        }
+        Record { names_crc: crc, ident_crc: self.header.ident_crc(crc32c), ..self.record }
+    }
+
+    /// The part of the header that commits change, after the commit of `record` with these blocks.
     #[inline(never)]
-    pub(super) fn image(&self, record: &Record, checksum: Checksum) -> Image {
+    pub(super) fn image(&self, record: &Record, index: IndexBlock, names: NameBlock) -> Image {
         let mut image = self.header.image();
         if record.entries > 0 {
-            image.index_location = self.index.location.into();
+            image.index_location = index.location.into();
             image.index_allocated_entries = record.entries.into();
         }
+        image.namelist_location = names.location.into();
+        image.namelist_allocated_entries = names.units.into();
         image.commit = record.to_raw();
-        image.commit.commit_crc = image.commit_crc(checksum).into();
+        image.commit.commit_crc = image.commit_crc(crc32c).into();
         image
     }
 
@@ -131,22 +149,17 @@ impl<'a, const N: usize> Shape<'a, N> {
             && found.schema == own.schema
     }
 
-    /// The byte of the name list at an offset of the file, if it is one of a name.
-    pub(super) fn name_byte(&self, offset: u64) -> Option<u8> {
+    /// The byte of the list of `names` at an offset of the file, if it is one of a name.
+    pub(super) fn name_byte(&self, names: &[&str], offset: u64) -> Option<u8> {
         let at = offset.checked_sub(self.header.namelist_location.get())?;
         let mut left = usize::try_from(at).ok()?;
-        for name in &self.names {
+        for name in names {
             if left <= name.len() {
                 return name.as_bytes().get(left).copied();
             }
             left = left.checked_sub(name.len().saturating_add(1))?;
         }
         None
-    }
-
-    /// The offset of the name list.
-    pub(super) const fn list(&self) -> u64 {
-        self.header.namelist_location.get()
     }
 }
 

@@ -10,6 +10,7 @@ mod figures;
 mod fixed;
 mod hand;
 mod logger;
+mod own;
 mod path;
 mod run;
 mod stock;

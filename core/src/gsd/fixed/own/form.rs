@@ -1,0 +1,195 @@
+//! The names and blocks of a log, which move.
+
+use super::moving::Move;
+use crate::gsd::book::MAX_LEN;
+use crate::gsd::create::SECTOR;
+use crate::gsd::fixed::fault::Fault;
+use crate::gsd::fixed::form::Form;
+use crate::gsd::fixed::log::Log;
+use crate::gsd::fixed::shape::Base;
+use crate::gsd::layout::{IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock, grown};
+use crate::gsd::raw::Image;
+use crate::gsd::record::Record;
+use crate::integrity::crc32c;
+use crate::span::{Span, round_up};
+use crate::store::usize_to_u64;
+
+/// The places of the blocks, and the names.
+#[derive(Debug)]
+pub(super) struct Own<'s> {
+    base: &'s Base,
+    /// The blocks that the header shows.
+    shown: Blocks,
+    /// The blocks that the next commit shows.
+    next: Blocks,
+    /// The number of names, their bytes and their CRC-32C with the next commit.
+    names: u32,
+    names_len: u32,
+    names_crc: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Blocks {
+    names: NameBlock,
+    index: IndexBlock,
+}
+
+impl Blocks {
+    /// Whether the next writes overwrite nothing: the blocks lie behind the shadows and before
+    /// `end`, and are apart.
+    fn are_right(&self, start: u64, end: u64) -> bool {
+        let (Some(names), Some(index)) = (self.names.span(), self.index.span()) else {
+            return false;
+        };
+        let fits = |span: Span| span.offset() >= start && span.fits(end);
+        fits(names) && fits(index) && !names.overlaps(index)
+    }
+}
+
+impl<'s> Own<'s> {
+    pub(super) const fn new(base: &'s Base) -> Self {
+        let shown = Blocks { names: base.name_block(), index: base.index };
+        Self { base, shown, next: shown, names: 0, names_len: 0, names_crc: 0 }
+    }
+
+    pub(super) const fn count(&self) -> u32 {
+        self.names
+    }
+
+    /// The names, and the NULs behind them.
+    pub(super) fn list(&self) -> Span {
+        Span::new(self.next.names.location, self.names_len.into()).unwrap_or(Span::ZERO)
+    }
+
+    /// Copies the names to `block`, which may be the list that has them, and adds one.
+    pub(super) fn copy_names<'n>(&self, block: NameBlock, name: &'n [u8]) -> Move<'n> {
+        let (list, to) = (self.list(), block.span().unwrap_or(Span::ZERO));
+        match block == self.next.names {
+            true => Move::new(Span::ZERO, name, to.skip(list.len())),
+            false => Move::new(list, name, to),
+        }
+    }
+}
+
+impl Form for Own<'_> {
+    fn base(&self) -> &Base {
+        self.base
+    }
+
+    fn first_names(&self) -> &[&str] {
+        &[]
+    }
+
+    fn names(&self) -> usize {
+        usize::try_from(self.names).unwrap_or(usize::MAX)
+    }
+
+    fn take(&mut self, found: &Record, image: &Image, record: &mut Record) -> bool {
+        let Some(index) = found.index(image.index()) else { return false };
+        let blocks = Blocks { names: image.name_block(), index };
+        (self.shown, self.next) = (blocks, blocks);
+        (self.names, self.names_len) = (found.names, found.names_len);
+        self.names_crc = found.names_crc;
+        (record.entries, record.data_end) = (found.entries, found.data_end);
+        (record.index_crc, record.sequence) = (found.index_crc, found.sequence);
+        self.complete(record);
+        blocks.are_right(self.base.name_block().location, found.data_end)
+    }
+
+    fn index(&self) -> IndexBlock {
+        self.next.index
+    }
+
+    fn has_moved(&self) -> bool {
+        self.next.index != self.base.index
+    }
+
+    fn image(&self, record: &Record) -> Image {
+        self.base.image(record, self.shown.index, self.shown.names)
+    }
+
+    fn next_image(&self, record: &Record) -> Image {
+        self.base.image(record, self.next.index, self.next.names)
+    }
+
+    fn complete(&self, record: &mut Record) {
+        (record.names, record.names_len) = (self.names, self.names_len);
+        record.names_crc = self.names_crc;
+        record.index_reserved = self.next.index.slots;
+    }
+
+    fn commit(&mut self) {
+        self.shown = self.next;
+    }
+
+    fn end(&self) -> u64 {
+        let names = self.next.names.span().map_or(0, Span::end);
+        names.max(self.next.index.span().map_or(0, Span::end))
+    }
+}
+
+impl<const N: usize> Log<Own<'_>, N> {
+    /// A block of `len` bytes at the end of the file.
+    fn behind(&self, len: u64) -> Result<Span, Fault> {
+        let start = round_up(self.data_end, self.align().max(SECTOR));
+        let span = start.and_then(|start| Span::new(start, len));
+        span.filter(|span| span.end() <= MAX_LEN).ok_or(Fault::Full)
+    }
+
+    /// The name list that can have another name: a new one, if readers see the present one.
+    pub(super) fn name_block(&self, name: &[u8]) -> Result<NameBlock, Fault> {
+        let form = &self.form;
+        if name.is_empty() || name.contains(&0) {
+            return Err(Fault::BadName);
+        }
+        let len = form.list().len().saturating_add(usize_to_u64(name.len())).saturating_add(1);
+        if len > u64::from(u32::MAX / 2) || form.names >= MAX_NAMES {
+            return Err(Fault::Full);
+        }
+        let mut block = form.next.names;
+        if block == form.shown.names || len > block.units.saturating_mul(NAME_UNIT) {
+            block.units = grown(block.units, len.div_ceil(NAME_UNIT)).ok_or(Fault::Full)?;
+            block.location = self.behind(block.units.saturating_mul(NAME_UNIT))?.offset();
+        }
+        Ok(block)
+    }
+
+    /// Notes that the list in `block` has another name, and returns its id.
+    pub(super) fn add_name(&mut self, block: NameBlock, name: &[u8]) -> u16 {
+        let form = &mut self.form;
+        let id = u16::try_from(form.names).unwrap_or(u16::MAX);
+        let len = u32::try_from(name.len()).unwrap_or(u32::MAX).saturating_add(1);
+        form.next.names = block;
+        form.names = form.names.saturating_add(1);
+        form.names_len = form.names_len.saturating_add(len);
+        form.names_crc = crc32c(crc32c(form.names_crc, name), &[0]);
+        self.data_end = self.data_end.max(self.form.end());
+        id
+    }
+
+    /// A larger index at the end of the file, if the current frame needs one.
+    pub(super) fn larger_index(&self) -> Result<Option<IndexBlock>, Fault> {
+        let room = self.room();
+        let entries = room.with(usize_to_u64(self.used));
+        if self.used == 0 || entries <= room.usable {
+            return Ok(None);
+        }
+        let slots = grown(room.slots, entries).ok_or(Fault::Full)?;
+        let block = IndexBlock { location: 0, slots };
+        let len = block.span().ok_or(Fault::Full)?.len();
+        Ok(Some(IndexBlock { location: self.behind(len)?.offset(), slots }))
+    }
+
+    /// Copies the committed entries to `block`.
+    pub(super) fn copy_entries(&self, block: IndexBlock) -> Move<'static> {
+        let entries = IndexBlock { slots: self.record.entries, ..self.form.next.index };
+        let from = entries.span().unwrap_or(Span::ZERO);
+        Move::new(from, &[], Span::new(block.location, from.len()).unwrap_or(Span::ZERO))
+    }
+
+    /// Notes that the index is in `block`.
+    pub(super) fn move_index(&mut self, block: IndexBlock) {
+        self.form.next.index = block;
+        self.data_end = self.data_end.max(self.form.end());
+    }
+}
