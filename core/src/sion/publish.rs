@@ -169,37 +169,52 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
     /// Moves to the next state that has a step for the driver.
     fn settle_state(&mut self) {
         loop {
-            self.state = match &mut self.state {
-                State::Ask => self.ask().unwrap_or_else(|error| State::Done(Err(error))),
+            match &mut self.state {
+                State::Ask => {
+                    if let Err(error) = self.ask() {
+                        self.state = State::Done(Err(error));
+                    }
+                }
                 State::Tables { last } => {
                     let Some((publication, sums)) = self.tables.sums() else { return };
-                    let visible = Visible::new(publication, &sums);
-                    State::Visible { visible, last: *last }
+                    let last = *last;
+                    self.state = State::Visible { visible: Visible::new(publication, &sums), last };
                 }
                 State::Visible { visible, last } => {
                     if !visible.ends() {
                         return;
                     }
                     self.book.conclude(visible.outcome());
-                    match (*last, self.goal) {
+                    self.state = match (*last, self.goal) {
                         (true, Goal::Close(..)) => State::Cut,
                         (true, _) => State::Done(Ok(())),
                         (false, _) => State::Ask,
-                    }
+                    };
                 }
                 State::Cut | State::SyncCut | State::Done(_) => return,
-            };
+            }
         }
     }
 
-    fn ask(&mut self) -> Result<State, Error> {
+    /// Sets the state that follows from the Book.
+    #[inline(never)] // a state is large, and is made in place
+    fn ask(&mut self) -> Result<(), Error> {
         let (new, last) = match (self.goal, self.book.unsettled()) {
             (Goal::Enter(block), _) => match self.book.enter(block, self.terms.ahead)? {
-                Enter::GoOn => return Ok(State::Done(Ok(()))),
-                Enter::Settle(new) => return Ok(self.settle(new)),
+                Enter::GoOn => {
+                    self.state = State::Done(Ok(()));
+                    return Ok(());
+                }
+                Enter::Settle(new) => {
+                    self.settle(new);
+                    return Ok(());
+                }
                 Enter::Move(new) => (new, false),
             },
-            (_, Some(new)) => return Ok(self.settle(*new)),
+            (_, Some(&new)) => {
+                self.settle(new);
+                return Ok(());
+            }
             (Goal::Commit(rows), None) => (self.book.commit(rows, self.terms.ahead)?, true),
             (Goal::Close(rows, plan), None) => {
                 let plan = plan(self.book, rows)?;
@@ -207,11 +222,13 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
             }
         };
         self.tables.restart(self.publication(new));
-        Ok(State::Tables { last })
+        self.state = State::Tables { last };
+        Ok(())
     }
 
-    fn settle(&self, new: Varheader) -> State {
-        State::Visible { visible: Visible::settle(self.book.meta1(), new), last: false }
+    fn settle(&mut self, new: Varheader) {
+        let visible = Visible::settle(self.book.meta1(), new);
+        self.state = State::Visible { visible, last: false };
     }
 
     fn publication(&self, new: Varheader) -> Publication {
