@@ -370,6 +370,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     }
 
     /// Work that begins with `job`. It is made in place, since it is large for a device's stack.
+    #[inline(never)]
     fn work<'w>(&'w mut self, job: Job, name: &'w [u8], before: Option<Undo<'w>>) -> Work<'w> {
         let len = self.counts.memory_len();
         let memory = self.memory.as_mut().as_mut_bytes().split_at_mut_checked(len);

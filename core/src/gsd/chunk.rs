@@ -97,9 +97,13 @@ impl Chunk {
         slot: u64,
         limits: Limits,
     ) -> Result<Self, Error> {
+        Self::parse(entry, index, slot, limits)?.ok_or(Self::unused(index, slot))
+    }
+
+    /// The error of a slot that must be used and is not.
+    pub(super) fn unused(index: IndexBlock, slot: u64) -> Error {
         let (field, min) = (IndexEntry::location, 256);
-        let none = Error::TooSmall { field, offset: index.field_of(slot, field), value: 0, min };
-        Self::parse(entry, index, slot, limits)?.ok_or(none)
+        Error::TooSmall { field, offset: index.field_of(slot, field), value: 0, min }
     }
 
     /// The index entry of this chunk.

@@ -193,6 +193,7 @@ impl Head {
         Read { offset, need: 32, want: ENTRY_LEN }
     }
 
+    #[inline(never)]
     fn entry(&self, bytes: &[u8], slot: u64) -> Result<Option<Chunk>, Error> {
         match IndexEntry::ref_from_prefix(bytes) {
             Ok((entry, _)) => Chunk::parse(entry, self.header.index, slot, self.limits()),
@@ -248,10 +249,11 @@ impl Head {
     /// Takes the frames of a committed file from its last entry.
     #[inline(never)]
     fn feed_last(&mut self, bytes: &[u8]) -> Result<Count, Error> {
-        let Ok((entry, _)) = IndexEntry::ref_from_prefix(bytes) else { return Ok(Count::Done) };
         let slot = self.entries.saturating_sub(1);
-        let last = Chunk::parse_used(entry, self.header.index, slot, self.limits())?;
-        Ok(self.counted(self.entries, last.frame))
+        match self.entry(bytes, slot)? {
+            Some(last) => Ok(self.counted(self.entries, last.frame)),
+            None => Err(Chunk::unused(self.header.index, slot)),
+        }
     }
 
     fn feed(&mut self, count: Count, bytes: &[u8]) -> Result<Count, Error> {

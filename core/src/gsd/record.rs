@@ -166,6 +166,12 @@ impl Image {
     /// The bytes of an image.
     pub const LEN: usize = 120;
 
+    /// Makes this equal to `other`. It is one function: a device's code is small.
+    #[inline(never)]
+    pub(super) const fn copy_from(&mut self, other: &Self) {
+        *self = *other;
+    }
+
     /// The index block that this header shows.
     #[must_use]
     pub const fn index(&self) -> IndexBlock {
@@ -201,9 +207,14 @@ impl Image {
     /// The image with another record, whose checksum is computed.
     #[must_use]
     pub(super) fn with_record(mut self, record: Record, checksum: Checksum) -> Self {
+        self.set_record(&record, checksum);
+        self
+    }
+
+    /// Replaces the record, and computes its checksum.
+    pub(super) fn set_record(&mut self, record: &Record, checksum: Checksum) {
         self.commit = record.to_raw();
         self.commit.commit_crc = U32::new(self.commit_crc(checksum));
-        self
     }
 
     /// The image without the one wrong bit that the record's checksum shows; `None` if it shows

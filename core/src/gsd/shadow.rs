@@ -107,7 +107,8 @@ impl Shadow {
 
     /// Makes this the shadow of a commit, as [`of`](Self::of).
     pub(super) fn set(&mut self, old: &Image, new: &Image, added_crc: u32, checksum: Checksum) {
-        (self.old, self.new) = (*old, *new);
+        self.old.copy_from(old);
+        self.new.copy_from(new);
         self.seal(added_crc, checksum);
     }
 

@@ -274,7 +274,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
                 return before;
             }
         }
-        self.next.0 = shadow.new;
+        self.next.0.copy_from(&shadow.new);
         let mut is_useless = false;
         if DEEP && settled == Settled::Damaged {
             let nearer = shadow.nearer(&self.image);
@@ -338,7 +338,8 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         let Some(shadow) = Shadow::parse(bytes) else { return self.look_for_later() };
         let added = shadow.added_to(&self.image).filter(|added| added.fits(self.file_len));
         let Some(added) = added else { return self.look_for_later() };
-        self.next = (shadow.new, shadow.added_crc.get());
+        self.next.0.copy_from(&shadow.new);
+        self.next.1 = shadow.added_crc.get();
         Stage::Added(added, (0, 0))
     }
 

@@ -3,9 +3,8 @@
 use super::adopt::make_durable;
 use super::index::{copy_entries, free_slots, move_index, pad, spill};
 use super::names::clear_behind_names;
-use super::tail::Stands;
+use super::tail::{Stands, Tail};
 use super::work::{HAND, Work, sync, write_zeros};
-use crate::gsd::error::Error;
 use crate::gsd::layout::IndexBlock;
 use crate::gsd::publish::Stage;
 use crate::gsd::raw::{Image, Shadow};
@@ -76,28 +75,32 @@ fn reserve_data(work: &mut Work<'_>) {
 /// Replaces the header's image by a new one.
 #[inline(never)]
 fn replace_header(work: &mut Work<'_>) {
-    let Some(new) = work.ok(next_image(work)) else { return };
-    let (tail, checksum) = (&*work.tail, work.checksum);
-    let crc = tail.sums.added_crc(tail.data_end, checksum);
-    let added_crc = Added::between(&tail.image, &new).map_or(0, |_| crc);
-    work.hand.set(Stage::Shadow, |shadow| shadow.set(&tail.image, &new, added_crc, checksum));
+    let (tail, commit) = (&*work.tail, &work.tail.image.commit);
+    let record = tail.record(work.shown, tail.data_end, commit.shadow.get());
+    let Some(mut record) = work.ok(record) else { return };
+    let (shown, checksum) = (shown_block(work), work.checksum);
+    let (tail, hand) = (&*work.tail, &mut work.hand);
+    record.sequence = tail.image.commit.sequence.get().wrapping_add(1);
+    // In place: it is large for a device's stack.
+    hand.set(Stage::Shadow, |shadow| {
+        shadow.old.copy_from(&tail.image);
+        shadow.new.copy_from(&tail.image);
+        show(&mut shadow.new, tail, shown);
+        shadow.new.set_record(&record, checksum);
+        let crc = tail.sums.added_crc(tail.data_end, checksum);
+        let added_crc = Added::between(&shadow.old, &shadow.new).map_or(0, |_| crc);
+        shadow.seal(added_crc, checksum);
+    });
     work.then(&[publish_front, header_is_begun, publish_rest, header_is_written])
 }
 
-/// The header that shows `work.shown` entries.
-fn next_image(work: &Work<'_>) -> Result<Image, Error> {
-    let tail = &work.tail;
-    let commit = &tail.image.commit;
-    let mut record = tail.record(work.shown, tail.data_end, commit.shadow.get())?;
-    record.sequence = commit.sequence.get().wrapping_add(1);
-    let shown = shown_block(work);
-    let mut image = tail.image;
+/// Makes the header show the blocks of the next commit.
+fn show(image: &mut Image, tail: &Tail, shown: IndexBlock) {
     image.index_location = shown.location.into();
     image.index_allocated_entries = shown.slots.into();
     image.namelist_location = tail.names.location.into();
     image.namelist_allocated_entries = tail.names.units.into();
     image.gsd_version = tail.version.number().into();
-    Ok(image.with_record(record, work.checksum))
 }
 
 fn shown_block(work: &Work<'_>) -> IndexBlock {
@@ -171,10 +174,13 @@ fn settle_before(work: &mut Work<'_>) {
 }
 
 fn publish_before(work: &mut Work<'_>) {
-    let lost = work.tail.image.crc_error();
-    match Shadow::parse(work.bytes_read()).map(|shadow| shadow.new) {
-        Some(image) => work.publish(Stage::Before, &image),
-        None => work.fail(lost),
+    let mut image = work.tail.image;
+    match Shadow::parse(work.bytes_read()) {
+        Some(shadow) => {
+            image.copy_from(&shadow.new);
+            work.publish(Stage::Before, &image);
+        }
+        None => work.fail(image.crc_error()),
     }
 }
 

@@ -220,6 +220,7 @@ impl Tail {
     }
 
     /// A new block of `len` bytes at the end of the file, which starts at a sector or later.
+    #[inline(never)]
     pub(super) fn behind(&self, len: u64) -> Result<Span, Error> {
         let start = round_up(self.data_end, self.align().max(SECTOR));
         let span = start.and_then(|start| Span::new(start, len));
@@ -228,6 +229,7 @@ impl Tail {
     }
 
     /// The commit record of a file with `entries` entries that ends at `data_end`.
+    #[inline(never)]
     pub(super) fn record(&self, entries: u64, data_end: u64, shadow: u64) -> Result<Record, Error> {
         let full = Error::FileFull { data_end, len: self.names_len };
         Ok(Record {
@@ -260,7 +262,8 @@ impl Tail {
     }
 
     /// The place of a chunk at the end of the file.
-    #[inline]
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(super) fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
         let full = |len| Error::FileFull { data_end: self.data_end, len };
         let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;

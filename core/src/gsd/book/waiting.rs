@@ -270,11 +270,10 @@ impl<'m> Waiting<'m> {
     pub(super) fn drop_ended(&mut self) {
         let ended = self.counts.ended;
         let entries = self.entries(0);
+        // Not one after the other: that is moved by a function, which a device has for this alone.
         for to in 0..entries.len().saturating_sub(ended) {
-            if let Some(&entry) = entries.get(to.saturating_add(ended)) {
-                if let Some(slot) = entries.get_mut(to) {
-                    *slot = entry;
-                }
+            if let Ok([to, from]) = entries.get_disjoint_mut([to, to.saturating_add(ended)]) {
+                core::mem::swap(to, from);
             }
         }
         self.counts.ended = 0;

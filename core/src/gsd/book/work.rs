@@ -168,6 +168,7 @@ impl<'w> Work<'w> {
     }
 
     /// Pushes `jobs` on the stack; the first one is next.
+    #[inline(never)] // half of all jobs call it: a device's code is small
     pub(super) fn then(&mut self, jobs: &[Job]) {
         for &job in jobs.iter().rev() {
             if self.jobs.push(job).is_err() {
@@ -194,6 +195,7 @@ impl<'w> Work<'w> {
 
     /// Ends the work with an error.
     #[cold]
+    #[inline(never)]
     pub(super) fn fail(&mut self, error: Error) {
         self.failed = Some(error);
         self.jobs.clear();
@@ -227,6 +229,7 @@ impl<'w> Work<'w> {
 
     /// Reads the next `len` bytes at `offset`, or as many as there is room for, before the next
     /// job.
+    #[inline(never)]
     pub(super) fn read(&mut self, offset: u64, len: u64) {
         let len = len.min(self.room_len());
         match Span::new(offset, len) {
