@@ -157,7 +157,7 @@ rust_tests() {
 # Compares logs that another machine writes with those that this one writes. Arguments: its name,
 # and a command that writes them to the folder that it gets as its last argument.
 same_bytes() {
-    local machine=$1 logs="$target/same"
+    local machine=$1 logs="$RUN_STATE/same"
     shift
     rm -rf "$logs"
     env -u CARGO_PROFILE_DEV_OPT_LEVEL -u CARGO_PROFILE_DEV_DEBUG \
