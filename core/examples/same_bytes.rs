@@ -1,5 +1,6 @@
-//! Writes logs of all formats to a folder. Every machine must write the same bytes: the job
-//! `firmware` of `tests/run` compares them. The logs are those of the board in `core/firmware`.
+//! Writes logs of all formats to a folder. Every machine must write the same bytes: the jobs
+//! `firmware`, `big-endian` and `32-bit` of `tests/run` compare them. The logs are those of the
+//! board in `core/firmware`.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
