@@ -325,16 +325,7 @@ fn rank(scenario: &str, folder: &Path) {
         _ if scenario.starts_with("dies_") => gsd_and_blob::write_and_die(comm, folder, scenario),
         "named_faults" => faults::meet(&comm, folder),
         "leaves_before_the_close" => {
-            let own = settings.duplicate(&world).unwrap();
-            let mut file = Builder::new().create(own, folder.join("a")).unwrap();
-            file.write(b"x").unwrap();
-            if rank == 1 {
-                std::fs::write(folder.join("gone"), "").unwrap();
-                drop(universe); // MPI_Finalize
-                return;
-            }
-            file.close().map(drop).unwrap_err();
-            without_the_gone(comm, folder)
+            return leave(comm, settings.duplicate(&world).unwrap(), universe, folder);
         }
         "abort" => {
             if rank == 1 {
@@ -349,6 +340,19 @@ fn rank(scenario: &str, folder: &Path) {
         _ => panic!("no scenario {scenario}"),
     };
     std::fs::write(said(folder, rank), says).unwrap();
+}
+
+/// Rank 1 leaves with its file open: the others have an error of the close, and of the job.
+fn leave(comm: Rank, own: Rank, universe: mpi::environment::Universe, folder: &Path) {
+    let rank = comm.rank();
+    let mut file = Builder::new().create(own, folder.join("a")).unwrap();
+    file.write(b"x").unwrap();
+    if rank == 1 {
+        std::fs::write(folder.join("gone"), "").unwrap();
+        return drop(universe); // MPI_Finalize
+    }
+    file.close().map(drop).unwrap_err();
+    without_the_gone(comm, folder)
 }
 
 fn text(result: Result<(), Error>) -> String {
