@@ -18,7 +18,7 @@ use zerocopy::IntoBytes;
 ///
 /// It needs `40 * N` and about 420 bytes of memory, for any `S`, and stack. On a Cortex-M3
 /// (measured by `tests/run firmware`): 576 bytes with 4 slots and 736 with 8; 4.2 KiB of stack to
-/// create or open a file, including the logger itself; 1.5 KiB to end a frame; 1 KiB for names and
+/// create or open a file, including the logger itself; 1.4 KiB to end a frame; 1 KiB for names and
 /// chunks. An [`OwnLogger`](super::OwnLogger) needs half of that, and a
 /// [`FixedLogger`](super::FixedLogger) less still.
 ///
