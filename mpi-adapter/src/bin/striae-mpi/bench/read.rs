@@ -158,6 +158,7 @@ impl ReadArgs {
             commits: 0,
             ranks_per_writer: None,
             buffer,
+            behind: false,
             sync: false,
             turns,
             way: Vec::new(),
