@@ -143,8 +143,11 @@ mod tests {
         let path = folder.path().join("a");
         let done = Threads::new(2).run(|comm| {
             let (rank, path) = (comm.rank(), path.clone());
-            let file = PosixFile::create(&path, true).unwrap();
+            if rank == 0 {
+                PosixFile::create(&path, false).unwrap();
+            }
             comm.agree(Ok(())).unwrap(); // the file is there
+            let file = PosixFile::open_rw(&path).unwrap();
             let open = move |_: bool| PosixFile::open_rw(&path);
             let segment = Some(without_memory(rank));
             let handle = Handle::new(open, Some(Group { comm, segment }), 100);
