@@ -168,6 +168,18 @@ same_bytes() {
     note "$machine writes the same $(find "$logs/here" -type f | wc -l) logs"
 }
 
+# Compares the logs of a foreign host, of which nothing else runs. Arguments: target, linker, runner.
+foreign_logs() {
+    local triple=$1 variable
+    own "cross-$triple"
+    variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")
+    export "${variable}_LINKER=$2"
+    debian_cargo build --quiet -p striae-core --example same_bytes --target "$triple" \
+        -Zbuild-std=std,panic_unwind --target-dir "$target/cross-$triple"
+    # shellcheck disable=SC2086 # the runner has options
+    same_bytes "$triple" $3 "$target/cross-$triple/$triple/debug/examples/same_bytes"
+}
+
 # Tests of core and of what inspects files on a foreign host, emulated or not. Arguments: target,
 # linker, runner, then those of the test programs.
 foreign_tests() {
