@@ -295,7 +295,7 @@ pub(in crate::sion) struct Request {
     pub(in crate::sion) globalrank: u32,
     /// The stored size of its chunks.
     pub(in crate::sion) chunksize: u64,
-    /// Whether it is an empty task of a buddy set, which stands for this rank.
+    /// Whether it is the empty task that this rank has in a file of a buddy set that it keeps.
     pub(in crate::sion) is_keeper: bool,
 }
 

@@ -45,7 +45,7 @@ pub fn partitions(card: &Sd) -> Result<[Range<u32>; 2], SdCardError> {
 
 pub type RawError = BlockStoreError<striae_sdmmc::Error<SdCardError>>;
 
-/// A store of blocks of the card, behind a cache of one.
+/// A store of blocks of the card, with a cache of one.
 pub fn raw(card: &Sd, blocks: Range<u32>) -> Result<impl WriteAt<Error = RawError>, RawError> {
     let blocks = blocks.start.into()..blocks.end.into();
     BlockStore::<_, _>::partition(Blocks(card), [Cached::EMPTY; 1], blocks)
@@ -72,7 +72,7 @@ pub type Growing<'v, 'c> = SeekStore<OnCard<'v, 'c>>;
 pub type FileError = SeekStoreError<embedded_sdmmc::Error<VolumeError>>;
 pub type FixedFileError = BlockStoreError<DriveError<FileError, Infallible>>;
 
-/// A store in a file of fixed length, behind a cache of one block. A new file gets `len` bytes
+/// A store in a file of fixed length, with a cache of one block. A new file gets `len` bytes
 /// first, so that later writes change none of the file system's tables.
 pub fn in_file(
     folder: &Folder<'_, '_>,

@@ -35,7 +35,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Whether the next writes overwrite nothing: the blocks lie behind the shadows and before
+    /// Whether the next writes overwrite nothing: the blocks lie after the shadows and before
     /// `end`, and are apart.
     fn are_right(&self, start: u64, end: u64) -> bool {
         let (Some(names), Some(index)) = (self.names.span(), self.index.span()) else {
@@ -56,7 +56,7 @@ impl<'s> Own<'s> {
         self.names
     }
 
-    /// The names, and the NULs behind them.
+    /// The names, and the NULs after them.
     pub(super) fn list(&self) -> Span {
         Span::new(self.next.names.location, self.names_len.into()).unwrap_or(Span::ZERO)
     }
@@ -130,7 +130,7 @@ impl Form for Own<'_> {
 
 impl<const N: usize> Log<Own<'_>, N> {
     /// A block of `len` bytes at the end of the file.
-    fn behind(&self, len: u64) -> Result<Span, Fault> {
+    fn at_end(&self, len: u64) -> Result<Span, Fault> {
         let start = round_up(self.data_end, self.align().max(SECTOR));
         let span = start.and_then(|start| Span::new(start, len));
         span.filter(|span| span.end() <= MAX_LEN).ok_or(Fault::Full)
@@ -149,7 +149,7 @@ impl<const N: usize> Log<Own<'_>, N> {
         let mut block = form.next.names;
         if block == form.shown.names || len > block.units.saturating_mul(NAME_UNIT) {
             block.units = grown(block.units, len.div_ceil(NAME_UNIT)).ok_or(Fault::Full)?;
-            block.location = self.behind(block.units.saturating_mul(NAME_UNIT))?.offset();
+            block.location = self.at_end(block.units.saturating_mul(NAME_UNIT))?.offset();
         }
         Ok(block)
     }
@@ -177,7 +177,7 @@ impl<const N: usize> Log<Own<'_>, N> {
         let slots = grown(room.slots, entries).ok_or(Fault::Full)?;
         let block = IndexBlock { location: 0, slots };
         let len = block.span().ok_or(Fault::Full)?.len();
-        Ok(Some(IndexBlock { location: self.behind(len)?.offset(), slots }))
+        Ok(Some(IndexBlock { location: self.at_end(len)?.offset(), slots }))
     }
 
     /// Copies the committed entries to `block`.
