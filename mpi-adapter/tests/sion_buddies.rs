@@ -400,3 +400,28 @@ fn sets_of_other_kinds_have_no_buddy_sets() {
         file.close().unwrap();
     });
 }
+
+#[test]
+fn a_commit_of_the_whole_set_is_also_one_of_its_copies() {
+    let folder = folder();
+    let path = folder.path().join("a");
+    let done = ranks(4, |comm| -> Result<(), Error> {
+        let builder = Builder::new().fsblksize(512).chunksize(512).nfiles(2).buddies(1);
+        let mut file = builder.sealed(true).create(comm, &path)?;
+        for round in 1..4 {
+            file.write(&[round; 40]).unwrap();
+            file.commit_set()?;
+        }
+        file.close().map(drop)
+    });
+    assert!(done.iter().all(Result::is_ok), "{done:?}");
+    let stream = [[1; 40], [2; 40], [3; 40]].concat();
+    let sets = [path.clone(), buddy_path(&path, 0)];
+    for set in &sets {
+        let mut found = Vec::new();
+        let verified = striae::Verify::new().sion(set, &mut |finding| found.push(finding)).unwrap();
+        assert!(verified.is_sound(), "{set:?}: {found:?}");
+    }
+    std::fs::remove_file(sibling(&path, 1)).unwrap();
+    assert_eq!(read_by(3, &path), vec![stream; 4]);
+}
