@@ -70,6 +70,29 @@ fn check_bench(run: impl Fn(&[&str]) -> Output, folder: &Path) {
     let done = run(&["bench", "read", "--turns", "1", "--bytes", "0", folder]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 
+    // As many variables as E3SM-IO has, and all values; no map is for 3 decompositions.
+    for (case, variables, elements) in [
+        ("f", 414, 324 * 30 + 63 * 72 * 30 + 27),
+        ("g", 52, (6 + 2 * 3 + 25 * 80 + 2 * 3 * 80 + 2 * 2 * 80 + 4 * 81) * 30 + 11),
+        ("i", 560, (465 + 75 * 15 + 4 * 10 + 19 + 17) * 1800 + 14),
+    ] {
+        let args = ["bench", "blob", "--case", case, "--cells", "30", "--records", "2"];
+        let done =
+            run(&[&args[..], &["--subfiles", "2", "--turns", "1", "--json", folder]].concat());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(report["variables"], variables);
+        assert_eq!(report["bytes"], 2 * 8 * elements);
+        assert_eq!(report["ways"].as_array().unwrap().len(), 3);
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "a file is left");
+    }
+    let map = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/map/map_f_holes_5p.nc");
+    let done = run(&["bench", "blob", "--map", map, "--turns", "1", folder]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = run(&["bench", "blob", "--case", "g", "--map", map, "--turns", "1", folder]);
+    let text = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(text.contains("map_f_holes_5p.nc: 3 decompositions, G has 6"), "{text}");
+
     let nowhere = Path::new(folder).join("nowhere");
     let done = run(&["bench", "write", "--turns", "1", nowhere.to_str().unwrap()]);
     assert!(!done.status.success());

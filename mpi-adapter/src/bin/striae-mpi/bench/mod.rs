@@ -1,13 +1,17 @@
 //! `striae-mpi bench`: how fast the ranks write and read together, and how often they meet.
 
+mod blob;
+mod case;
 mod file;
 mod read;
 mod report;
 mod way;
 
+use blob::BlobArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use read::ReadArgs;
-use report::Report;
+use report::{Records, Report};
+use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -31,6 +35,14 @@ opens, reads and closes in each turn, each rank its own task; the ways take turn
 compared with what was written. Times are those of the slowest rank, from the moment when all \
 ranks have come.")]
     Read(ReadArgs),
+    /// Write blob sets like those of E3SM, and print speed and messages.
+    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi bench blob /scratch\n  \
+mpiexec -n 16 striae-mpi bench blob --map map_f_case_16p.nc --records 10 --subfiles 2 /scratch\n  \
+striae-mpi --threads 4 bench blob --case g --json .\n\n\
+The cases have as many variables of each map as those of E3SM-IO; all are of doubles and have \
+records. Every way opens, writes and closes its files in each turn; the ways take turns. Times are \
+those of the slowest rank, from the moment when all ranks have come.")]
+    Blob(BlobArgs),
 }
 
 #[derive(Debug, Args)]
@@ -118,6 +130,7 @@ pub(crate) fn run<C: Collective>(comm: C, verb: &BenchVerb) -> Result<(), Error>
     match verb {
         BenchVerb::Write(args) => write(comm, args),
         BenchVerb::Read(args) => read::run(comm, args),
+        BenchVerb::Blob(args) => blob::run(comm, args),
     }
 }
 
@@ -131,13 +144,23 @@ fn write<C: Collective>(mut comm: C, args: &WriteArgs) -> Result<(), Error> {
         }
     }
     if comm.rank() == 0 {
-        Report::new(args, comm.size(), &rows).print();
+        let records = Records::new(args, comm.size());
+        let total = records.total();
+        Report::new(records, total, &rows).print(args.json);
     }
     Ok(())
 }
 
 /// Removes the files of a way.
 fn remove<C: Collective>(comm: &C, way: Way, args: &WriteArgs) -> Result<(), Error> {
-    let removed = if comm.rank() == 0 { way.remove(args, comm.size()) } else { Ok(()) };
+    remove_at_root(comm, || way.remove(args, comm.size()))
+}
+
+/// Lets rank 0 remove files.
+fn remove_at_root<C: Collective>(
+    comm: &C,
+    remove: impl FnOnce() -> io::Result<()>,
+) -> Result<(), Error> {
+    let removed = if comm.rank() == 0 { remove() } else { Ok(()) };
     comm.agree(removed.map_err(|error| Failure::io("removing the files", &error)))
 }

@@ -1,6 +1,6 @@
 //! `striae-mpi bench read`: the ways to read.
 
-use super::report::Report;
+use super::report::{Records, Report};
 use super::way::{Way, own_path, path};
 use super::{Row, WriteArgs, remove};
 use clap::{Args, ValueEnum};
@@ -140,7 +140,9 @@ pub(super) fn run<C: Collective>(mut comm: C, args: &ReadArgs) -> Result<(), Err
         remove(&comm, way, &made)?;
     }
     if comm.rank() == 0 {
-        Report::new(&made, comm.size(), &rows).print();
+        let records = Records::new(&made, comm.size());
+        let total = records.total();
+        Report::new(records, total, &rows).print(made.json);
     }
     Ok(())
 }

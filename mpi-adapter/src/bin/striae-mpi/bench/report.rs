@@ -2,11 +2,21 @@
 
 use super::{Row, WriteArgs};
 use serde::Serialize;
+use std::fmt;
 use std::io::Write;
 use std::time::Duration;
 
+/// What was measured, and a line for each way.
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct Report<H> {
+    #[serde(flatten)]
+    heading: H,
+    ways: Vec<Line>,
+}
+
+/// What all ways of `bench write` or `bench read` do.
+#[derive(Serialize)]
+pub(super) struct Records {
     ranks: u32,
     size: u64,
     bytes: u64,
@@ -14,9 +24,37 @@ pub(super) struct Report {
     commits: u32,
     sync: bool,
     turns: u32,
-    ways: Vec<Line>,
-    #[serde(skip)]
-    json: bool,
+}
+
+impl Records {
+    pub(super) fn new(args: &WriteArgs, ranks: u32) -> Self {
+        Self {
+            ranks,
+            size: args.size.get(),
+            bytes: args.bytes,
+            files: args.files.get(),
+            commits: args.commits,
+            sync: args.sync,
+            turns: args.turns.get(),
+        }
+    }
+
+    /// The bytes of all ranks.
+    pub(super) fn total(&self) -> u64 {
+        self.bytes.saturating_mul(self.ranks.into())
+    }
+}
+
+impl fmt::Display for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ranks, size, bytes, files, commits, sync, turns } = self;
+        let synced = if *sync { "durable" } else { "not made durable" };
+        write!(
+            f,
+            "{ranks} ranks, {bytes} bytes each in records of {size}; sets of {files} files, {commits} \
+             commits; {synced}; medians of {turns} turns"
+        )
+    }
 }
 
 #[derive(Serialize)]
@@ -50,10 +88,11 @@ impl Range {
     }
 }
 
-impl Report {
-    pub(super) fn new(args: &WriteArgs, ranks: u32, rows: &[Row]) -> Self {
+impl<H: Serialize + fmt::Display> Report<H> {
+    /// A report about ways that write or read `bytes` in each turn.
+    pub(super) fn new(heading: H, bytes: u64, rows: &[Row]) -> Self {
         let first = rows.first().map(|row| Range::of(&row.times));
-        let mib = f64::from(ranks) * as_f64(args.bytes) / as_f64(1 << 20);
+        let mib = as_f64(bytes) / as_f64(1 << 20);
         let line = |row: &Row| {
             let ms = Range::of(&row.times);
             let ratio = |of: fn(&Range) -> f64| first.as_ref().map_or(1.0, of) / of(&ms);
@@ -69,23 +108,13 @@ impl Report {
                 message_bytes: row.traffic.bytes,
             }
         };
-        Self {
-            ranks,
-            size: args.size.get(),
-            bytes: args.bytes,
-            files: args.files.get(),
-            commits: args.commits,
-            sync: args.sync,
-            turns: args.turns.get(),
-            ways: rows.iter().map(line).collect(),
-            json: args.json,
-        }
+        Self { heading, ways: rows.iter().map(line).collect() }
     }
 
     /// Prints it; a reader that has gone is no error.
-    pub(super) fn print(&self) {
+    pub(super) fn print(&self, json: bool) {
         let mut out = std::io::stdout().lock();
-        let _ = match self.json {
+        let _ = match json {
             true => serde_json::to_writer_pretty(&mut out, self)
                 .map_err(std::io::Error::from)
                 .and_then(|()| writeln!(out)),
@@ -94,13 +123,7 @@ impl Report {
     }
 
     fn print_table(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let Self { ranks, bytes, size, files, commits, turns, .. } = self;
-        let synced = if self.sync { "durable" } else { "not made durable" };
-        writeln!(
-            out,
-            "{ranks} ranks, {bytes} bytes each in records of {size}; sets of {files} files, {commits} \
-             commits; {synced}; medians of {turns} turns"
-        )?;
+        writeln!(out, "{}", self.heading)?;
         let heads = ["way", "ms", "min", "max", "MiB/s", "x first", "by min", "calls", "messages"];
         let [way, rest @ ..] = heads;
         write!(out, "{way:<34}")?;
