@@ -61,7 +61,8 @@ pub trait Collective: Sized {
     fn error(&self) -> Option<Error>;
 
     /// Number of collective calls of the message layer so far at this rank; for MPI, of
-    /// `MPI_Iallreduce`, `MPI_Ireduce`, `MPI_Iexscan` and `MPI_Ibcast`.
+    /// `MPI_Iallreduce`, `MPI_Ireduce` and `MPI_Ibcast`, of scans, and of what takes their place
+    /// among few ranks.
     fn calls(&self) -> u64;
 
     /// What this rank did so far, with this communicator and all that were split from the same

@@ -6,6 +6,7 @@ use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::store::usize_to_u64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A message layer: it carries words and bytes between ranks and has no rule of its own.
 ///
@@ -77,7 +78,7 @@ pub trait Transport: Sized {
 }
 
 /// The words of a fold, and how each is folded: nine `u64`s.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
 pub struct Words {
     /// The lowest rank that failed, or [`NONE`].

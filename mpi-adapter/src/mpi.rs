@@ -15,8 +15,10 @@
 //! Any level of MPI's thread support is enough; a [`Rank`] stays in the thread that made it. Each
 //! return code of MPI is checked. Collectives are nonblocking calls that are tested until they are
 //! done, so that a deadline can end them; only splitting is blocking, right after all ranks agreed
-//! to split.
+//! to split. Among up to 16 ranks, short collectives are messages between rank 0 and the others.
 #![allow(unsafe_code, reason = "the calls of MPI; each says what it relies on")]
+
+mod few;
 
 use crate::comm::{Comm, Transport, Words};
 use crate::error::Error;
@@ -73,7 +75,7 @@ impl Mpi {
         // SAFETY: MPI_Comm_idup, MPI-3.1 6.4.2: "it is erroneous to use newcomm before the request
         // is complete"; `raw` is not used before, and is leaked if it never is.
         let raw =
-            user.run(raw, |request| unsafe { ffi::MPI_Comm_idup(user.raw, into, request) })?;
+            user.run(raw, [|request| unsafe { ffi::MPI_Comm_idup(user.raw, into, request) }])?;
         let raw = raw.into_iter().next().unwrap_or(user.raw); // it has one element
         Ok(Comm::new(user.child(raw)?))
     }
@@ -103,8 +105,11 @@ thread_local! {
 /// Messages are cut into pieces of this length; MPI counts in `int`.
 const PIECE: usize = 1 << 30;
 
-/// The tag of all messages: a communicator of ours has no others.
+/// The tag of messages of [`Transport::send`].
 const TAG: c_int = 0;
+
+/// Number of tests before the other ranks get a turn.
+const TESTS: u32 = 16;
 
 /// A communicator whose errors are return codes until this is dropped.
 struct ErrorsReturn {
@@ -232,18 +237,23 @@ impl Communicator {
         }
     }
 
-    /// Begins an operation by `begin` and waits for its end. The operation may use `buffers` until
-    /// then, so they are leaked if it does not end.
+    /// Begins operations, each by one of `begin`, and waits for the end of all. They may use
+    /// `buffers` until then, so these are leaked if an operation does not end.
     fn run<B>(
         &self,
         buffers: B,
-        begin: impl FnOnce(*mut ffi::MPI_Request) -> c_int,
+        begin: impl IntoIterator<Item = impl FnOnce(*mut ffi::MPI_Request) -> c_int>,
     ) -> Result<B, Error> {
         self.check_alive()?;
-        // SAFETY: a constant of mpi-sys.
-        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-        let done = self.check(begin(&raw mut request));
-        match done.and_then(|()| self.wait(&mut request)) {
+        let mut requests = Vec::new();
+        let begun = begin.into_iter().try_for_each(|begin| {
+            // SAFETY: a constant of mpi-sys.
+            let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+            let begun = self.check(begin(&raw mut request));
+            requests.push(request);
+            begun
+        });
+        match begun.and_then(|()| self.wait(&mut requests)) {
             Ok(()) => Ok(buffers),
             Err(error) => {
                 std::mem::forget(buffers);
@@ -252,24 +262,27 @@ impl Communicator {
         }
     }
 
-    fn wait(&self, request: &mut ffi::MPI_Request) -> Result<(), Error> {
+    fn wait(&self, requests: &mut [ffi::MPI_Request]) -> Result<(), Error> {
+        let mut statuses = vec![MaybeUninit::<ffi::MPI_Status>::uninit(); requests.len()];
         self.poll(|| {
-            let mut is_done = 0;
-            let mut status = MaybeUninit::uninit();
-            // SAFETY: MPI-3.1 3.7.3: a local call that writes a flag and a status.
-            let code = unsafe { ffi::MPI_Test(request, &raw mut is_done, status.as_mut_ptr()) };
-            self.check(code)?;
-            Ok((is_done != 0).then_some(()))
+            let (len, mut are_done) = (to_int(requests.len()), 0);
+            let (at, into) = (requests.as_mut_ptr(), statuses.as_mut_ptr().cast());
+            // SAFETY: MPI-3.1 3.7.5: a local call that writes a flag and a status of each request.
+            self.check(unsafe { ffi::MPI_Testall(len, at, &raw mut are_done, into) })?;
+            Ok((are_done != 0).then_some(()))
         })
     }
 
     /// Calls `test` until it has a result or the deadline is over. There may be more ranks than
-    /// processors, so the others get a turn.
+    /// processors, so the others get a turn; but not after each test, because a test by Open MPI
+    /// then gives them one itself.
     fn poll<R>(&self, mut test: impl FnMut() -> Result<Option<R>, Error>) -> Result<R, Error> {
         let start = Instant::now();
         loop {
-            if let Some(result) = test()? {
-                return Ok(result);
+            for _ in 0..TESTS {
+                if let Some(result) = test()? {
+                    return Ok(result);
+                }
             }
             let waited = start.elapsed();
             if self.deadline.is_some_and(|deadline| waited >= deadline) {
@@ -297,43 +310,42 @@ impl Transport for Communicator {
     }
 
     fn reduce(&self, words: &mut Words, to: Option<u32>) -> Result<(), Error> {
+        if self.is_few() {
+            return self.reduce_few(words, to);
+        }
         let (Handles { words: kind, fold }, raw) = (self.handles()?, self.raw);
         let mut buffers = (vec![*words], vec![*words]);
         let (from, into) = (buffers.0.as_ptr().cast(), buffers.1.as_mut_ptr().cast());
         // SAFETY: MPI-3.1 5.12.8, 5.12.10: the buffers have one element of `kind` each, and are
         // used by nobody else until the request is complete.
-        let (_, into) = self.run(buffers, |request| unsafe {
+        let begin = |request| unsafe {
             match to {
                 None => ffi::MPI_Iallreduce(from, into, 1, kind, fold, raw, request),
                 Some(to) => ffi::MPI_Ireduce(from, into, 1, kind, fold, to_int(to), raw, request),
             }
-        })?;
+        };
+        let (_, into) = self.run(buffers, [begin])?;
         into.into_iter().for_each(|folded| *words = folded);
         Ok(())
     }
 
     fn exscan(&self, words: &mut Words) -> Result<(), Error> {
-        let (Handles { words: kind, fold }, raw) = (self.handles()?, self.raw);
-        let mut buffers = (vec![*words], vec![*words]);
-        let (from, into) = (buffers.0.as_ptr().cast(), buffers.1.as_mut_ptr().cast());
-        // SAFETY: MPI-3.1 5.12.12: as for a reduction; "the value in recvbuf on the process with
-        // rank 0 is undefined", so it is not read there.
-        let (_, into) = self.run(buffers, |request| unsafe {
-            ffi::MPI_Iexscan(from, into, 1, kind, fold, raw, request)
-        })?;
-        into.into_iter().filter(|_| self.rank > 0).for_each(|folded| *words = folded);
-        Ok(())
+        self.exscan_in_steps(words)
     }
 
     fn bcast(&self, root: u32, bytes: &mut [u8]) -> Result<(), Error> {
+        if self.is_short(bytes.len()) {
+            return self.bcast_short(root, bytes);
+        }
         for piece in bytes.chunks_mut(PIECE) {
             let mut buffer = piece.to_vec();
             let (at, len) = (buffer.as_mut_ptr().cast(), to_int(buffer.len()));
             // SAFETY: MPI-3.1 5.12.2: the buffer has `len` bytes and is used by nobody else until
             // the request is complete.
-            let buffer = self.run(buffer, |request| unsafe {
+            let begin = |request| unsafe {
                 ffi::MPI_Ibcast(at, len, ffi::RSMPI_UINT8_T, to_int(root), self.raw, request)
-            })?;
+            };
+            let buffer = self.run(buffer, [begin])?;
             piece.copy_from_slice(&buffer);
         }
         Ok(())
@@ -348,10 +360,10 @@ impl Transport for Communicator {
         let at = buffer.as_ptr().cast();
         // SAFETY: MPI-3.1 3.7.2: the buffer has `len` bytes and is not changed until the request is
         // complete.
-        self.run(buffer, |request| unsafe {
+        let begin = |request| unsafe {
             ffi::MPI_Isend(at, len, ffi::RSMPI_UINT8_T, to_int(to), TAG, self.raw, request)
-        })?;
-        Ok(())
+        };
+        self.run(buffer, [begin]).map(drop)
     }
 
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Error> {
@@ -382,9 +394,10 @@ impl Transport for Communicator {
         let at = buffer.as_mut_ptr().cast();
         // SAFETY: MPI-3.1 3.8.3: the buffer has the length of the message and is used by nobody
         // else until the request is complete.
-        let buffer = self.run(buffer, |request| unsafe {
+        let begin = |request| unsafe {
             ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request)
-        })?;
+        };
+        let buffer = self.run(buffer, [begin])?;
         buf.iter_mut().zip(&buffer).for_each(|(to, byte)| *to = *byte);
         Ok(buffer.len())
     }

@@ -25,6 +25,8 @@ pub(crate) fn program<C: Collective>(comm: C) -> Result<(), Error> {
     let root = comm.size() - 1;
     let said = comm.bcast(root, Ok(&[rank as u8; 100]), 100)?;
     assert_eq!(said, [root as u8; 100]);
+    let long = comm.bcast(root, Ok(&[root as u8; 5000]), 5000)?;
+    assert!(long == [root as u8; 5000]);
 
     let mut gathered = Vec::new();
     comm.gather(root, Ok(&bytes_of(rank)), 7, |from, piece| {
