@@ -21,6 +21,9 @@ use shared::Segment;
 use std::io;
 use striae_core::store::WriteAt;
 
+/// The ranks with the same writer, if this rank does not write for itself, and its failure.
+type Grouped<C> = (Option<Group<C>>, Result<(), Failure>);
+
 /// Who writes for whom, and how much waits in memory.
 ///
 /// ```
@@ -117,7 +120,9 @@ impl Collect {
     }
 
     /// The ranks that have their writer in common; the lowest is the writer. `None` if every rank
-    /// writes for itself. All ranks call this, and pass the failure to their next collective.
+    /// writes for itself. All ranks call this, and pass the failure to their next collective; a
+    /// rank that fails still answers its group. [`Handle::leave`] lets `comm` keep their
+    /// communicator for the next file.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks.
@@ -125,26 +130,35 @@ impl Collect {
         self,
         comm: &C,
         mine: Result<(), Failure>,
-    ) -> Result<Result<Option<Group<C>>, Failure>, Error> {
+    ) -> Result<Grouped<C>, Error> {
         if self.ranks_per_writer == 1 {
-            return Ok(mine.map(|()| None));
+            return Ok((None, mine));
         }
-        let node = comm.node(mine)?;
-        // From here on only the ranks of a node know of an error.
-        Ok(self.group_of(node).map(Some).map_err(Failure::from))
+        let kept_as = u64::from(self.ranks_per_writer);
+        let (ranks, mine) = match comm.kept(kept_as) {
+            Some(ranks) => (Ok(ranks), mine),
+            // From here on only the ranks of a node know of an error.
+            None => (self.ranks_of(comm.node(mine)?), Ok(())),
+        };
+        Ok(match ranks.and_then(|ranks| self.group_of(ranks, kept_as)) {
+            Ok(group) => (Some(group), mine),
+            Err(error) => (None, mine.and(Err(error.into()))),
+        })
     }
 
-    fn group_of<C: Collective>(self, node: C) -> Result<Group<C>, Error> {
-        let comm = if self.ranks_per_writer >= node.size() {
-            node
-        } else {
-            let color = node.rank().checked_div(self.ranks_per_writer).unwrap_or(0);
-            let group = node.split(Ok(color));
-            node.free(group.as_ref().map(drop).map_err(|error| error.clone().into()))?;
-            group?
-        };
+    fn ranks_of<C: Collective>(self, node: C) -> Result<C, Error> {
+        if self.ranks_per_writer >= node.size() {
+            return Ok(node);
+        }
+        let color = node.rank().checked_div(self.ranks_per_writer).unwrap_or(0);
+        let group = node.split(Ok(color));
+        node.free(group.as_ref().map(drop).map_err(|error| error.clone().into()))?;
+        group
+    }
+
+    fn group_of<C: Collective>(self, comm: C, kept_as: u64) -> Result<Group<C>, Error> {
         let shares = self.shares && self.buffer > 0 && comm.size() > 1;
         let segment = if shares { Segment::new(&comm, self.buffer)? } else { None };
-        Ok(Group { comm, segment })
+        Ok(Group { comm, segment, kept_as: Some(kept_as) })
     }
 }

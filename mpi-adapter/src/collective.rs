@@ -147,8 +147,16 @@ pub trait Collective: Sized {
     /// The failure of the lowest rank that has one, at all ranks.
     fn node(&self, mine: Result<(), Failure>) -> Result<Self, Error>;
 
-    /// Ends this communicator by a last collective and gives its resources back. One that is
-    /// dropped instead keeps them until the end of the program.
+    /// Keeps a communicator of some of these ranks under a number, until [`kept`](Self::kept) takes
+    /// it or this one is freed. So it need not be made again for the next file. All ranks call
+    /// this; those of the same part pass the same number, which has none yet. There is no message.
+    fn keep(&self, number: u64, part: Self);
+
+    /// Takes the communicator that is kept under a number.
+    fn kept(&self, number: u64) -> Option<Self>;
+
+    /// Ends this communicator and those that it keeps by a last collective, and gives their
+    /// resources back. One that is dropped instead keeps them until the end of the program.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks.

@@ -2,7 +2,7 @@
 
 use crate::collective::{Collective, Fold, MAX_VALUES, Traffic};
 use crate::error::{Code, Error, Failure, RECORD};
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::store::usize_to_u64;
@@ -162,6 +162,7 @@ pub struct Comm<T> {
     poison: OnceCell<Error>,
     calls: Cell<u64>,
     counters: Arc<Counters>,
+    kept: RefCell<Vec<(u64, Self)>>,
 }
 
 /// What this rank did with this communicator and those that were split from it.
@@ -185,7 +186,8 @@ impl<T: Transport> Comm<T> {
     }
 
     const fn counting(transport: T, counters: Arc<Counters>) -> Self {
-        Self { transport, poison: OnceCell::new(), calls: Cell::new(0), counters }
+        let kept = RefCell::new(Vec::new());
+        Self { transport, poison: OnceCell::new(), calls: Cell::new(0), counters, kept }
     }
 
     /// The message layer.
@@ -238,6 +240,12 @@ impl<T: Transport> Comm<T> {
             return Err(self.poison(Error::agreed(overflow())));
         }
         Ok(words.values())
+    }
+
+    /// Frees what is kept, in the same order at all ranks, and this.
+    fn free_transports(self) -> Result<(), Error> {
+        self.kept.into_inner().into_iter().try_for_each(|(_, part)| part.free_transports())?;
+        self.transport.free()
     }
 
     fn words<const N: usize>(&self, mine: &Result<[u64; N], Failure>, folds: [Fold; N]) -> Words {
@@ -392,9 +400,19 @@ impl<T: Transport> Collective for Comm<T> {
         Ok(Self::counting(child, Arc::clone(&self.counters)))
     }
 
+    fn keep(&self, number: u64, part: Self) {
+        self.kept.borrow_mut().push((number, part));
+    }
+
+    fn kept(&self, number: u64) -> Option<Self> {
+        let mut kept = self.kept.borrow_mut();
+        let at = kept.iter().position(|(has, _)| *has == number)?;
+        Some(kept.swap_remove(at).1)
+    }
+
     fn free(self, mine: Result<(), Failure>) -> Result<(), Error> {
         self.agree(mine)?;
-        self.transport.free()
+        self.free_transports()
     }
 
     fn abort(&self, code: i32) -> Error {

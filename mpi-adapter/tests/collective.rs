@@ -167,6 +167,20 @@ fn a_poisoned_communicator_returns_its_error_without_a_message() {
 }
 
 #[test]
+fn a_part_that_is_kept_is_found_under_its_number_once() {
+    all(world(4), |comm| {
+        let part = comm.split(Ok(comm.rank() & 1)).unwrap();
+        comm.keep(7, part);
+        assert!(comm.kept(8).is_none());
+        let part = comm.kept(7).unwrap();
+        assert_eq!((part.size(), part.total(Ok([1])).unwrap()), (2, [2]));
+        assert!(comm.kept(7).is_none());
+        comm.keep(7, part);
+        comm.free(Ok(())).unwrap(); // and the part
+    });
+}
+
+#[test]
 fn an_error_of_a_part_does_not_poison_the_whole() {
     let done = all(world(4), |comm| {
         let part = comm.split(Ok(comm.rank() / 2))?;

@@ -4,7 +4,7 @@ use super::behind::Behind;
 use super::runs::{Runs, write_joined};
 use super::shared::Segment;
 use crate::collective::Collective;
-use crate::error::{Code, Failure};
+use crate::error::{Code, Error, Failure};
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::io;
@@ -33,6 +33,7 @@ pub(crate) struct Handle<C, F> {
     behind: OnceCell<Behind>,
     /// The ranks with the same writer, which is the lowest; `None` if this rank writes for itself.
     group: Option<C>,
+    kept_as: Option<u64>,
     /// At the writer: the memory of the other ranks.
     segment: Option<Segment>,
     limit: usize,
@@ -68,6 +69,8 @@ const MOST_PLACES: usize = (WINDOW >> 4) - 1;
 pub(crate) struct Group<C> {
     pub(super) comm: C,
     pub(super) segment: Option<Segment>,
+    /// The number under which the communicator of all ranks keeps this one for the next file.
+    pub(super) kept_as: Option<u64>,
 }
 
 impl<C: Collective, F> Handle<C, F>
@@ -80,7 +83,8 @@ where
         group: Option<Group<C>>,
         limit: usize,
     ) -> Self {
-        let (group, segment) = group.map_or((None, None), |Group { comm, segment }| {
+        let kept_as = group.as_ref().and_then(|group| group.kept_as);
+        let (group, segment) = group.map_or((None, None), |Group { comm, segment, .. }| {
             (Some(comm), segment) // of the slots, that of the writer is not used
         });
         let (segment, waiting) = match (segment, &group) {
@@ -89,7 +93,8 @@ where
         };
         let (file, waiting) = (OnceCell::new(), RefCell::new(waiting));
         let (open, start, behind) = (Box::new(open), None, OnceCell::new());
-        Self { open, file, start, behind, group, segment, limit, waiting, is_alone: false }
+        let is_alone = false;
+        Self { open, file, start, behind, group, kept_as, segment, limit, waiting, is_alone }
     }
 
     /// What waits is written by a thread, while this rank goes on.
@@ -107,7 +112,7 @@ where
         group: C,
         limit: usize,
     ) -> Self {
-        let group = Group { comm: group, segment: None };
+        let group = Group { comm: group, segment: None, kept_as: None };
         Self { is_alone: true, ..Self::new(open, Some(group), limit) }
     }
 
@@ -153,9 +158,17 @@ where
         self.waiting.borrow_mut().append(bytes)
     }
 
-    /// The communicator of the ranks with the same writer.
-    pub(crate) fn into_group(self) -> Option<C> {
-        self.group
+    /// The communicator of the ranks with the same writer is kept for the next file on `comm`, or
+    /// freed, which takes two calls of the message layer. All ranks of `comm` call this.
+    pub(crate) fn leave(self, comm: &C) -> Result<(), Error> {
+        match (self.group, self.kept_as) {
+            (None, _) => Ok(()),
+            (Some(group), Some(number)) => {
+                comm.keep(number, group);
+                Ok(())
+            }
+            (Some(group), None) => comm.agree(group.free(Ok(())).map_err(Failure::from)),
+        }
     }
 
     /// Makes the file.

@@ -143,6 +143,7 @@ mod tests {
         let path = folder.path().join("a");
         let done = Threads::new(2).run(|comm| {
             let (rank, path) = (comm.rank(), path.clone());
+            let all = comm.split(Ok(0)).unwrap();
             if rank == 0 {
                 PosixFile::create(&path, false).unwrap();
             }
@@ -150,17 +151,17 @@ mod tests {
             let file = PosixFile::open_rw(&path).unwrap();
             let open = move |_: bool| PosixFile::open_rw(&path);
             let segment = Some(without_memory(rank));
-            let handle = Handle::new(open, Some(Group { comm, segment }), 100);
+            let handle = Handle::new(open, Some(Group { comm, segment, kept_as: None }), 100);
             handle.io().write_all_at(u64::from(rank) * 4, b"text").unwrap();
             let size = file.size().unwrap();
             let handed_over = handle.hand_over(Ok(()));
-            (rank, size, handed_over, handle.into_group().unwrap().agree(Ok(())))
+            (rank, size, handed_over, handle.leave(&all))
         });
         for done in done {
-            let (rank, size, handed_over, agreed) = done.unwrap();
+            let (rank, size, handed_over, left) = done.unwrap();
             assert!(rank == 0 || size == 8, "{size}");
             handed_over.unwrap();
-            agreed.unwrap();
+            left.unwrap();
         }
         assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), b"texttext");
     }

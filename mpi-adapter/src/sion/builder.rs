@@ -292,8 +292,9 @@ impl Builder {
     /// for each further 64 Ki tasks of it; one more for [`chunksizes`](Self::chunksizes); and two
     /// more and one for each file for several files. With [`color`](Self::color) it takes eight,
     /// and with [`placed`](Self::placed) four more than with [`tasks`](Self::tasks).
-    /// With [`collect`](Self::collect) the ranks of a writer get a communicator before: up to three
-    /// calls more.
+    /// With [`collect`](Self::collect) the ranks of a writer get a communicator before, which takes
+    /// up to three calls more. `comm` keeps it for the next set that collects alike. Shared memory
+    /// takes three more for each set.
     ///
     /// Rank 0 of each file locks it against other writers of striae, until the set is closed or
     /// that rank drops it.
@@ -390,12 +391,8 @@ impl Builder {
             return create(comm, plan, Handle::new(open, None, 0));
         };
         let mine = plan.as_ref().map(drop).map_err(Clone::clone);
-        let (group, failure) = match collect.group(&comm, mine)? {
-            Ok(group) => (group, None),
-            Err(failure) => (None, Some(failure)),
-        };
-        let plan = failure.map_or(plan, Err);
-        create(comm, plan, collect.handle(open, group))
+        let (group, mine) = collect.group(&comm, mine)?;
+        create(comm, mine.and(plan), collect.handle(open, group))
     }
 
     /// What a file is to be in which this rank has `tasks`, with sizes of chunks as requested.

@@ -292,10 +292,7 @@ where
     }
 
     fn leave(self) -> Result<C, Error> {
-        if let Some(group) = self.file.into_group() {
-            let freed = group.free(Ok(()));
-            self.comm.agree(freed.map_err(Failure::from))?;
-        }
+        self.file.leave(&self.comm)?;
         Ok(self.comm)
     }
 

@@ -226,12 +226,8 @@ impl Reopen {
             return Part::reopen(comm, old, Handle::new(open, None, 0));
         };
         let mine = old.as_ref().map(drop).map_err(Clone::clone);
-        let (group, failure) = match collect.group(&comm, mine)? {
-            Ok(group) => (group, None),
-            Err(failure) => (None, Some(failure)),
-        };
-        let old = failure.map_or(old, Err);
-        Part::reopen(comm, old, collect.handle(open, group))
+        let (group, mine) = collect.group(&comm, mine)?;
+        Part::reopen(comm, mine.and(old), collect.handle(open, group))
     }
 }
 

@@ -148,6 +148,15 @@ impl<C: Collective> Collective for Faulty<C> {
         self.child(self.inner.node(self.turn(mine)))
     }
 
+    fn keep(&self, number: u64, part: Self) {
+        self.inner.keep(number, part.inner);
+    }
+
+    fn kept(&self, number: u64) -> Option<Self> {
+        let inner = self.inner.kept(number)?;
+        Some(Self { inner, script: Rc::clone(&self.script) })
+    }
+
     fn free(self, mine: Result<(), Failure>) -> Result<(), Error> {
         let mine = self.turn(mine);
         self.inner.free(mine)

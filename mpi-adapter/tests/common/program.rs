@@ -60,7 +60,8 @@ pub(crate) fn program<C: Collective>(comm: C) -> Result<(), Error> {
     let node = comm.node(Ok(()))?;
     let done = node.max(Ok([rank])).map(drop).map_err(Failure::from);
     comm.agree(done)?;
-    comm.free(Ok(()))
+    comm.keep(1, node);
+    comm.free(Ok(())) // and the node
 }
 
 /// What a rank gives to a gather: another length for each, 0 for rank 0.
