@@ -83,8 +83,8 @@ impl Collect {
     /// Sets whether the buffers are in memory that the ranks of a node share, if all of them can
     /// have it, so that a writer needs no copy of them. They are in `/dev/shm`, and take at most
     /// half of what is free there when the file is opened; otherwise what waits is sent by
-    /// messages. A rank takes its buffer when it first writes. If nothing is left then, it writes
-    /// by itself.
+    /// messages. A rank takes its buffer piece by piece, as it fills. If nothing is left then, it
+    /// writes by itself.
     /// Without a call memory is shared.
     #[must_use]
     pub const fn shared_memory(self, shares: bool) -> Self {

@@ -14,6 +14,9 @@ use tempfile::NamedTempFile;
 /// Where files are memory.
 const FOLDER: &str = "/dev/shm";
 
+/// How many bytes of a slot get pages at first: the tables of a set whose tasks have few chunks.
+const FIRST: usize = 1 << 14;
+
 /// The longest path of a segment.
 const LONGEST: usize = 4096;
 
@@ -24,14 +27,15 @@ pub(super) struct Segment {
     map: MmapRaw,
     slot_len: usize,
     rank: u32,
-    /// The file, until the pages of this rank's slot exist.
-    file: Option<File>,
+    file: File,
+    /// Number of bytes at the start of this rank's slot whose pages exist.
+    made: usize,
 }
 
 impl Segment {
     /// A segment with a slot of `slot_len` bytes for each rank, or `None`, at all ranks, if one of
-    /// them cannot have it. The pages of a slot are made by the first [`put`](Self::put), so that
-    /// no access can fail. This takes three calls of the message layer.
+    /// them cannot have it. The pages of a slot are made by the first [`put`](Self::put) that needs
+    /// them, so that no access can fail. This takes three calls of the message layer.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks of `group`.
@@ -47,7 +51,7 @@ impl Segment {
         let map = if path.is_empty() { None } else { map(path.as_ref(), len).ok() };
         let [all] = group.combine(Ok([u64::from(map.is_some())]), [Fold::Min])?;
         let rank = group.rank();
-        let segment = map.map(|(file, map)| Self { map, slot_len, rank, file: Some(file) });
+        let segment = map.map(|(file, map)| Self { map, slot_len, rank, file, made: 0 });
         Ok(segment.filter(|_| all == 1)) // the name goes with `made`
     }
 
@@ -55,7 +59,8 @@ impl Segment {
     /// the slot, and in the memory of the node, which may have become full.
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
         let Some(start) = self.place(self.rank, at, bytes.len()) else { return false };
-        if self.file.is_some() && self.make_pages().is_err() {
+        let end = at.saturating_add(bytes.len()); // in the slot
+        if end > self.made && self.make_pages(end).is_err() {
             return false;
         }
         let slot = self.map.as_mut_ptr();
@@ -78,14 +83,15 @@ impl Segment {
         self.bytes(self.rank, 0, len).unwrap_or_default()
     }
 
-    /// Makes the pages of the slot of this rank: a write to one that the file system then had no
-    /// memory for would end the process.
-    fn make_pages(&mut self) -> io::Result<()> {
-        let Some(file) = &self.file else { return Ok(()) };
-        let start = self.place(self.rank, 0, self.slot_len).ok_or(io::ErrorKind::InvalidInput)?;
+    /// Makes the pages of the slot of this rank up to byte `end`, and as many again: a write to one
+    /// that the file system then had no memory for would end the process.
+    fn make_pages(&mut self, end: usize) -> io::Result<()> {
+        let end = end.saturating_mul(2).max(FIRST).min(self.slot_len);
+        let len = end.saturating_sub(self.made);
+        let start = self.place(self.rank, self.made, len).ok_or(io::ErrorKind::InvalidInput)?;
         let none = rustix::fs::FallocateFlags::empty();
-        rustix::fs::fallocate(file, none, usize_to_u64(start), usize_to_u64(self.slot_len))?;
-        self.file = None;
+        rustix::fs::fallocate(&self.file, none, usize_to_u64(start), usize_to_u64(len))?;
+        self.made = end;
         Ok(())
     }
 
@@ -133,8 +139,8 @@ mod tests {
         file.as_file().set_len(200).unwrap();
         let (_, map) = map(file.path(), 200).unwrap();
         // The operating system refuses to allocate through it.
-        let file = Some(File::open(file.path()).unwrap());
-        Segment { map, slot_len: 100, rank, file }
+        let file = File::open(file.path()).unwrap();
+        Segment { map, slot_len: 100, rank, file, made: 0 }
     }
 
     #[test]
