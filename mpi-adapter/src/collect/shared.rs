@@ -4,6 +4,7 @@
 use crate::collective::{Collective, Fold};
 use crate::error::Error;
 use memmap2::MmapRaw;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,8 +18,8 @@ const FOLDER: &str = "/dev/shm";
 /// How many bytes of a slot get pages at first: the tables of a set whose tasks have few chunks.
 const FIRST: usize = 1 << 14;
 
-/// The longest path of a segment.
-const LONGEST: usize = 4096;
+/// How the names of segments begin. A number follows, as 8 characters.
+const PREFIX: &str = "striae-";
 
 /// A segment, as one rank has mapped it. Only the owner of a slot writes to it, and only while no
 /// other rank reads it: the ranks tell each other by messages.
@@ -35,7 +36,7 @@ pub(super) struct Segment {
 impl Segment {
     /// A segment with a slot of `slot_len` bytes for each rank, or `None`, at all ranks, if one of
     /// them cannot have it. The pages of a slot are made by the first [`put`](Self::put) that needs
-    /// them, so that no access can fail. This takes three calls of the message layer.
+    /// them, so that no access can fail. This takes two calls of the message layer.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks of `group`.
@@ -45,10 +46,9 @@ impl Segment {
             (0, Some(len)) => make(len).ok(),
             _ => None,
         };
-        let path = made.as_ref().map_or(&[][..], |file| file.path().as_os_str().as_bytes());
-        let path = group.bcast(0, Ok(path), LONGEST)?;
-        let (path, len) = (std::ffi::OsString::from_vec(path), len.unwrap_or(0));
-        let map = if path.is_empty() { None } else { map(path.as_ref(), len).ok() };
+        let [number] = group.max(Ok([made.as_ref().and_then(number_of).unwrap_or(0)]))?;
+        let path = Path::new(FOLDER).join(name_of(number));
+        let map = if number == 0 { None } else { map(&path, len.unwrap_or(0)).ok() };
         let [all] = group.combine(Ok([u64::from(map.is_some())]), [Fold::Min])?;
         let rank = group.rank();
         let segment = map.map(|(file, map)| Self { map, slot_len, rank, file, made: 0 });
@@ -106,7 +106,8 @@ impl Segment {
 
 /// Makes a file of at most half of what is free. It has no pages yet.
 fn make(len: usize) -> io::Result<NamedTempFile> {
-    let file = tempfile::Builder::new().prefix("striae-").tempfile_in(FOLDER)?;
+    let random = size_of::<u64>();
+    let file = tempfile::Builder::new().prefix(PREFIX).rand_bytes(random).tempfile_in(FOLDER)?;
     let len = u64::try_from(len).map_err(io::Error::other)?;
     let free = rustix::fs::fstatvfs(&file)?;
     if len > free.f_bavail.saturating_mul(free.f_frsize) >> 1 {
@@ -114,6 +115,16 @@ fn make(len: usize) -> io::Result<NamedTempFile> {
     }
     file.as_file().set_len(len)?;
     Ok(file)
+}
+
+/// The number in the name of a segment.
+fn number_of(file: &NamedTempFile) -> Option<u64> {
+    let name = file.path().file_name()?.as_bytes().strip_prefix(PREFIX.as_bytes())?;
+    Some(u64::from_le_bytes(name.try_into().ok()?))
+}
+
+fn name_of(number: u64) -> OsString {
+    OsString::from_vec([PREFIX.as_bytes(), &number.to_le_bytes()].concat())
 }
 
 fn map(path: &Path, len: usize) -> io::Result<(File, MmapRaw)> {

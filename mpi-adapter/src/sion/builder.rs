@@ -294,7 +294,7 @@ impl Builder {
     /// and with [`placed`](Self::placed) four more than with [`tasks`](Self::tasks).
     /// With [`collect`](Self::collect) the ranks of a writer get a communicator before, which takes
     /// up to three calls more. `comm` keeps it for the next set that collects alike. Shared memory
-    /// takes three more for each set.
+    /// takes two more for each set.
     ///
     /// Rank 0 of each file locks it against other writers of striae, until the set is closed or
     /// that rank drops it.
