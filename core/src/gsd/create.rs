@@ -16,9 +16,15 @@ use core::convert::Infallible;
 use core::num::NonZeroU64;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// The offset of the shadows in a file that striae made: the first one is in the sector of the
-/// header.
-pub const SHADOW: u64 = 256;
+/// The offset of the shadows in a new file: they are in one sector, which is not the header's.
+pub const SHADOW: u64 = 512;
+
+/// The offset of the second shadow of a new file, which the name list follows.
+pub(super) const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
+
+/// The offset of the shadows in files of earlier versions of striae: the first one is in the
+/// sector of the header.
+pub const OLD_SHADOW: u64 = 256;
 
 /// The least alignment of blocks: a sector.
 pub const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
@@ -57,10 +63,9 @@ enum Stage {
     SyncInvalid,
     Size,
     Shadow,
-    /// Clears this quarter of the second shadow, which may be from an older file.
-    OtherShadow(u64),
-    /// Clears the name list from this unit on.
-    Names(u64),
+    /// Clears this unit of the second shadow, which may be from an older file, and of the name list
+    /// after it.
+    Units(u64),
     /// Clears the visible slots, two at a time, from this one on.
     Slots(u64),
     SyncBlocks,
@@ -190,18 +195,19 @@ impl Create {
 
     /// The byte that the creation writes at `offset`, if any.
     fn written(&self, offset: u64) -> Option<u8> {
-        let front = [self.header.as_bytes(), self.shadow.as_bytes()];
-        let mut front = front.iter().copied().flatten().copied();
-        let other = Span::new(Shadow::offset_of(SHADOW, 1), Shadow::LEN);
+        let blocks = [(0, self.header.as_bytes()), (SHADOW, self.shadow.as_bytes())];
+        let other = Span::new(OTHER_SHADOW, Shadow::LEN);
         let image = self.header.image();
         let zeros = [other, image.name_block().span(), image.index().span()];
         let is_zero =
             zeros.iter().flatten().any(|span| (span.offset()..span.end()).contains(&offset));
-        match usize::try_from(offset) {
-            _ if is_zero => Some(0),
-            Ok(at) => front.nth(at),
-            Err(_) => None,
+        if is_zero {
+            return Some(0);
         }
+        blocks.iter().find_map(|(start, bytes)| {
+            let at = usize::try_from(offset.checked_sub(*start)?).ok()?;
+            bytes.get(at).copied()
+        })
     }
 
     /// Whether the file is made.
@@ -216,15 +222,11 @@ impl Create {
             Stage::Invalidate => Stage::SyncInvalid,
             Stage::SyncInvalid => Stage::Size,
             Stage::Size => Stage::Shadow,
-            Stage::Shadow => Stage::OtherShadow(0),
-            Stage::OtherShadow(quarter) if quarter < 3 => {
-                Stage::OtherShadow(quarter.saturating_add(1))
+            Stage::Shadow => Stage::Units(0),
+            Stage::Units(unit) if unit < units.saturating_add(3) => {
+                Stage::Units(unit.saturating_add(1))
             }
-            Stage::OtherShadow(_) => Stage::Names(0),
-            Stage::Names(unit) if unit.saturating_add(1) < units => {
-                Stage::Names(unit.saturating_add(1))
-            }
-            Stage::Names(_) => Stage::Slots(0),
+            Stage::Units(_) => Stage::Slots(0),
             Stage::Slots(slot) if slot.saturating_add(2) < slots => {
                 Stage::Slots(slot.saturating_add(2))
             }
@@ -253,14 +255,8 @@ impl Machine for Create {
             Stage::SyncInvalid | Stage::SyncBlocks | Stage::SyncRest | Stage::SyncAll => Step::Sync,
             Stage::Size => Step::SetSize { len: self.data_end.max(self.store_len) },
             Stage::Shadow => Step::Write { offset: SHADOW, bytes: self.shadow.as_bytes() },
-            Stage::OtherShadow(quarter) => {
-                let other = Shadow::offset_of(SHADOW, 1);
-                let offset = other.saturating_add(quarter.saturating_mul(64));
-                Step::Write { offset, bytes: zeros }
-            }
-            Stage::Names(unit) => {
-                let skip = unit.saturating_mul(NAME_UNIT);
-                let offset = header.namelist_location.get().saturating_add(skip);
+            Stage::Units(unit) => {
+                let offset = OTHER_SHADOW.saturating_add(unit.saturating_mul(NAME_UNIT));
                 Step::Write { offset, bytes: zeros }
             }
             Stage::Slots(slot) => {
@@ -285,4 +281,6 @@ impl Machine for Create {
     }
 }
 
+const _: () =
+    assert!(OTHER_SHADOW + Shadow::LEN == 2 * SECTOR.get() && Shadow::LEN == 4 * NAME_UNIT);
 const _: () = assert!(Header::LEN == 256 && size_of::<raw::Header>() == Header::LEN);

@@ -42,15 +42,16 @@ use zerocopy::IntoBytes;
 /// On a card, put a [`BlockStore`](crate::store::BlockStore) with a cache of one sector under it. A
 /// committed frame of three small chunks then costs 4.2 sector writes, if the first index
 /// ([`index_slots`](Attributes::index_slots)) has a slot for each chunk that will ever be logged;
-/// 4.7 if it starts small and moves; and the sector of the header is written 1.5 times. Without a
-/// cache it is 7.2 writes, and one more for each piece of a chunk. With `align` 512 each chunk has
-/// sectors of its own: 6.0. If only every eighth frame is committed
-/// ([`writer`](Self::writer)`.end_frame()` for the others), a frame costs 0.9 with such an index,
-/// and 0.19 of the sector of the header, with a cache of two sectors or with 28 slots. `cargo test
-/// -p striae-core --test all wear -- --nocapture` counts them.
+/// 4.7 if it starts small and moves; and no sector is written twice. Exactly 4 if no frame crosses
+/// a sector: with 1, 2, 4 or 8 chunks whose bytes together divide 512. Without a cache it is 7.2
+/// writes, and one more for each piece of a chunk. With `align` 512 each chunk has sectors of its
+/// own: 6.0. If only every eighth frame is committed ([`writer`](Self::writer)`.end_frame()` for
+/// the others), a frame costs 0.9 with such an index, with a cache of two sectors or with 28 slots.
+/// `cargo test -p striae-core --test all wear -- --nocapture` counts them.
 ///
-/// A medium without wear levelling whose sectors last 100,000 writes is worn out after 66,000
-/// commits: 18 hours of one commit a second, 9 months of one in 6 minutes. On a card with wear
+/// A medium without wear levelling whose sectors last 100,000 writes is worn out after 100,000
+/// commits, because each writes the sector of the header: 27 hours of one commit a second, 13
+/// months of one in 6 minutes. On a card with wear
 /// levelling the sum counts: 8 GB that can be written 1000 times, by a card that makes 16 writes
 /// of one, last for 230 million committed frames: 7 years of one a second.
 ///

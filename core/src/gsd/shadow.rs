@@ -1,6 +1,7 @@
 //! The shadows of the header: they tell what a torn header should be, and which commit comes after
 //! it.
 
+use super::create::SHADOW;
 use super::layout::ENTRY_LEN;
 use super::raw::{Image, Shadow};
 use crate::integrity::{Checksum, crc32c};
@@ -131,14 +132,25 @@ impl Shadow {
         is_right.then_some(shadow)
     }
 
-    /// The header whose sector was erased during a write, if this shadow proves it: it must be the
-    /// second shadow at `both`, and neither its commit nor the previous one may have taken one sync
-    /// (`spec/gsd.md#erased-sectors`).
-    pub(super) fn header_of(&self, both: u64) -> Option<&Image> {
-        let takes_two = [&self.old, &self.new].iter().all(|image| image.commit.one_sync == 0);
-        let is_here = self.new.commit.shadow.get() == both;
-        let is_second = Self::offset_of(both, self.new.commit.sequence.get()) != both;
-        Some(&self.new).filter(|_| takes_two && is_here && is_second)
+    /// Makes `proved` the header that the shadow in `bytes`, at `offset` of the file, proves if the
+    /// header's sector was erased (`spec/gsd.md#erased-sectors`): if it is later than `proved`,
+    /// which is all zeros in the beginning. The result has a layer only if it is proved: neither
+    /// the commit nor the previous one may have taken one sync, and a new file has no commit.
+    #[inline(never)]
+    pub(super) fn prove(bytes: &[u8], offset: u64, proved: &mut Image) {
+        let Some(shadow) = Self::parse(bytes) else { return };
+        let (old, new, before) = (&shadow.old.commit, &shadow.new.commit, &proved.commit);
+        let number = new.sequence.get();
+        let both = offset.saturating_sub(Self::offset_of(0, number));
+        let is_here = new.shadow.get() == both && both <= SHADOW;
+        let is_later = number.wrapping_sub(before.sequence.get()) <= u32::MAX / 2;
+        let is_first = before.shadow.get() == 0;
+        if is_here && (is_first || (is_later && before.shadow == new.shadow)) {
+            proved.copy_from(&shadow.new);
+            if old.sequence == new.sequence || (old.one_sync | new.one_sync) != 0 {
+                proved.commit.layer = 0;
+            }
+        }
     }
 
     /// The bytes that this commit added to `header`, if it is a commit of one sync that may be the

@@ -8,7 +8,7 @@ mod basis;
 
 pub use basis::Basis;
 
-use super::create::SHADOW;
+use super::create::{OLD_SHADOW, SHADOW};
 use super::error::Error;
 use super::header::Version;
 use super::layout::ENTRY_LEN;
@@ -230,8 +230,14 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
 
     /// No shadow at `both` explains the record's wrong checksum.
     fn unexplained(&mut self, both: u64) -> Stage {
-        if DEEP && both != SHADOW && shadows(SHADOW, self.file_len).is_some() {
-            return Stage::Shadow(SHADOW);
+        let said = self.image.commit.shadow.get(); // may be wrong, too
+        let next = match both {
+            SHADOW if said != OLD_SHADOW => Some(OLD_SHADOW),
+            SHADOW | OLD_SHADOW if both != said => None,
+            _ => Some(SHADOW),
+        };
+        if let Some(next) = next.filter(|&next| DEEP && shadows(next, self.file_len).is_some()) {
+            return Stage::Shadow(next);
         }
         if !OWN && self.image.is_moved() {
             self.state = State::Appended;
@@ -260,8 +266,10 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
     /// Judges the header by one of the shadows. Of two judgements, the lesser one counts; of equal
     /// ones, that of the later shadow.
     #[inline(never)]
-    fn feed_shadow(&mut self, bytes: &[u8], before: Option<Opinion>) -> Option<Opinion> {
-        let Some(shadow) = Shadow::parse(bytes) else { return before };
+    fn feed_shadow(&mut self, both: u64, bytes: &[u8], before: Option<Opinion>) -> Option<Opinion> {
+        // The shadow at 512 is the first or the second one: its images say which.
+        let is_here = |shadow: &&Shadow| !DEEP || shadow.new.commit.shadow.get() == both;
+        let Some(shadow) = Shadow::parse(bytes).filter(is_here) else { return before };
         let settled = match OWN {
             true if shadow.is_torn_in(&self.image) => Settled::Torn,
             true => Settled::Damaged,
@@ -440,9 +448,9 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
 
     pub(super) fn feed_stage(&mut self, bytes: &[u8]) {
         self.stage = match self.stage {
-            Stage::Shadow(both) => Stage::OtherShadow(both, self.feed_shadow(bytes, None)),
+            Stage::Shadow(both) => Stage::OtherShadow(both, self.feed_shadow(both, bytes, None)),
             Stage::OtherShadow(both, opinion) => {
-                let opinion = self.feed_shadow(bytes, opinion);
+                let opinion = self.feed_shadow(both, bytes, opinion);
                 self.settle(both, opinion)
             }
             Stage::NextShadow if !OWN => self.feed_next_shadow(bytes),

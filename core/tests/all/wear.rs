@@ -176,19 +176,41 @@ fn about(align: u64, index_slots: u64) -> Attributes<'static> {
 /// What the documentation of `Logger` says: with an index that never moves, one cached sector and a
 /// frame that fits in a sector.
 #[test]
-fn a_frame_costs_four_sector_writes_and_the_header_is_written_three_times_in_two() {
+fn a_frame_costs_four_sector_writes_and_no_sector_is_written_twice() {
     let way = Way { rows: 1, every: 1, attributes: about(1, 1 << 14) };
     let one = cached::<4>(1, way);
-    assert!(one.writes <= 4.2 && one.hottest <= 1.51, "{one:?}");
+    assert!(one.writes <= 4.2 && one.hottest <= 1.0, "{one:?}");
     // Further sectors save reads, and nothing else.
     let four = cached::<4>(4, way);
     assert!(four.writes <= one.writes && four.reads * 4.0 < one.reads, "{four:?}");
     let none = write_through(way);
-    assert!(none.writes > 7.0 && none.hottest > 2.4, "{none:?}");
+    assert!(none.writes > 7.0 && none.hottest > 1.9, "{none:?}");
 
     // Each move of an index copies it.
     let growing = cached::<4>(1, Way { attributes: about(1, 128), ..way });
-    assert!(growing.writes <= 4.75 && growing.hottest <= 1.51, "{growing:?}");
+    assert!(growing.writes <= 4.75 && growing.hottest <= 1.01, "{growing:?}");
+}
+
+/// Data, index, shadow and header. What three chunks of 12 bytes cost more is from frames that cross
+/// a sector: 2 of 16 with their entries, and 36 of 512 with their bytes.
+#[test]
+fn a_frame_that_crosses_no_sector_costs_exactly_four_sector_writes() {
+    let card = Card::new();
+    let store = BlockStore::new(card.clone(), [Cached::EMPTY; 1]).unwrap();
+    let mut log = Logger::<_, 4>::open_or_create(store, &about(1, 1 << 15)).unwrap();
+    let ids = ["a", "b", "c", "d"].map(|name| log.name(name).unwrap());
+    log.commit().unwrap();
+    let mut before = 0;
+    for frame in 0..FRAMES {
+        for id in ids {
+            log.write(id, &[[frame as f32; 8]]).unwrap();
+        }
+        log.end_frame().unwrap();
+        let writes: u64 = card.0.borrow().writes.values().sum();
+        // The first frame comes after the names, and fills the index up to 128 entries.
+        assert!(frame == 0 || writes - before == 4, "frame {frame}: {}", writes - before);
+        before = writes;
+    }
 }
 
 #[test]
@@ -197,7 +219,7 @@ fn a_commit_every_eighth_frame_costs_at_most_a_sector_and_a_half_for_each() {
         let way = Way { rows: 1, every: 8, attributes: about(1, index) };
         // Either the cache has two sectors, or the logger keeps the entries of some frames.
         for wear in [cached::<4>(2, way), cached::<28>(1, way), cached::<52>(1, way)] {
-            assert!(wear.writes <= most && wear.hottest <= 0.2, "{wear:?}");
+            assert!(wear.writes <= most && wear.hottest <= 0.13, "{wear:?}");
         }
         cached::<4>(1, way);
     }
@@ -221,14 +243,14 @@ fn chunks_in_sectors_of_their_own_cost_a_sector_each() {
     for rows in [1, 8] {
         let way = Way { rows, every: 1, attributes: about(512, 1 << 17) };
         let wear = cached::<4>(1, way);
-        assert!(wear.writes <= 6.01 && wear.hottest <= 1.51, "{wear:?}");
+        assert!(wear.writes <= 6.01 && wear.hottest <= 1.01, "{wear:?}");
         cached::<4>(1, Way { attributes: about(512, 1 << 14), ..way });
     }
 }
 
 /// The least number of sectors in which a log can be begun and has room for a frame.
 #[test]
-fn the_smallest_medium_has_23_sectors_or_6() {
+fn the_smallest_medium_has_23_sectors_or_6_or_7() {
     let least = |attributes: &Attributes<'_>| {
         (1..64).find(|sectors| {
             let mut card = vec![0xFF; sectors * 512];
@@ -245,4 +267,5 @@ fn the_smallest_medium_has_23_sectors_or_6() {
     let (index_slots, shown_slots, names_len) = (16, 1, 64);
     let small = Attributes { index_slots, shown_slots, names_len, ..Attributes::default() };
     assert_eq!(least(&small), Some(6));
+    assert_eq!(least(&Attributes { align: 512, ..small }), Some(7));
 }

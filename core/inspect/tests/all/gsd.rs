@@ -143,3 +143,22 @@ fn every_prefix_is_judged() {
     }
     assert!(most > 0, "no cut file had anything left");
 }
+
+/// Only the shadows have what the header had. Files of earlier versions have them at 256, and the
+/// shadow at 512 may be the first of two, or the second.
+#[test]
+fn a_lost_header_is_recovered_from_shadows_at_512_and_at_256() {
+    let path = "../../tests/golden/gsd_log/shadows_at_256.gsd";
+    let old = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    for (bytes, frames, lost) in
+        [(written(false), 6, 256), (written(false), 6, 512), (old.clone(), 5, 256), (old, 5, 512)]
+    {
+        for fill in [0x00, 0xFF] {
+            let mut damaged = bytes.clone();
+            damaged[..lost].fill(fill);
+            let (_, saved) = saved(&damaged);
+            let reader = Reader::open(saved.as_slice(), &mut [0; 4096]).unwrap();
+            assert_eq!(reader.frames(), frames, "{lost} bytes of {fill}");
+        }
+    }
+}

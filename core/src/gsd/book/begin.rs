@@ -2,7 +2,7 @@
 
 use super::tail::{Stands, Tail};
 use super::waiting::Counts;
-use crate::gsd::create::{Attributes, Create, Fills, SHADOW};
+use crate::gsd::create::{Attributes, Create, Fills, OTHER_SHADOW, SHADOW};
 use crate::gsd::error::Error;
 use crate::gsd::header::Header;
 use crate::gsd::open::{InPlace, Open};
@@ -10,10 +10,7 @@ use crate::gsd::raw::{self, Commit, Image, Shadow};
 use crate::integrity::Checksum;
 use crate::step::{Machine, ReadMachine, ReadStep, Step};
 use crate::store::usize_to_u64;
-use zerocopy::{FromBytes, IntoBytes};
-
-/// The shadow that is not in the sector of the header.
-const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// The file that a writer starts with.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +43,9 @@ pub(in crate::gsd) struct Begin<'b> {
 #[derive(Debug)]
 enum Stage {
     Begin,
-    /// Reads the second shadow, which may prove the header if its sector is erased.
-    OtherShadow,
-    /// Reads the header, whose sector may be erased.
-    Header(Image),
+    /// Reads the shadows at their offsets, then the header at 0, whose sector may be erased; with
+    /// the header that the shadows prove.
+    Front(u64, Image),
     /// Opens the file as it is after the restoration.
     Restored(Open, Image),
     /// Writes the restored header; whether it is written.
@@ -59,7 +55,8 @@ enum Stage {
     /// The header's sector may be erased while it is replaced: then no shadow may restore an old
     /// header.
     SyncOld,
-    ForgetOther,
+    /// Clears the magic of the shadow at this offset.
+    Forget(u64),
     SyncForgotten,
     Create(Create),
     Open(Open),
@@ -97,9 +94,9 @@ impl<'b> Begin<'b> {
         }
     }
 
-    /// Whether the store has room for the second shadow.
-    const fn has_shadow(&self) -> bool {
-        self.store_len >= OTHER_SHADOW.saturating_add(Shadow::LEN)
+    /// Whether the store has room for the shadows.
+    const fn has_shadows(&self) -> bool {
+        self.store_len >= SHADOW.saturating_add(Shadow::BOTH_LEN)
     }
 
     fn fail(&mut self, error: Error) {
@@ -107,17 +104,20 @@ impl<'b> Begin<'b> {
     }
 
     #[inline(never)]
-    fn feed_other_shadow(&mut self, bytes: &[u8]) {
-        let image = Shadow::parse(bytes).and_then(|shadow| shadow.header_of(SHADOW));
-        let Some(image) = image else { return self.stage = Stage::Magic };
-        match self.start {
-            Start::Create(_) => {
-                self.create(); // fails before anything is lost
-                if self.failed.is_none() {
-                    self.stage = Stage::SyncOld;
-                }
+    fn feed_shadow(&mut self, bytes: &[u8]) {
+        let Stage::Front(offset, image) = &mut self.stage else { return };
+        Shadow::prove(bytes, *offset, image);
+        if *offset == SHADOW {
+            *offset = OTHER_SHADOW;
+        } else if image.commit.layer == 0 {
+            self.stage = Stage::Magic;
+        } else if let Start::Create(_) = self.start {
+            self.create(); // fails before anything is lost
+            if self.failed.is_none() {
+                self.stage = Stage::SyncOld;
             }
-            Start::Log(_) | Start::Open => self.stage = Stage::Header(*image),
+        } else {
+            *offset = 0;
         }
     }
 
@@ -237,13 +237,14 @@ impl<'b> Begin<'b> {
                 Stage::Begin => {
                     match self.start {
                         Start::Open => self.open(),
-                        _ if self.has_shadow() => self.stage = Stage::OtherShadow,
+                        _ if self.has_shadows() => {
+                            self.stage = Stage::Front(SHADOW, Image::new_zeroed());
+                        }
                         _ => self.stage = Stage::Magic,
                     }
                     continue;
                 }
-                Stage::OtherShadow => return read(OTHER_SHADOW, size_of::<Shadow>()),
-                Stage::Header(_) => return read(0, size_of::<raw::Header>()),
+                Stage::Front(offset, _) => return read(*offset, size_of::<Shadow>()),
                 Stage::Magic => match self.start {
                     Start::Log(_) if self.store_len >= 8 => return read(0, 8),
                     _ => {
@@ -302,12 +303,16 @@ impl Machine for Begin<'_> {
                 return Step::Sync;
             }
             Stage::SyncOld => {
-                self.stage = Stage::ForgetOther;
+                self.stage = Stage::Forget(SHADOW);
                 return Step::Sync;
             }
-            Stage::ForgetOther => {
-                self.stage = Stage::SyncForgotten;
-                return Step::Write { offset: OTHER_SHADOW, bytes: &ZEROS };
+            Stage::Forget(offset) => {
+                let offset = *offset;
+                self.stage = match offset {
+                    SHADOW => Stage::Forget(OTHER_SHADOW),
+                    _ => Stage::SyncForgotten,
+                };
+                return Step::Write { offset, bytes: &ZEROS };
             }
             Stage::SyncForgotten => {
                 self.stage = Stage::Magic;
@@ -327,8 +332,8 @@ impl Machine for Begin<'_> {
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match &mut self.stage {
-            Stage::OtherShadow => self.feed_other_shadow(bytes),
-            Stage::Header(image) => {
+            Stage::Front(1.., _) => self.feed_shadow(bytes),
+            Stage::Front(_, image) => {
                 let image = *image;
                 self.feed_header(&image, bytes);
             }
@@ -349,3 +354,5 @@ impl Machine for Begin<'_> {
         Ok(())
     }
 }
+
+const _: () = assert!(size_of::<Shadow>() == size_of::<raw::Header>());

@@ -30,7 +30,7 @@ fn empty_aside(work: &mut Work<'_>) {
 
 /// Moves the shadows of a file that gsd made: they are at the place of the new blocks, or after it.
 fn move_shadows(work: &mut Work<'_>) {
-    if work.tail.image.commit.shadow.get() == SHADOW {
+    if work.tail.image.commit.shadow.get() <= SHADOW {
         return;
     }
     work.block = up_to(SHADOW, work.tail.data_end);

@@ -4,7 +4,7 @@
 use super::fault::Fault;
 use super::form::Form;
 use super::log::Log;
-use crate::gsd::create::{Create, Fills, SHADOW};
+use crate::gsd::create::{Create, Fills, OLD_SHADOW, OTHER_SHADOW, SHADOW};
 use crate::gsd::open::{Read, State};
 use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
 use crate::gsd::verdict::Judge;
@@ -12,9 +12,6 @@ use crate::integrity::crc32c;
 use crate::step::{Machine, ReadMachine, ReadStep, Step};
 use crate::store::usize_to_u64;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
-
-/// The shadow that is not in the sector of the header.
-const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
 
 /// What is in a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +38,9 @@ pub(super) struct Find<'l, F, const N: usize> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Reads the second shadow, which may prove the header.
-    OtherShadow,
-    /// Reads the header. `true` if a shadow proves one, which the judge has.
-    Header(bool),
+    /// Reads the shadow at this offset. The judge has the header that it proves.
+    Shadow(u64),
+    Header,
     Judge,
     /// Reads the last entry.
     Last,
@@ -54,28 +50,20 @@ enum Stage {
 impl<'l, F: Form, const N: usize> Find<'l, F, N> {
     #[inline]
     pub(super) fn new(log: &'l mut Log<F, N>, store_len: u64) -> Self {
-        let has_shadow = store_len >= OTHER_SHADOW.saturating_add(Shadow::LEN);
-        let stage = if has_shadow { Stage::OtherShadow } else { Stage::Header(false) };
+        let has_shadow = store_len >= SHADOW.saturating_add(Shadow::BOTH_LEN);
+        let stage = if has_shadow { Stage::Shadow(SHADOW) } else { Stage::Header };
         let judge = Judge::unasked(&Image::new_zeroed(), store_len);
         Self { log, store_len, found: Found::None, stage, judge }
     }
 
-    fn feed_other_shadow(&mut self, bytes: &[u8]) {
-        let image = Shadow::parse(bytes).and_then(|shadow| shadow.header_of(SHADOW));
-        if let Some(image) = image {
-            self.judge.image = *image;
-        }
-        self.stage = Stage::Header(image.is_some());
-    }
-
     #[inline(never)]
-    fn feed_header(&mut self, is_proved: bool, bytes: &[u8]) -> Result<(), Fault> {
+    fn feed_header(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let base = self.log.form.base();
         let Ok((found, _)) = Header::ref_from_prefix(bytes) else {
             self.stage = Stage::Done; // the store is shorter than a header
             return Ok(());
         };
-        if is_proved && base.is_erased_in(&self.judge.image, found) {
+        if self.judge.image.commit.layer > 0 && base.is_erased_in(&self.judge.image, found) {
             self.found = Found::Erased;
         } else if found.magic.get() != Header::MAGIC {
             self.stage = Stage::Done;
@@ -107,6 +95,9 @@ impl<'l, F: Form, const N: usize> Find<'l, F, N> {
         };
         let (log, image) = (&mut *self.log, &self.judge.image);
         let mut record = log.record;
+        if found.shadow < SHADOW {
+            record.shadow = OLD_SHADOW;
+        }
         let is_right = log.form.take(found, image, &mut record)
             && log.form.image(&record).as_bytes() == image.as_bytes();
         if !is_right || record.data_end < log.record.data_end {
@@ -137,8 +128,8 @@ impl<F: Form, const N: usize> ReadMachine for Find<'_, F, N> {
     fn poll(&mut self) -> ReadStep<Found> {
         let of = |offset, len: usize| Read { offset, need: len, want: usize_to_u64(len) };
         let read = match self.stage {
-            Stage::OtherShadow => Some(of(OTHER_SHADOW, size_of::<Shadow>())),
-            Stage::Header(_) => {
+            Stage::Shadow(offset) => Some(of(offset, size_of::<Shadow>())),
+            Stage::Header => {
                 let len = usize::try_from(self.store_len).unwrap_or(usize::MAX);
                 Some(of(0, len.min(size_of::<Header>())))
             }
@@ -154,8 +145,14 @@ impl<F: Form, const N: usize> ReadMachine for Find<'_, F, N> {
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         match self.stage {
-            Stage::OtherShadow => self.feed_other_shadow(bytes),
-            Stage::Header(is_proved) => return self.feed_header(is_proved, bytes),
+            Stage::Shadow(offset) => {
+                Shadow::prove(bytes, offset, &mut self.judge.image);
+                self.stage = match offset {
+                    SHADOW => Stage::Shadow(OTHER_SHADOW),
+                    _ => Stage::Header,
+                };
+            }
+            Stage::Header => return self.feed_header(bytes),
             Stage::Judge => {
                 self.judge.feed_stage(bytes);
                 return self.judged();

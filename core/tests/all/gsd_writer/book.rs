@@ -279,7 +279,7 @@ fn a_commit_takes_one_sync_only_if_the_book_has_seen_all_bytes() {
     let about = Attributes { one_sync: true, ..Attributes::default() };
     let (mut disk, mut book) = begun(&about);
     let proves = |disk: &Disk| {
-        let shadows = [256, 512].map(|at| Shadow::parse(&disk.bytes[at..at + 256]).unwrap());
+        let shadows = [512, 768].map(|at| Shadow::parse(&disk.bytes[at..at + 256]).unwrap());
         let last = shadows.into_iter().max_by_key(|shadow| shadow.new.commit.sequence.get());
         last.unwrap().added_crc.get() != 0
     };

@@ -4,6 +4,7 @@
 mod begin;
 mod book;
 mod discard;
+mod old_shadows;
 mod one_sync;
 mod programs;
 mod room;

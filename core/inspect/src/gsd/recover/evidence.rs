@@ -10,7 +10,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use striae_core::gsd::create::SHADOW;
+use striae_core::gsd::create::{OLD_SHADOW, SHADOW};
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
 use striae_core::gsd::raw::{self, IndexEntry};
 use striae_core::gsd::{Record, Version};
@@ -82,12 +82,24 @@ pub(super) struct Evidence {
     pub(super) index: Index,
 }
 
+/// The sound shadows at the places that do not depend on the header, the later one first.
+fn known_shadows<S: Subject>(subject: &S, file_len: u64) -> Result<Vec<raw::Shadow>, Failed<S>> {
+    for both in [SHADOW, OLD_SHADOW] {
+        let mut shadows = read_shadows(subject, both, file_len)?;
+        shadows.retain(|shadow| shadow.new.commit.shadow.get() == both);
+        if !shadows.is_empty() {
+            return Ok(shadows);
+        }
+    }
+    Ok(Vec::new())
+}
+
 impl Evidence {
     /// Reads the header, the commit record and the shadows.
     pub(super) fn gather<S: Subject>(subject: &S) -> Result<Self, Failed<S>> {
         let file_len = subject.size().map_err(DriveError::Store)?;
         let judged = Judged::read(subject, file_len)?;
-        let shadows = read_shadows(subject, SHADOW, file_len)?;
+        let shadows = known_shadows(subject, file_len)?;
         let (raw, head) = match &judged {
             Ok(judged) => (judged.header, judged.head()),
             Err((_, raw)) => (*raw, None),
