@@ -54,19 +54,6 @@ spec_table!(Header = 0 in "header", 256,
     176: reserved: [u8; 80],
 );
 
-impl IndexEntry {
-    /// An unused slot.
-    pub(super) const EMPTY: Self = Self {
-        frame: U64::ZERO,
-        n: U64::ZERO,
-        location: I64::ZERO,
-        m: U32::ZERO,
-        id: U16::ZERO,
-        kind: 0,
-        flags: 0,
-    };
-}
-
 impl Header {
     /// A header of zeros.
     pub(super) const EMPTY: Self = Self {

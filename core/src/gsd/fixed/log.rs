@@ -11,6 +11,7 @@ use crate::gsd::record::Record;
 use crate::integrity::crc32c;
 use crate::store::usize_to_u64;
 use core::num::NonZeroU64;
+use heapless::Vec;
 use zerocopy::IntoBytes;
 
 /// The state of a log.
@@ -25,8 +26,7 @@ pub(super) struct Log<F, const N: usize> {
     /// The end of the chunks of the current frame.
     pub(super) data_end: u64,
     /// The entries of the current frame, in the order of their ids.
-    entries: [IndexEntry; N],
-    pub(super) used: usize,
+    pub(super) entries: Vec<IndexEntry, N>,
 }
 
 /// A chunk without its bytes.
@@ -50,8 +50,7 @@ impl<F: Form, const N: usize> Log<F, N> {
     pub(super) fn new(form: F) -> Self {
         let record = form.base().record(form.first_names());
         let data_end = record.data_end;
-        let entries = [const { IndexEntry::EMPTY }; N];
-        Self { form, record, is_torn: false, frames: 0, data_end, entries, used: 0 }
+        Self { form, record, is_torn: false, frames: 0, data_end, entries: Vec::new() }
     }
 
     pub(super) const fn frames(&self) -> u64 {
@@ -79,7 +78,8 @@ impl<F: Form, const N: usize> Log<F, N> {
     }
 
     pub(super) fn discard(&mut self) {
-        (self.used, self.data_end) = (0, self.record.data_end.max(self.form.end()));
+        self.entries.clear();
+        self.data_end = self.record.data_end.max(self.form.end());
     }
 
     /// The start and the end of a chunk of `len` bytes.
@@ -87,11 +87,10 @@ impl<F: Form, const N: usize> Log<F, N> {
         if usize::from(place.id) >= self.form.names() {
             return Err(Fault::NoName);
         }
-        let mut used = self.entries.iter().take(self.used);
-        if used.any(|entry| entry.id.get() == place.id) {
+        if self.entries.iter().any(|entry| entry.id.get() == place.id) {
             return Err(Fault::Duplicate);
         }
-        if self.used >= N {
+        if self.entries.is_full() {
             return Err(Fault::FrameFull); // never with a chunk of each of N names
         }
         let mask = self.align().get().saturating_sub(1); // of a power of two
@@ -117,23 +116,20 @@ impl<F: Form, const N: usize> Log<F, N> {
             kind: place.kind.number(),
             flags: 0,
         };
-        for entry in self.entries.iter_mut().take(self.used) {
+        for entry in &mut self.entries {
             if entry.id.get() > moved.id.get() {
                 core::mem::swap(entry, &mut moved);
             }
         }
-        if let Some(entry) = self.entries.get_mut(self.used) {
-            *entry = moved;
-            self.used = self.used.saturating_add(1);
+        if self.entries.push(moved).is_ok() {
+            self.data_end = end;
         }
-        self.data_end = end;
     }
 
     /// The entries of the current frame as in the file, and the last of them.
     pub(super) fn open(&self) -> (&[u8], &[u8]) {
-        let used = self.entries.get(..self.used).unwrap_or_default();
-        let last = used.last().map_or(&[][..], IntoBytes::as_bytes);
-        (used.as_bytes(), last)
+        let last = self.entries.last().map_or(&[][..], IntoBytes::as_bytes);
+        (self.entries.as_bytes(), last)
     }
 
     pub(super) fn room(&self) -> Room {
@@ -158,8 +154,8 @@ impl<F: Form, const N: usize> Log<F, N> {
     /// The record of a commit of the current frame.
     pub(super) fn next(&self) -> Result<Record, Fault> {
         let room = self.room();
-        let entries = room.with(usize_to_u64(self.used));
-        if self.used == 0 {
+        let entries = room.with(usize_to_u64(self.entries.len()));
+        if self.entries.is_empty() {
             return Err(Fault::NoChunks);
         }
         if entries > room.usable {
@@ -167,7 +163,7 @@ impl<F: Form, const N: usize> Log<F, N> {
         }
         let (open, last) = self.open();
         let mut index_crc = crc32c(self.record.index_crc, open);
-        let written = self.record.entries.saturating_add(usize_to_u64(self.used));
+        let written = self.record.entries.saturating_add(usize_to_u64(self.entries.len()));
         for _ in written..entries {
             index_crc = crc32c(index_crc, last);
         }
@@ -183,6 +179,6 @@ impl<F: Form, const N: usize> Log<F, N> {
         self.set(record, true);
         self.form.commit();
         self.frames = self.frames.saturating_add(1);
-        self.used = 0;
+        self.entries.clear();
     }
 }

@@ -170,8 +170,8 @@ impl<const N: usize> Log<Own<'_>, N> {
     /// A larger index at the end of the file, if the current frame needs one.
     pub(super) fn larger_index(&self) -> Result<Option<IndexBlock>, Fault> {
         let room = self.room();
-        let entries = room.with(usize_to_u64(self.used));
-        if self.used == 0 || entries <= room.usable {
+        let entries = room.with(usize_to_u64(self.entries.len()));
+        if self.entries.is_empty() || entries <= room.usable {
             return Ok(None);
         }
         let slots = grown(room.slots, entries).ok_or(Fault::Full)?;
