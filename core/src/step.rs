@@ -46,6 +46,7 @@ use crate::store::{ReadAt, WriteAt};
 /// The next step of a [`Machine`].
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Step<'a, T> {
     /// Read at least `need` and at most `want` bytes at `offset`, and feed them.
     ///
@@ -98,6 +99,7 @@ impl<'a, T> Step<'a, T> {
 /// The next step of a [`ReadMachine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ReadStep<T> {
     /// Read bytes and feed them; see [`Step::Read`].
     Read {

@@ -50,6 +50,7 @@ impl Run {
 
 /// A read: its offset and length are aligned, and no two reads share a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Read {
     /// The number of the read, from 0, in the order of offsets.
     pub number: u64,
@@ -63,6 +64,7 @@ pub struct Read {
 
 /// The rest of a read that may have returned too few bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Rest {
     /// There is no rest.
     Done,

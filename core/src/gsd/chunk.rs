@@ -143,6 +143,7 @@ impl Chunk {
 
 /// The order of an index of layer 2: by frame, then by id (`spec/gsd.md#index`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Key {
     /// The frame.
     pub frame: u64,

@@ -16,6 +16,7 @@ pub const MAX_ADDED: u64 = 1 << 20;
 ///
 /// Nothing else may have changed, so that only these bytes can be missing after a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Added {
     /// The bytes from the end of the previous commit to the end of this one.
     pub chunks: Span,
@@ -74,6 +75,7 @@ impl Added {
 ///
 /// Of two shadows, the one with the lesser judgement is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Settled {
     /// A commit was interrupted: its header is torn. The whole header is the shadow's `new`.
     Torn,

@@ -45,6 +45,7 @@ pub type AsyncError<S> =
 
 /// The result of a small part of the work on a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Progress<T> {
     /// The next item.
     Found(T),

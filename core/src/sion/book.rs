@@ -36,6 +36,7 @@ pub struct Book {
 
 /// The action that is needed before a task may write to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Enter {
     /// None: the block is entered.
     GoOn,
@@ -52,6 +53,7 @@ pub enum Enter {
 /// more, META2 moves less often, and the file is longer until it is closed. If the file cannot be
 /// so long, META2 is placed without free blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Ahead {
     /// This number of blocks.
     Blocks(u32),

@@ -53,6 +53,7 @@ impl<T: Written> Written for Option<T> {
 
 /// A table, or a row of a table, that a commit writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Column {
     /// The number of chunks that each task used, at least 1.
     Blockcounts,

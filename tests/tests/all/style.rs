@@ -83,6 +83,37 @@ fn a_file_has_at_most_500_lines() {
     assert!(long.is_empty(), "{long:#?}");
 }
 
+/// Public enums of core that `defmt` cannot print, and why.
+const NOT_LOGGED: &[(&str, &str)] = &[("Opened", "it has the store, which may be anything")];
+
+/// Firmware logs errors, verdicts and states by `defmt`: each enum that core shows, and each struct
+/// that is an error, has `defmt::Format` under the feature `defmt`.
+#[test]
+fn firmware_can_log_each_error_and_state() {
+    let (mut missing, mut seen) = (Vec::new(), 0);
+    for (place, text) in sources().iter().filter(|(place, _)| place.starts_with("core/src/")) {
+        let mut attributes = String::new();
+        for line in text.lines().map(str::trim_start) {
+            if line.starts_with("#[") || is_doc(line) {
+                attributes.push_str(line);
+                continue;
+            }
+            let attributes = core::mem::take(&mut attributes);
+            let name = |rest: &str| rest.split(['<', ' ', ';', '(']).next().unwrap().to_owned();
+            let shown = line.strip_prefix("pub enum ").map(name);
+            let error = line.strip_prefix("pub struct ").map(name);
+            let error = error.filter(|name| text.contains(&format!("error::Error for {name} ")));
+            let Some(name) = shown.or(error) else { continue };
+            seen += 1;
+            let is_logged = attributes.contains("derive(defmt::Format)");
+            if is_logged == NOT_LOGGED.iter().any(|(not, _)| *not == name) {
+                missing.push(format!("{place}: {name}"));
+            }
+        }
+    }
+    assert!(missing.is_empty() && seen > 55, "{missing:#?} of {seen}");
+}
+
 /// The rule is younger than many commits.
 #[test]
 fn the_subject_of_a_commit_has_at_most_72_columns() {
