@@ -43,7 +43,7 @@ fn files(checksums: bool) -> Vec<(u32, Vec<u8>)> {
 fn a_commit_that_only_a_shadow_proves_is_noted_and_read() {
     for (shown, bytes) in files(true).into_iter().chain(files(false)) {
         let (_dir, path) = file_of(&bytes);
-        let (proven, shadow) = (shown + 1, 256 + 256 * (u64::from(shown + 1) % 2));
+        let (proven, shadow) = (shown + 1, 512 + 256 * (u64::from(shown + 1) % 2));
         let (summary, findings) = found(&path);
         assert_eq!((summary.basis, summary.damage), (Some(Basis::Ahead(proven)), 0));
         assert_eq!(summary.frames, u64::from(proven));
@@ -162,7 +162,7 @@ fn a_commit_of_which_a_byte_is_missing_is_noted_and_the_one_before_it_is_not_cal
     let commits = commits(true);
     let [before, behind] = [&commits[3], &commits[4]];
     let file = with_image(behind, &image(before));
-    let differing = (768..file.len()).filter(|&at| before.get(at) != Some(&file[at]));
+    let differing = (1024..file.len()).filter(|&at| before.get(at) != Some(&file[at]));
     let differing: Vec<_> = differing.collect();
     assert!(differing.len() > 80, "{}", differing.len());
     for at in differing {

@@ -84,7 +84,7 @@ fn place(file: &[u8], random: &mut Random) -> usize {
     let index = number(8).saturating_add(random.index(32 * number(16).min(64) + 1));
     let names = number(24).saturating_add(random.index(65));
     let parts =
-        [8 + random.index(40), 176 + random.index(80), 256 + random.index(512), index, names];
+        [8 + random.index(40), 176 + random.index(80), 512 + random.index(512), index, names];
     let at = match random.below(2) {
         0 => random.index(file.len()),
         _ => parts[random.index(parts.len())],

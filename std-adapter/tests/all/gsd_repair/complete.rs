@@ -108,7 +108,7 @@ fn a_wrong_bit_in_a_stale_record_costs_no_frame() {
 #[test]
 fn an_alignment_that_no_writer_gives_is_not_taken_from_a_stale_record() {
     let mut bytes = appended_to(&Made::new(Shape::default()).bytes, 1);
-    bytes[256..768].fill(0);
+    bytes[512..1024].fill(0);
     for align in [0, 9, 30, 31, 40, 63, 64, 255] {
         bytes[176 + 72] = align;
         let (dir, path) = file_of(&bytes);
