@@ -191,8 +191,8 @@ fn a_frame_costs_four_sector_writes_and_no_sector_is_written_twice() {
     assert!(growing.writes <= 4.75 && growing.hottest <= 1.01, "{growing:?}");
 }
 
-/// Data, index, shadow and header. What three chunks of 12 bytes cost more is from frames that cross
-/// a sector: 2 of 16 with their entries, and 36 of 512 with their bytes.
+/// Data, index, shadow and header. What three chunks of 12 bytes cost more is from frames that
+/// cross a sector: 2 of 16 with their entries, and 36 of 512 with their bytes.
 #[test]
 fn a_frame_that_crosses_no_sector_costs_exactly_four_sector_writes() {
     let card = Card::new();
