@@ -137,6 +137,8 @@ pub mod span;
 pub mod step;
 pub mod store;
 
+#[cfg(feature = "gsd")]
+mod exact;
 #[cfg(any(feature = "gsd", feature = "blob", feature = "align"))]
 mod sort;
 

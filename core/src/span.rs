@@ -35,6 +35,14 @@ impl Span {
         }
     }
 
+    /// `len` bytes from `offset`, whose end was checked before: a device needs no code for another
+    /// check.
+    #[cfg(feature = "gsd")]
+    pub(crate) const fn exact(offset: u64, len: u64) -> Self {
+        debug_assert!(offset.checked_add(len).is_some(), "the end was checked");
+        Self { offset, len }
+    }
+
     /// The bytes from `start` up to `end`, or `None` if `end` is less than `start`.
     #[must_use]
     pub const fn between(start: u64, end: u64) -> Option<Self> {
@@ -65,7 +73,7 @@ impl Span {
     /// The offset after the last byte.
     #[must_use]
     pub const fn end(self) -> u64 {
-        self.offset.saturating_add(self.len) // exact: `new` checked it
+        self.offset.wrapping_add(self.len) // exact: no span reaches past `u64::MAX`
     }
 
     /// The part of `len` bytes that starts `skip` bytes into the span, or `None` if it is not
@@ -73,7 +81,9 @@ impl Span {
     #[must_use]
     pub const fn part(self, skip: u64, len: u64) -> Option<Self> {
         match skip.checked_add(len) {
-            Some(end) if end <= self.len => Self::new(self.offset.saturating_add(skip), len),
+            Some(end) if end <= self.len => {
+                Some(Self { offset: self.offset.wrapping_add(skip), len }) // exact: not past the end
+            }
             _ => None,
         }
     }
@@ -82,7 +92,7 @@ impl Span {
     #[must_use]
     pub const fn rest(self, skip: u64) -> Option<Self> {
         match self.len.checked_sub(skip) {
-            Some(len) => self.part(skip, len),
+            Some(len) => Some(Self { offset: self.offset.wrapping_add(skip), len }), // exact, too
             None => None,
         }
     }
@@ -152,7 +162,7 @@ pub const fn round_up(value: u64, unit: NonZeroU64) -> Option<u64> {
     let unit = unit.get();
     match value.checked_rem(unit) {
         None | Some(0) => Some(value),
-        Some(over) => value.checked_add(unit.saturating_sub(over)),
+        Some(over) => value.checked_add(unit.wrapping_sub(over)), // exact: a rest is less
     }
 }
 

@@ -32,6 +32,7 @@ use super::names::FindName;
 use super::open::Head;
 use super::publish::Publish;
 use super::raw::IndexEntry;
+use crate::exact::Exact;
 use crate::integrity::Checksum;
 use crate::span::Span;
 use crate::store::usize_to_u64;
@@ -226,8 +227,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// Refuses a frame that needs too much padding of the index, or that has no number.
     #[inline]
     fn check_frame(&self) -> Result<(), Error> {
-        let entries = self.tail.entries.saturating_add(self.counts.ended_len());
-        let max = entries.saturating_add(MAX_PADDING).min(MAX_FRAME);
+        let entries = self.tail.entries.exact_add(self.counts.ended_len());
+        let max = entries.exact_add(MAX_PADDING).min(MAX_FRAME);
         match self.tail.frame <= max {
             true => Ok(()),
             false => {
@@ -415,7 +416,7 @@ fn memory_len(memory: &mut [Slot]) -> usize {
 pub(super) fn count_rows(kind: ChunkType, m: u32, len: u64) -> Result<u64, Error> {
     let want = NonZeroU64::new(row_len(m, kind)).ok_or(Error::NoColumns)?;
     let n = len / want; // one division: it takes as long as the rest of a short chunk
-    match n.saturating_mul(want.get()) == len {
+    match n.exact_mul(want.get()) == len {
         true => Ok(n),
         false => Err(Error::Rows { len, want: want.get() }),
     }

@@ -90,26 +90,33 @@ impl Label {
     /// Makes a label of a text; `None` if it has more than 63 bytes or a NUL.
     #[must_use]
     pub const fn new(text: &str) -> Option<Self> {
-        let (mut bytes, mut rest) = ([0; Self::MAX_LEN], text.as_bytes());
+        let mut bytes = [0; Self::MAX_LEN];
+        match Self::put(text, &mut bytes) {
+            true => Some(Self(bytes)),
+            false => None,
+        }
+    }
+
+    /// Copies a text to the front of `bytes`; `false` if it has more than 63 bytes or a NUL. It is
+    /// one function: a device's code is small.
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub(super) const fn put(text: &str, bytes: &mut [u8; Self::MAX_LEN]) -> bool {
+        let mut rest = text.as_bytes();
         while let Some((&byte, others)) = rest.split_first() {
             if byte == 0 {
-                return None;
+                return false;
             }
             rest = others;
         }
         match bytes.split_at_mut_checked(text.len()) {
             Some((front, rest)) if !rest.is_empty() => front.copy_from_slice(text.as_bytes()),
-            _ => return None,
+            _ => return false,
         }
-        Some(Self(bytes))
+        true
     }
 
     pub(super) const fn from_raw(bytes: [u8; Self::MAX_LEN]) -> Self {
         Self(bytes)
-    }
-
-    pub(super) const fn raw(&self) -> [u8; Self::MAX_LEN] {
-        self.0
     }
 }
 
@@ -244,14 +251,18 @@ impl raw::Header {
         }
     }
 
+    /// Whether the header has a commit record with the right checksum.
+    #[inline(never)]
+    pub(super) fn has_record(&self) -> bool {
+        let image = self.image();
+        image.has_record() && image.commit.commit_crc.get() == image.commit_crc(crc32c)
+    }
+
     /// Whether `found` is this header after its sector was erased: all zeros or all ones, even if a
-    /// part was written again. A header with a valid record does not count: only its magic was
-    /// removed.
+    /// part was written again. A header that [has a record](Self::has_record) does not count: only
+    /// its magic was removed. The caller looks for one before it makes this header, since both are
+    /// large for a device's stack.
     pub(super) fn is_erased_in(&self, found: &Self) -> bool {
-        let image = found.image();
-        if image.has_record() && image.commit.commit_crc.get() == image.commit_crc(crc32c) {
-            return false;
-        }
         let pairs = || found.as_bytes().iter().zip(self.as_bytes());
         let is_erased = |fill| pairs().all(|(&it, &own)| it == fill || it == own);
         is_erased(0x00) || is_erased(0xFF)

@@ -43,10 +43,21 @@ impl IndexBlock {
         self.location.saturating_add(slot.saturating_mul(ENTRY_LEN))
     }
 
-    /// Offset of a field of slot number `slot`.
+    /// The span of a block that was checked to have one.
+    pub(super) const fn exact_span(self) -> Span {
+        Span::exact(self.location, self.slots.wrapping_mul(ENTRY_LEN))
+    }
+
+    /// The offset of slot number `slot` of a block that has a [span](Self::span), or its end. No
+    /// product or sum can be too large there: a device needs no code for that case.
+    pub(super) const fn slot(self, slot: u64) -> u64 {
+        self.location.wrapping_add(slot.wrapping_mul(ENTRY_LEN))
+    }
+
+    /// Offset of a field of slot number `slot`, as [`slot`](Self::slot).
     #[must_use]
     pub(super) fn field_of(self, slot: u64, field: FieldId) -> u64 {
-        self.offset_of(slot).saturating_add(field.offset().into())
+        self.slot(slot).wrapping_add(field.offset().into())
     }
 
     /// The last `slots` slots of the block, which a header shows while there are no entries; `None`
@@ -55,22 +66,12 @@ impl IndexBlock {
     pub const fn last(self, slots: u64) -> Option<Self> {
         match self.slots.checked_sub(slots) {
             None | Some(0) => None,
-            Some(before) => Some(Self { location: self.offset_of(before), slots }),
+            Some(before) => Some(Self { location: self.slot(before), slots }),
         }
     }
 
     pub(super) fn check(self, file_len: u64) -> Result<(), Error> {
-        const MIN: i64 = 256;
-        if self.location < MIN.unsigned_abs() {
-            return Err(Error::TooSmall {
-                field: Header::index_location,
-                offset: 8,
-                value: i64::try_from(self.location).unwrap_or(i64::MAX),
-                min: MIN,
-            });
-        }
-        let len = self.slots.saturating_mul(ENTRY_LEN);
-        check_fits(self.span(), file_len, Header::index_location, (self.location, len))
+        check_block(Header::index_location, self.location, (self.slots, ENTRY_LEN), file_len)
     }
 }
 
@@ -91,30 +92,36 @@ impl NameBlock {
         Span::of_table(self.location, self.units, NAME_UNIT)
     }
 
+    /// The span of a block that was checked to have one.
+    pub(super) const fn exact_span(self) -> Span {
+        Span::exact(self.location, self.units.wrapping_mul(NAME_UNIT))
+    }
+
     pub(super) fn check(self, file_len: u64) -> Result<(), Error> {
-        const MIN: i64 = 256;
-        if self.location < MIN.unsigned_abs() {
-            return Err(Error::TooSmall {
-                field: Header::namelist_location,
-                offset: 24,
-                value: i64::try_from(self.location).unwrap_or(i64::MAX),
-                min: MIN,
-            });
-        }
-        let len = self.units.saturating_mul(NAME_UNIT);
-        check_fits(self.span(), file_len, Header::namelist_location, (self.location, len))
+        check_block(Header::namelist_location, self.location, (self.units, NAME_UNIT), file_len)
     }
 }
 
-fn check_fits(
-    span: Option<Span>,
-    file_len: u64,
+/// Checks that a block of `count` entries of `entry_len` bytes, whose start is in `field`, is after
+/// the header and in the file.
+#[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+fn check_block(
     field: FieldId,
-    (start, len): (u64, u64),
+    start: u64,
+    (count, entry_len): (u64, u64),
+    file_len: u64,
 ) -> Result<(), Error> {
-    match span {
+    const MIN: i64 = 256;
+    if start < MIN.unsigned_abs() {
+        let value = i64::try_from(start).unwrap_or(i64::MAX);
+        return Err(Error::TooSmall { field, offset: field.offset().into(), value, min: MIN });
+    }
+    match Span::of_table(start, count, entry_len) {
         Some(span) if span.fits(file_len) => Ok(()),
-        _ => Err(Error::Outside { field, start, len, file_len }),
+        _ => {
+            let len = count.saturating_mul(entry_len);
+            Err(Error::Outside { field, start, len, file_len })
+        }
     }
 }
 

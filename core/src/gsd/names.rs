@@ -4,6 +4,7 @@ use super::error::{BadName, Error};
 use super::header::Version;
 use super::layout::{MAX_NAMES, NAME_UNIT};
 use super::open::Head;
+use crate::exact::Exact;
 use crate::span::Span;
 use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, fill};
 use crate::store::{ReadAt, usize_to_u64};
@@ -42,7 +43,7 @@ impl Splitter {
 
     pub(super) fn take(&mut self, byte: u8) -> NameByte {
         let at = (self.taken == self.len && byte != 0).then_some(self.len);
-        self.taken = self.taken.saturating_add(1);
+        self.taken = self.taken.wrapping_add(1); // exact: nobody has read 2^64 bytes
         if at.is_some() {
             self.len = self.taken;
         }
@@ -85,11 +86,11 @@ impl Counter {
     }
 
     fn take(&mut self, byte: u8) {
-        self.read = self.read.saturating_add(1);
+        self.read = self.read.exact_add(1);
         if self.splitter.is_start() && byte == 0 {
             self.is_done = true;
         } else if self.splitter.take(byte).end.is_some() {
-            self.names = self.names.saturating_add(1);
+            self.names = self.names.exact_add(1);
             self.used = self.read;
             self.is_done = self.names == MAX_NAMES;
         }
@@ -128,8 +129,8 @@ impl Counter {
 pub struct FindName<'n> {
     name: &'n [u8],
     splitter: Splitter,
+    /// What is still to be read.
     list: Span,
-    read: u64,
     id: u16,
     /// Whether the current name is equal to `name` so far.
     is_same: bool,
@@ -141,7 +142,7 @@ impl<'n> FindName<'n> {
     #[must_use]
     pub const fn new(name: &'n [u8], list: Span, version: Version) -> Self {
         let splitter = Splitter::new(version);
-        Self { name, splitter, list, read: 0, id: 0, is_same: true, found: None }
+        Self { name, splitter, list, id: 0, is_same: true, found: None }
     }
 
     fn take(&mut self, byte: u8) {
@@ -166,12 +167,10 @@ impl ReadMachine for FindName<'_> {
     type Error = Error;
 
     fn poll(&mut self) -> ReadStep<Option<u16>> {
-        let want = self.list.len().saturating_sub(self.read);
-        if self.found.is_some() || want == 0 {
+        if self.found.is_some() || self.list.is_empty() {
             return ReadStep::Done(self.found);
         }
-        let offset = self.list.offset().saturating_add(self.read);
-        ReadStep::Read { offset, need: 1, want }
+        ReadStep::Read { offset: self.list.offset(), need: 1, want: self.list.len() }
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -181,7 +180,7 @@ impl ReadMachine for FindName<'_> {
             }
             self.take(byte);
         }
-        self.read = self.read.saturating_add(usize_to_u64(bytes.len()));
+        self.list = self.list.skip(usize_to_u64(bytes.len()));
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use super::names::Counter;
 use super::raw::{Image, IndexEntry};
 use super::record::Record;
 use super::verdict::{Damage, Judge};
+use crate::exact::Exact;
 use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
@@ -189,7 +190,7 @@ impl Open {
 
 impl Head {
     fn slot(&self, slot: u64) -> Read {
-        let offset = self.header.index.offset_of(slot);
+        let offset = self.header.index.slot(slot);
         Read { offset, need: 32, want: ENTRY_LEN }
     }
 
@@ -235,12 +236,12 @@ impl Head {
         let (used, frame, unused) = match self.entry(bytes, slot)? {
             None => (used, frame, slot),
             Some(chunk) if chunk.frame < frame => {
-                let offset = self.header.index.offset_of(slot);
+                let offset = self.header.index.slot(slot);
                 return Err(Error::Order { offset, frame: chunk.frame, before: frame });
             }
             Some(chunk) => (slot, chunk.frame, unused),
         };
-        match unused.saturating_sub(used) > 1 {
+        match unused.exact_sub(used) > 1 {
             true => Ok(Count::Search { used, frame, unused }),
             false => Ok(self.counted(unused, frame)),
         }
@@ -249,20 +250,27 @@ impl Head {
     /// Takes the frames of a committed file from its last entry.
     #[inline(never)]
     fn feed_last(&mut self, bytes: &[u8]) -> Result<Count, Error> {
-        let slot = self.entries.saturating_sub(1);
+        let slot = self.entries.exact_sub(1);
         match self.entry(bytes, slot)? {
             Some(last) => Ok(self.counted(self.entries, last.frame)),
             None => Err(Chunk::unused(self.header.index, slot)),
         }
     }
 
-    fn feed(&mut self, count: Count, bytes: &[u8]) -> Result<Count, Error> {
+    #[inline(never)]
+    fn feed(&mut self, count: &mut Count, bytes: &[u8]) -> Result<(), Error> {
+        *count = self.count(*count, bytes)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn count(&mut self, count: Count, bytes: &[u8]) -> Result<Count, Error> {
         match count {
             Count::Names(counter) => Ok(self.feed_names(counter, bytes)),
             Count::LastByte => match bytes.first() {
                 Some(&value) if value != 0 => {
                     let end = self.header.names.span().map_or(0, Span::end);
-                    Err(Error::NotTerminated { offset: end.saturating_sub(1), value })
+                    Err(Error::NotTerminated { offset: end.exact_sub(1), value })
                 }
                 _ => Ok(self.count_slots()),
             },
@@ -282,24 +290,22 @@ impl Head {
         let names = self.header.names.span().unwrap_or(Span::ZERO);
         match count {
             Count::Names(counter) => {
-                let want = names.len().saturating_sub(counter.read());
+                let want = names.len().exact_sub(counter.read());
                 let need = usize::try_from(want.min(NAME_UNIT)).unwrap_or(0);
-                let offset = names.offset().saturating_add(counter.read());
+                let offset = names.offset().exact_add(counter.read());
                 Some(Read { offset, need, want })
             }
-            Count::LastByte => {
-                Some(Read { offset: names.end().saturating_sub(1), need: 1, want: 1 })
-            }
+            Count::LastByte => Some(Read { offset: names.end().exact_sub(1), need: 1, want: 1 }),
             Count::FirstSlot => Some(self.slot(0)),
             Count::Search { used, unused, .. } => Some(self.slot(middle(*used, *unused))),
-            Count::LastEntry => Some(self.slot(self.entries.saturating_sub(1))),
+            Count::LastEntry => Some(self.slot(self.entries.exact_sub(1))),
             Count::Done => None,
         }
     }
 }
 
 fn middle(low: u64, high: u64) -> u64 {
-    low.saturating_add(high.saturating_sub(low) / 2)
+    low.wrapping_add(high.wrapping_sub(low) / 2) // exact: `low` is not larger
 }
 
 /// A read of the machine; see [`ReadStep::Read`].
@@ -330,26 +336,32 @@ impl Open {
         read.unwrap_or(Read { offset: 0, need: 0, want: 0 })
     }
 
+    // The parts are separate functions: each one's place on a small stack is free for the others.
     fn feed_stage(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        match &mut self.0 {
+        let is_judged = match &mut self.0 {
             Stage::Header(file_len) => {
                 let file_len = *file_len;
                 self.feed_header(file_len, bytes)?;
-                if let Stage::Judge(_, judge) = &mut self.0 {
-                    judge.start();
-                }
+                self.start_judge()
             }
-            Stage::Judge(_, judge) => judge.feed_stage(bytes),
-            Stage::Count(head, count) => {
-                *count = head.feed(*count, bytes)?;
-                return Ok(());
-            }
-        }
-        match &self.0 {
-            Stage::Judge(_, judge) if judge.next_read().is_none() => self.judged(),
-            _ => Ok(()),
-        }
+            Stage::Judge(_, judge) => feed_judge(judge, bytes),
+            Stage::Count(head, count) => return head.feed(count, bytes),
+        };
+        if is_judged { self.judged() } else { Ok(()) }
     }
+
+    fn start_judge(&mut self) -> bool {
+        let Stage::Judge(_, judge) = &mut self.0 else { return false };
+        judge.start();
+        judge.next_read().is_none()
+    }
+}
+
+/// Feeds a judge, and returns whether it is done.
+#[inline(never)]
+fn feed_judge(judge: &mut Judge<false>, bytes: &[u8]) -> bool {
+    judge.feed_stage(bytes);
+    judge.next_read().is_none()
 }
 
 impl ReadMachine for Open {

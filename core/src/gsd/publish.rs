@@ -91,9 +91,9 @@ impl Publish {
     }
 
     /// Sets this to publish a shadow, which `fill` fills, from `stage` on.
-    pub(super) fn set(&mut self, stage: Stage, fill: impl FnOnce(&mut Shadow)) {
-        fill(&mut self.shadow);
+    pub(super) fn set<T>(&mut self, stage: Stage, fill: impl FnOnce(&mut Shadow) -> T) -> T {
         self.stage = stage;
+        fill(&mut self.shadow)
     }
 
     /// The memory of the shadow, free while nothing is published.

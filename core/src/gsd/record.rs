@@ -4,6 +4,7 @@ use super::error::Error;
 use super::header::Version;
 use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
 use super::raw::{Commit, Header, Image};
+use crate::exact::Exact;
 use crate::field::FieldId;
 use crate::integrity::{Checksum, crc32c, wrong_bit};
 use crate::span::Span;
@@ -21,7 +22,7 @@ pub fn header_offset(field: FieldId) -> Option<u64> {
     if field.table() == Header::magic.table() {
         return Some(offset);
     }
-    (field.table() == Commit::magic.table()).then_some(OFFSET.saturating_add(offset))
+    (field.table() == Commit::magic.table()).then_some(OFFSET.exact_add(offset))
 }
 
 /// The commit record, checked (`spec/gsd.md#commit-record`).
@@ -117,7 +118,7 @@ impl Record {
         let location = match self.entries {
             // the header shows the last slots
             0 => {
-                let before = slots.saturating_sub(shown.slots);
+                let before = slots.exact_sub(shown.slots);
                 let before = Span::of_table(0, before, ENTRY_LEN)?.len();
                 shown.location.checked_sub(before).filter(|&location| location >= 256)?
             }
@@ -159,7 +160,7 @@ fn at_most(field: FieldId, value: u64, max: u64) -> Result<(), Error> {
 
 /// Offset in the file of a field of the record.
 fn offset_of(field: FieldId) -> u64 {
-    OFFSET.saturating_add(field.offset().into())
+    OFFSET.exact_add(field.offset().into())
 }
 
 impl Image {
@@ -202,13 +203,6 @@ impl Image {
         let bytes = self.as_bytes();
         let crc = checksum(0, bytes.get(..32).unwrap_or_default());
         checksum(crc, bytes.get(40..116).unwrap_or_default())
-    }
-
-    /// The image with another record, whose checksum is computed.
-    #[must_use]
-    pub(super) fn with_record(mut self, record: Record, checksum: Checksum) -> Self {
-        self.set_record(&record, checksum);
-        self
     }
 
     /// Replaces the record, and computes its checksum.

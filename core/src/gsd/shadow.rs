@@ -6,11 +6,23 @@ use super::layout::ENTRY_LEN;
 use super::raw::{Image, Shadow};
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
+use core::mem::offset_of;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// The most bytes of chunks, and of entries, that a commit of one sync adds: a reader may have to
 /// read them when it opens the file.
 pub const MAX_ADDED: u64 = 1 << 20;
+
+/// The fields of an image that a commit of one sync may change: where they are, and their bytes.
+const MAY_CHANGE: [(usize, usize); 7] = [
+    (offset_of!(Image, index_allocated_entries), 8),
+    (offset_of!(Image, commit.entries), 8),
+    (offset_of!(Image, commit.data_end), 8),
+    (offset_of!(Image, commit.sequence), 4),
+    (offset_of!(Image, commit.index_crc), 4),
+    (offset_of!(Image, commit.one_sync), 1),
+    (offset_of!(Image, commit.commit_crc), 4),
+];
 
 /// The bytes that a commit of one sync added (`spec/gsd.md#a-commit-of-one-sync`).
 ///
@@ -29,19 +41,11 @@ impl Added {
     #[must_use]
     pub fn between(old: &Image, new: &Image) -> Option<Self> {
         let (before, behind) = (&old.commit, &new.commit);
-        let same = Image {
-            index_allocated_entries: new.index_allocated_entries,
-            commit: super::raw::Commit {
-                entries: behind.entries,
-                data_end: behind.data_end,
-                sequence: before.sequence.get().wrapping_add(1).into(),
-                index_crc: behind.index_crc,
-                one_sync: behind.one_sync,
-                commit_crc: behind.commit_crc,
-                ..*before
-            },
-            ..*old
-        };
+        let mut bytes = old.as_bytes().iter().zip(new.as_bytes()).enumerate();
+        let may_differ =
+            |at: usize| MAY_CHANGE.iter().any(|&(from, len)| at.wrapping_sub(from) < len);
+        let is_same = bytes.all(|(at, (old, new))| old == new || may_differ(at));
+        let is_next = behind.sequence.get() == before.sequence.get().wrapping_add(1);
         let (from, to) = (before.entries.get(), behind.entries.get());
         let first = old.index().offset_of(from);
         let entries = Span::of_table(first, to.checked_sub(from)?, ENTRY_LEN)?;
@@ -49,7 +53,7 @@ impl Added {
         let chunks = Span::new(from, to.checked_sub(from)?)?;
         let is_short = chunks.len() <= MAX_ADDED && entries.len() <= MAX_ADDED;
         let is_shown = before.entries.get() > 0 && !entries.is_empty();
-        let may = before.one_sync == 1 && is_short && is_shown && *new == same;
+        let may = before.one_sync == 1 && is_short && is_shown && is_same && is_next;
         may.then_some(Self { chunks, entries })
     }
 

@@ -2,6 +2,7 @@
 
 use super::tail::Stands;
 use super::work::{Bytes, Work};
+use crate::exact::Exact;
 use crate::gsd::publish::Stage;
 use crate::gsd::raw::Shadow;
 use crate::gsd::record::OFFSET;
@@ -54,7 +55,7 @@ fn sum_names_read(work: &mut Work<'_>) {
     let bytes = work.bytes_read();
     let len = crate::store::usize_to_u64(bytes.len());
     work.tail.names_crc = checksum(crc, bytes);
-    work.done = work.done.saturating_add(len);
+    work.done = work.done.exact_add(len);
 }
 
 /// Writes a commit record of the committed state. `work.block` begins with the shadows and ends
@@ -77,20 +78,28 @@ pub(super) fn make_record(work: &mut Work<'_>) {
 
 fn write_record(work: &mut Work<'_>) {
     let (shadow, data_end) = (work.block.offset(), work.block.end());
-    let Some(record) = work.ok(work.tail.record(work.tail.committed, data_end, shadow)) else {
-        return;
-    };
-    let image = work.tail.image.with_record(record, work.checksum);
+    let (tail, checksum) = (&*work.tail, work.checksum);
     // The shadows of a commit that changes nothing: without one, an append by gsd would look like
     // damage. The file must be as long as the record says.
-    work.publish(Stage::FirstShadow, &image);
+    let made = work.hand.set(Stage::FirstShadow, |both| {
+        both.new.copy_from(&tail.image);
+        let place = (data_end, shadow, 0);
+        tail.put_record(&mut both.new, tail.committed, place, checksum)?;
+        both.old.copy_from(&both.new);
+        both.seal(0, checksum);
+        Ok(())
+    });
+    if work.ok(made).is_none() {
+        return;
+    }
     work.then(&[super::commit::publish_rest, has_record])
 }
 
 fn has_record(work: &mut Work<'_>) {
-    let (image, tail) = (*work.hand.image(), &mut *work.tail);
-    tail.data_end = image.commit.data_end.get();
-    (tail.image, tail.is_adopted, tail.stands) = (image, true, Stands::Durable);
+    let tail = &mut *work.tail;
+    tail.image.copy_from(work.hand.image());
+    tail.data_end = tail.image.commit.data_end.get();
+    (tail.is_adopted, tail.stands) = (true, Stands::Durable);
     tail.begin_sums();
 }
 

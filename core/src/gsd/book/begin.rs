@@ -2,11 +2,12 @@
 
 use super::tail::{Stands, Tail};
 use super::waiting::Counts;
+use crate::exact::Exact;
 use crate::gsd::create::{Attributes, Create, Fills, OTHER_SHADOW, SHADOW};
 use crate::gsd::error::Error;
 use crate::gsd::header::Header;
 use crate::gsd::open::{InPlace, Open};
-use crate::gsd::raw::{self, Commit, Image, Shadow};
+use crate::gsd::raw::{self, Commit, Shadow};
 use crate::integrity::Checksum;
 use crate::step::{Machine, ReadMachine, ReadStep, Step};
 use crate::store::usize_to_u64;
@@ -27,8 +28,10 @@ pub(in crate::gsd) enum Start<'a> {
 /// Finds out what a writer must know about the file in a store.
 ///
 /// It has one part at a time, made in place: on a device, nothing else needs so much of the stack.
+/// For the same reason, what a function keeps on the stack is not needed by those that it calls.
 #[derive(Debug)]
 pub(in crate::gsd) struct Begin<'b> {
+    /// The state to make. Until then, its image is the one to restore.
     tail: &'b mut Tail,
     start: Start<'b>,
     checksum: Checksum,
@@ -43,11 +46,10 @@ pub(in crate::gsd) struct Begin<'b> {
 #[derive(Debug)]
 enum Stage {
     Begin,
-    /// Reads the shadows at their offsets, then the header at 0, whose sector may be erased; with
-    /// the header that the shadows prove.
-    Front(u64, Image),
+    /// Reads the shadows at their offsets, then the header at 0, whose sector may be erased.
+    Front(u64),
     /// Opens the file as it is after the restoration.
-    Restored(Open, Image),
+    Restored(Open),
     /// Writes the restored header; whether it is written.
     Restore(raw::Header, bool),
     /// Reads the magic, to see if there is a file.
@@ -105,7 +107,8 @@ impl<'b> Begin<'b> {
 
     #[inline(never)]
     fn feed_shadow(&mut self, bytes: &[u8]) {
-        let Stage::Front(offset, image) = &mut self.stage else { return };
+        let Stage::Front(offset) = &mut self.stage else { return };
+        let image = &mut self.tail.image;
         Shadow::prove(bytes, *offset, image);
         if *offset == SHADOW {
             *offset = OTHER_SHADOW;
@@ -121,45 +124,59 @@ impl<'b> Begin<'b> {
         }
     }
 
-    #[inline(never)]
-    fn feed_header(&mut self, image: &Image, bytes: &[u8]) {
+    fn feed_header(&mut self, bytes: &[u8]) {
         let Ok((found, _)) = raw::Header::ref_from_prefix(bytes) else { return };
-        let Some(attributes) = self.attributes() else { return };
-        let header = attributes.restored(image);
+        if found.has_record() {
+            return self.stage = Stage::Magic;
+        }
+        match self.is_erased(found) {
+            Some(Ok(())) => self.open_restored(),
+            Some(Err(error)) => self.fail(error),
+            None => self.stage = Stage::Magic,
+        }
+    }
+
+    /// Whether the header that was `found` is the one to restore, and was erased: `None` if not, and
+    /// an error if the one to restore is of another program.
+    #[inline(never)]
+    fn is_erased(&self, found: &raw::Header) -> Option<Result<(), Error>> {
+        let mut header = raw::Header::new_zeroed();
+        self.restored(&mut header);
         if !header.is_erased_in(found) {
-            self.stage = Stage::Magic;
-        } else if Header::unchecked(&header).ident_crc(self.checksum)
-            != image.commit.ident_crc.get()
-        {
-            self.fail(Error::Another { field: Commit::ident_crc });
-        } else {
-            self.open_restored(image);
+            return None;
+        }
+        let is_own = header.ident_crc(self.checksum) == self.tail.image.commit.ident_crc.get();
+        Some(is_own.then_some(()).ok_or(Error::Another { field: Commit::ident_crc }))
+    }
+
+    /// Sets `header`, which is zeros, to the one to restore.
+    fn restored(&self, header: &mut raw::Header) {
+        if let Some(attributes) = self.attributes() {
+            attributes.restore(header, &self.tail.image);
         }
     }
 
     #[inline(never)]
-    fn open_restored(&mut self, image: &Image) {
-        self.stage = Stage::Restored(Open::new(self.store_len), *image);
+    fn open_restored(&mut self) {
+        self.stage = Stage::Restored(Open::new(self.store_len));
     }
 
     /// Opens the file with the restored header in place of the stored one.
-    #[inline(never)]
     fn feed_restored(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let Stage::Restored(_, image) = &self.stage else { return Ok(()) };
-        let Some(attributes) = self.attributes() else { return Ok(()) };
-        let header = attributes.restored(image);
-        let Stage::Restored(open, _) = &mut self.stage else { return Ok(()) };
-        let ReadStep::Read { offset, .. } = ReadMachine::poll(&mut InPlace(open)) else {
-            return Ok(());
-        };
-        let at = usize::try_from(offset).unwrap_or(usize::MAX);
-        let rest = header.as_bytes().get(at..).filter(|rest| !rest.is_empty());
-        let bytes = match rest {
-            None => bytes,
-            Some(rest) => {
-                rest.get(..bytes.len()).ok_or(Error::Another { field: Commit::ident_crc })?
-            }
-        };
+        let Stage::Restored(open) = &mut self.stage else { return Ok(()) };
+        match ReadMachine::poll(&mut InPlace(open)) {
+            ReadStep::Read { offset: 0, .. } => self.feed_restored_header(bytes.len()),
+            _ => ReadMachine::feed(&mut InPlace(open), bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn feed_restored_header(&mut self, len: usize) -> Result<(), Error> {
+        let mut header = raw::Header::new_zeroed();
+        self.restored(&mut header);
+        let Stage::Restored(open) = &mut self.stage else { return Ok(()) };
+        let bytes = header.as_bytes().get(..len);
+        let bytes = bytes.ok_or(Error::Another { field: Commit::ident_crc })?;
         ReadMachine::feed(&mut InPlace(open), bytes)
     }
 
@@ -176,27 +193,34 @@ impl<'b> Begin<'b> {
 
     #[inline(never)]
     fn restore(&mut self) {
-        let Stage::Restored(open, image) = &self.stage else { return };
-        let Some(attributes) = self.attributes() else { return };
+        let Stage::Restored(open) = &self.stage else { return };
         let Some(head) = open.head() else { return };
         match self.check_own(&head.header) {
-            Ok(()) => self.stage = Stage::Restore(attributes.restored(image), false),
-            Err(error) => self.fail(error),
+            Ok(()) => self.stage = Stage::Restore(raw::Header::new_zeroed(), false),
+            Err(error) => return self.fail(error),
+        }
+        let (attributes, image) = (self.attributes(), &self.tail.image);
+        if let (Stage::Restore(header, _), Some(attributes)) = (&mut self.stage, attributes) {
+            attributes.restore(header, image);
         }
     }
 
     /// Begins to make a file.
-    #[inline(never)]
     fn create(&mut self) {
         let Some(attributes) = self.attributes() else { return };
         if let Err(error) = Counts::new(self.memory_len, attributes.checksums) {
             return self.fail(error);
         }
-        self.stage = Stage::Create(Create::nothing());
+        self.create_nothing();
         let Stage::Create(create) = &mut self.stage else { return };
         if let Err(error) = create.set(attributes, self.store_len, self.checksum) {
             self.fail(error);
         }
+    }
+
+    #[inline(never)]
+    fn create_nothing(&mut self) {
+        self.stage = Stage::Create(Create::nothing());
     }
 
     #[inline(never)]
@@ -224,7 +248,7 @@ impl<'b> Begin<'b> {
     fn unseen(&self) -> Option<(u64, u64)> {
         let Stage::Create(create) = &self.stage else { return None };
         let end = create.data_end().min(self.store_len);
-        self.blank.map(|(at, _)| (at, end.saturating_sub(at)))
+        self.blank.map(|(at, _)| (at, end.exact_sub(at)))
     }
 
     /// The next read. It continues to the first stage that does not read.
@@ -238,13 +262,14 @@ impl<'b> Begin<'b> {
                     match self.start {
                         Start::Open => self.open(),
                         _ if self.has_shadows() => {
-                            self.stage = Stage::Front(SHADOW, Image::new_zeroed());
+                            self.tail.image.zero();
+                            self.stage = Stage::Front(SHADOW);
                         }
                         _ => self.stage = Stage::Magic,
                     }
                     continue;
                 }
-                Stage::Front(offset, _) => return read(*offset, size_of::<Shadow>()),
+                Stage::Front(offset) => return read(*offset, size_of::<Shadow>()),
                 Stage::Magic => match self.start {
                     Start::Log(_) if self.store_len >= 8 => return read(0, 8),
                     _ => {
@@ -252,9 +277,7 @@ impl<'b> Begin<'b> {
                         continue;
                     }
                 },
-                Stage::Restored(open, _) | Stage::Open(open) => {
-                    ReadMachine::poll(&mut InPlace(open))
-                }
+                Stage::Restored(open) | Stage::Open(open) => ReadMachine::poll(&mut InPlace(open)),
                 Stage::Create(create) if create.is_done() => {
                     self.store_len = self.store_len.max(create.data_end());
                     self.open();
@@ -332,11 +355,8 @@ impl Machine for Begin<'_> {
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match &mut self.stage {
-            Stage::Front(1.., _) => self.feed_shadow(bytes),
-            Stage::Front(_, image) => {
-                let image = *image;
-                self.feed_header(&image, bytes);
-            }
+            Stage::Front(1..) => self.feed_shadow(bytes),
+            Stage::Front(_) => self.feed_header(bytes),
             Stage::Restored(..) => return self.feed_restored(bytes),
             Stage::Magic => {
                 let is_begun = bytes.starts_with(&raw::Header::MAGIC.to_le_bytes());
@@ -345,7 +365,7 @@ impl Machine for Begin<'_> {
             Stage::Create(create) => {
                 if let Some((at, fills)) = &mut self.blank {
                     create.check_blank(*at, bytes, fills)?;
-                    *at = at.saturating_add(usize_to_u64(bytes.len()));
+                    *at = at.exact_add(usize_to_u64(bytes.len()));
                 }
             }
             Stage::Open(open) => return ReadMachine::feed(&mut InPlace(open), bytes),

@@ -5,11 +5,11 @@ use super::index::{copy_entries, free_slots, move_index, pad, spill};
 use super::names::clear_behind_names;
 use super::tail::{Stands, Tail};
 use super::work::{HAND, Work, sync, write_zeros};
+use crate::exact::Exact;
 use crate::gsd::layout::IndexBlock;
 use crate::gsd::publish::Stage;
 use crate::gsd::raw::{Image, Shadow};
 use crate::gsd::shadow::{Added, SHADOW_LEN};
-use crate::span::Span;
 use crate::store::usize_to_u64;
 
 /// Makes all ended frames durable and visible. It takes two syncs, or one
@@ -58,10 +58,10 @@ fn show_nothing(work: &mut Work<'_>) {
         return;
     }
     let Some(last) = tail.index.last(tail.shown_slots) else {
-        work.slots = tail.shown_slots.saturating_mul(2);
+        work.slots = tail.shown_slots.exact_mul(2);
         return work.then(&[move_index, show_nothing]);
     };
-    work.zeros = last.span().unwrap_or(Span::ZERO);
+    work.zeros = last.exact_span();
     work.then(&[write_zeros])
 }
 
@@ -75,22 +75,24 @@ fn reserve_data(work: &mut Work<'_>) {
 /// Replaces the header's image by a new one.
 #[inline(never)]
 fn replace_header(work: &mut Work<'_>) {
-    let (tail, commit) = (&*work.tail, &work.tail.image.commit);
-    let record = tail.record(work.shown, tail.data_end, commit.shadow.get());
-    let Some(mut record) = work.ok(record) else { return };
-    let (shown, checksum) = (shown_block(work), work.checksum);
+    let (shown, entries, checksum) = (shown_block(work), work.shown, work.checksum);
     let (tail, hand) = (&*work.tail, &mut work.hand);
-    record.sequence = tail.image.commit.sequence.get().wrapping_add(1);
+    let commit = &tail.image.commit;
+    let place = (tail.data_end, commit.shadow.get(), commit.sequence.get().wrapping_add(1));
     // In place: it is large for a device's stack.
-    hand.set(Stage::Shadow, |shadow| {
+    let made = hand.set(Stage::Shadow, |shadow| {
         shadow.old.copy_from(&tail.image);
         shadow.new.copy_from(&tail.image);
         show(&mut shadow.new, tail, shown);
-        shadow.new.set_record(&record, checksum);
+        tail.put_record(&mut shadow.new, entries, place, checksum)?;
         let crc = tail.sums.added_crc(tail.data_end, checksum);
         let added_crc = Added::between(&shadow.old, &shadow.new).map_or(0, |_| crc);
         shadow.seal(added_crc, checksum);
+        Ok(())
     });
+    if work.ok(made).is_none() {
+        return;
+    }
     work.then(&[publish_front, header_is_begun, publish_rest, header_is_written])
 }
 

@@ -7,6 +7,7 @@ use super::names;
 use super::tail::Tail;
 use super::waiting::Counts;
 use super::work::{Bytes, Work};
+use crate::exact::Exact;
 use crate::gsd::checksums;
 use crate::gsd::chunk::Chunk;
 use crate::gsd::error::Error;
@@ -72,7 +73,7 @@ fn write_checksums(work: &mut Work<'_>) {
         return work.fail(Error::Duplicate { id, frame: work.tail.frame });
     }
     // Its room is reserved.
-    let rows = usize_to_u64(work.waiting.counts.open_len()).saturating_add(1);
+    let rows = usize_to_u64(work.waiting.counts.open_len()).exact_add(1);
     let chunk = work.tail.place(id, ChunkType::U32, rows, 2);
     let Some(chunk) = work.ok(chunk) else { return };
     let rows = work.waiting.rows();
@@ -89,7 +90,7 @@ fn write_own_row(work: &mut Work<'_>) {
     let id = work.tail.checksums_id.map_or(0, u32::from);
     let row = ChecksumRow { id: id.into(), crc: work.crc.into() };
     let len = size_of::<ChecksumRow>();
-    let offset = work.block.end().saturating_sub(usize_to_u64(len));
+    let offset = work.block.end().exact_sub(usize_to_u64(len));
     work.put_in_hand(row.as_bytes());
     work.sums.add_chunk(offset, row.as_bytes(), work.checksum);
     work.write(offset, Bytes::Hand(len));

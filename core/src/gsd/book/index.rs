@@ -3,6 +3,7 @@
 use super::commit::{publish, settle};
 use super::tail::{Move, Tail};
 use super::work::{Bytes, HAND, Work};
+use crate::exact::Exact;
 use crate::gsd::checksums;
 use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
@@ -16,7 +17,7 @@ impl Tail {
     fn usable_slots(&self) -> u64 {
         let shown = self.image.index();
         match self.committed == 0 && self.index.last(shown.slots) == Some(shown) {
-            true => self.index.slots.saturating_sub(shown.slots),
+            true => self.index.slots.exact_sub(shown.slots),
             false => self.index.slots,
         }
     }
@@ -63,7 +64,7 @@ impl Tail {
     fn add_entries(&mut self, bytes: &[u8], checksum: crate::integrity::Checksum) {
         self.index_crc = checksum(self.index_crc, bytes);
         self.sums.add_entries(bytes, checksum);
-        self.entries = self.entries.saturating_add(usize_to_u64(bytes.len() / 32));
+        self.entries = self.entries.exact_add(usize_to_u64(bytes.len() / 32));
     }
 }
 
@@ -75,7 +76,7 @@ pub(super) fn spill(work: &mut Work<'_>) {
 }
 
 fn make_slots(work: &mut Work<'_>) {
-    work.slots = work.tail.entries.saturating_add(work.waiting.counts.ended_len());
+    work.slots = work.tail.entries.exact_add(work.waiting.counts.ended_len());
     if work.slots > work.tail.usable_slots() {
         work.then(&[move_index])
     }
@@ -88,7 +89,7 @@ fn write_ended(work: &mut Work<'_>) {
         work.tail.index_frames = last.saturating_add(1);
         work.waiting.drop_ended();
     }]);
-    let offset = work.tail.index.offset_of(work.tail.entries);
+    let offset = work.tail.index.slot(work.tail.entries);
     work.write(offset, Bytes::Ended);
 }
 
@@ -104,7 +105,7 @@ pub(super) fn free_slots(work: &mut Work<'_>) {
         work.shown = committed;
         return work.then(&[publish]);
     }
-    work.slots = committed.saturating_add(1);
+    work.slots = committed.exact_add(1);
     work.then(&[move_index])
 }
 
@@ -123,7 +124,7 @@ pub(super) fn pad(work: &mut Work<'_>) {
 }
 
 fn read_last(work: &mut Work<'_>) {
-    let last = work.tail.index.offset_of(work.tail.entries.saturating_sub(1));
+    let last = work.tail.index.slot(work.tail.entries.exact_sub(1));
     work.read(last, ENTRY_LEN)
 }
 
@@ -134,14 +135,14 @@ fn fill_with_last(work: &mut Work<'_>) {
 }
 
 fn write_padding(work: &mut Work<'_>) {
-    let left = work.tail.padded().saturating_sub(work.tail.entries);
-    let len = usize::try_from(left).unwrap_or(HAND).saturating_mul(32).min(HAND);
+    let left = work.tail.padded().exact_sub(work.tail.entries);
+    let len = usize::try_from(left).unwrap_or(HAND).exact_mul(32).min(HAND);
     if len == 0 {
         return;
     }
     work.done = usize_to_u64(len);
     work.then(&[add_padding, write_padding]);
-    let offset = work.tail.index.offset_of(work.tail.entries);
+    let offset = work.tail.index.slot(work.tail.entries);
     work.write(offset, Bytes::Hand(len));
 }
 
@@ -159,7 +160,7 @@ pub(super) fn move_index(work: &mut Work<'_>) {
 
 fn take_block(work: &mut Work<'_>) {
     let Some(block) = work.ok(index_block(work)) else { return };
-    let end = block.span().map_or(u64::MAX, Span::end);
+    let end = block.exact_span().end();
     if work.lacks(end) {
         return work.reserve(end, take_block);
     }
@@ -179,26 +180,26 @@ pub(super) fn index_block(work: &Work<'_>) -> Result<IndexBlock, Error> {
 /// Copies the entries that the current index block still lacks.
 pub(super) fn copy_entries(work: &mut Work<'_>) {
     let Some(moving) = work.tail.moving else { return };
-    let left = moving.count.saturating_sub(moving.copied);
+    let left = moving.count.exact_sub(moving.copied);
     if left == 0 {
         work.tail.moving = None;
         return;
     }
     let count = left.min(work.room_len() / ENTRY_LEN);
     work.then(&[write_copy]);
-    work.read(moving.from.offset_of(moving.copied), count.saturating_mul(ENTRY_LEN))
+    work.read(moving.from.slot(moving.copied), count.exact_mul(ENTRY_LEN))
 }
 
 fn write_copy(work: &mut Work<'_>) {
     let Some(moving) = work.tail.moving else { return };
     work.then(&[has_copied, copy_entries]);
     let bytes = Bytes::Read(work.bytes_read().len());
-    work.write(work.tail.index.offset_of(moving.copied), bytes);
+    work.write(work.tail.index.slot(moving.copied), bytes);
 }
 
 fn has_copied(work: &mut Work<'_>) {
     let count = usize_to_u64(work.bytes_read().len() / 32);
     if let Some(moving) = &mut work.tail.moving {
-        moving.copied = moving.copied.saturating_add(count);
+        moving.copied = moving.copied.exact_add(count);
     }
 }

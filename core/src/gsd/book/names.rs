@@ -4,6 +4,7 @@ use super::adopt::adopt;
 use super::commit::settle;
 use super::tail::Tail;
 use super::work::{Bytes, HAND, Work, write_zeros};
+use crate::exact::Exact;
 use crate::gsd::checksums;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{MAX_NAMES, NAME_UNIT, NameBlock};
@@ -24,7 +25,7 @@ impl Tail {
     /// The bytes that a name of `len` bytes takes in the list.
     fn name_len(&self, len: usize) -> u64 {
         match self.version.is_sorted() {
-            true => usize_to_u64(len).saturating_add(1),
+            true => usize_to_u64(len).exact_add(1),
             false => NAME_UNIT,
         }
     }
@@ -37,25 +38,22 @@ impl Tail {
     /// The previous visible name list and its used bytes, if names of `len` bytes fit there.
     fn names_before(&self, len: u64) -> Option<(NameBlock, u64)> {
         self.names_before.filter(|(block, _)| {
-            let is_long = block.span().is_some_and(|span| span.len() >= len);
-            self.shows_names() && *block != self.names && is_long
+            let is_long = block.exact_span().len() >= len;
+            is_long && self.shows_names() && *block != self.names
         })
     }
 
     /// Whether a list of `len` bytes needs another place.
     fn must_move_names(&self, len: u64) -> bool {
         let is_kept = self.shows_names() && !self.names_in_place;
-        is_kept || len > self.names.span().map_or(0, Span::len)
+        is_kept || len > self.names.exact_span().len()
     }
 
     /// The end of the file after another name of `len` bytes.
     pub(super) fn end_with_name(&self, len: usize) -> u64 {
-        let len = self.names_len.saturating_add(self.name_len(len));
+        let len = self.names_len.exact_add(self.name_len(len));
         match self.must_move_names(len) && self.names_before(len).is_none() {
-            true => {
-                let block = self.fresh_names(len).ok();
-                block.and_then(NameBlock::span).map_or(u64::MAX, Span::end)
-            }
+            true => self.fresh_names(len).map_or(u64::MAX, |block| block.exact_span().end()),
             false => self.data_end,
         }
     }
@@ -67,10 +65,10 @@ impl Tail {
             return Err(Error::FileFull { data_end: self.data_end, len });
         }
         let mut units = self.names.units.clamp(1, most);
-        while units.saturating_mul(NAME_UNIT) < len {
-            units = units.saturating_mul(2).min(most);
+        while units.exact_mul(NAME_UNIT) < len {
+            units = units.exact_mul(2).min(most);
         }
-        let location = self.behind(units.saturating_mul(NAME_UNIT))?.offset();
+        let location = self.behind(units.exact_mul(NAME_UNIT))?.offset();
         Ok(NameBlock { location, units })
     }
 }
@@ -85,7 +83,7 @@ pub(super) fn add(work: &mut Work<'_>) {
 
 /// Length of the list with `work.name`.
 fn end_of_names(work: &Work<'_>) -> u64 {
-    work.tail.names_len.saturating_add(work.tail.name_len(work.name.len()))
+    work.tail.names_len.exact_add(work.tail.name_len(work.name.len()))
 }
 
 fn make_name_room(work: &mut Work<'_>) {
@@ -113,7 +111,7 @@ fn has_name(work: &mut Work<'_>) {
         tail.checksums_id = u16::try_from(tail.names_count).ok();
     }
     (tail.names_crc, tail.names_len) = (crc, end);
-    tail.names_count = tail.names_count.saturating_add(1);
+    tail.names_count = tail.names_count.exact_add(1);
 }
 
 /// Switches to an invisible name list with room for `work.name`: the previous visible list, or a
@@ -124,14 +122,14 @@ fn move_names(work: &mut Work<'_>) {
         Some(before) => before,
         None => {
             let Some(block) = work.ok(work.tail.fresh_names(len)) else { return };
-            let end = block.span().map_or(u64::MAX, Span::end);
+            let end = block.exact_span().end();
             if work.lacks(end) {
                 return work.reserve(end, move_names);
             }
             (block, 0)
         }
     };
-    (work.block, work.done) = (block.span().unwrap_or(Span::ZERO), done);
+    (work.block, work.done) = (block.exact_span(), done);
     work.then(&[copy_names, clear_rest, have_moved])
 }
 
@@ -146,11 +144,11 @@ fn copy_names(work: &mut Work<'_>) {
 
 fn write_names(work: &mut Work<'_>) {
     let len = work.bytes_read().len();
-    let offset = work.block.offset().saturating_add(work.done);
+    let offset = work.block.offset().exact_add(work.done);
     work.then(&[
         |work| {
             let len = usize_to_u64(work.bytes_read().len());
-            work.done = work.done.saturating_add(len);
+            work.done = work.done.exact_add(len);
         },
         copy_names,
     ]);
@@ -185,10 +183,7 @@ pub(super) fn clear_behind_names(work: &mut Work<'_>) {
     if !work.tail.names_torn {
         return;
     }
-    let list = work.tail.name_list();
-    let end = work.tail.names.span().map_or(0, Span::end);
-    let rest = end.saturating_sub(list.end());
-    work.block = Span::new(list.end(), rest).unwrap_or(Span::ZERO);
+    work.block = work.tail.names.exact_span().skip(work.tail.names_len);
     work.then(&[look_behind_names])
 }
 

@@ -1,5 +1,6 @@
 //! Checksums of the bytes that the next commit adds; a commit of one sync needs them.
 
+use crate::exact::Exact;
 use crate::gsd::shadow::{Added, MAX_ADDED};
 use crate::integrity::Checksum;
 use crate::store::usize_to_u64;
@@ -34,8 +35,8 @@ impl Sums {
     }
 
     fn add_wanted(&mut self, offset: u64, bytes: &[u8], checksum: Checksum) {
-        let end = offset.saturating_add(usize_to_u64(bytes.len()));
-        let follows = offset == self.end && end.saturating_sub(self.start) <= MAX_ADDED;
+        let end = offset.exact_add(usize_to_u64(bytes.len()));
+        let follows = offset == self.end && end.exact_sub(self.start) <= MAX_ADDED;
         self.chunks = self.chunks.filter(|_| follows).map(|crc| checksum(crc, bytes));
         self.end = end;
     }

@@ -207,16 +207,16 @@ impl Tail {
 
     /// The end of all blocks, visible or not, and of the data of the last commit.
     pub(super) fn blocks_end(&self) -> u64 {
-        let before = self.names_before.and_then(|(block, _)| block.span());
-        let from = self.moving.and_then(|moving| moving.from.span());
-        let blocks = [self.index.span(), self.names.span(), before, from];
-        let ends = blocks.into_iter().flatten().map(Span::end);
-        ends.fold(self.image.commit.data_end.get(), u64::max)
+        let end = self.image.commit.data_end.get();
+        let end = end.max(self.index.exact_span().end()).max(self.names.exact_span().end());
+        let before = self.names_before.map_or(0, |(block, _)| block.exact_span().end());
+        let from = self.moving.map_or(0, |moving| moving.from.exact_span().end());
+        end.max(before).max(from)
     }
 
     /// The span of the names and of the padding between them.
     pub(super) fn name_list(&self) -> Span {
-        Span::new(self.names.location, self.names_len).unwrap_or(Span::ZERO)
+        Span::exact(self.names.location, self.names_len)
     }
 
     /// A new block of `len` bytes at the end of the file, which starts at a sector or later.
@@ -228,17 +228,25 @@ impl Tail {
         span.ok_or(Error::FileFull { data_end: self.data_end, len })
     }
 
-    /// The commit record of a file with `entries` entries that ends at `data_end`.
+    /// Replaces the commit record of `image` by that of a file with `entries` entries. The file ends
+    /// at `data_end`, and the commit has the number `sequence`. The record is not made elsewhere
+    /// before: it is large for a device's stack.
     #[inline(never)]
-    pub(super) fn record(&self, entries: u64, data_end: u64, shadow: u64) -> Result<Record, Error> {
+    pub(super) fn put_record(
+        &self,
+        image: &mut Image,
+        entries: u64,
+        (data_end, shadow, sequence): (u64, u64, u32),
+        checksum: Checksum,
+    ) -> Result<(), Error> {
         let full = Error::FileFull { data_end, len: self.names_len };
-        Ok(Record {
+        let record = Record {
             entries,
             index_reserved: self.index.slots,
             data_end,
             shadow,
             crc_from: self.crc_from,
-            sequence: 0,
+            sequence,
             names_len: u32::try_from(self.names_len).map_err(|_| full)?,
             names: self.names_count,
             index_crc: self.index_crc,
@@ -248,7 +256,9 @@ impl Tail {
             checksums: self.checksums,
             one_sync: self.one_sync,
             layer: u8::try_from(self.version.major).unwrap_or(0),
-        })
+        };
+        image.set_record(&record, checksum);
+        Ok(())
     }
 
     /// Starts the checksums for the commit after this one.

@@ -1,6 +1,7 @@
 //! Data that wait in memory: entries of ended frames, entries of the current frame, and its
 //! checksums.
 
+use crate::exact::Exact;
 use crate::gsd::chunk::Chunk;
 use crate::gsd::error::Error;
 use crate::gsd::raw::{ChecksumRow, IndexEntry};
@@ -96,11 +97,11 @@ impl Counts {
     }
 
     const fn entries_len(&self) -> usize {
-        self.ended.saturating_add(self.open).saturating_mul(ENTRY)
+        self.ended.wrapping_add(self.open).wrapping_mul(ENTRY) // exact: they are in memory
     }
 
     const fn rows_len(&self) -> usize {
-        if self.has_rows { self.open.saturating_mul(ROW) } else { 0 }
+        if self.has_rows { self.open.wrapping_mul(ROW) } else { 0 } // exact, too
     }
 
     /// Whether there is room for another chunk and for the checksums of the frame.
@@ -176,7 +177,7 @@ impl<'m> Waiting<'m> {
 
     /// The entries of ended frames, those of the current frame, and `more` unused ones.
     fn entries(&mut self, more: usize) -> &mut [IndexEntry] {
-        let len = self.counts.entries_len().saturating_add(more.saturating_mul(ENTRY));
+        let len = self.counts.entries_len().wrapping_add(more.wrapping_mul(ENTRY));
         let bytes = self.bytes.get_mut(..len).unwrap_or_default();
         <[IndexEntry]>::mut_from_bytes(bytes).unwrap_or_default()
     }
@@ -196,8 +197,8 @@ impl<'m> Waiting<'m> {
         if let Some(place) = place {
             *place = zerocopy::transmute!(chunk.to_raw());
         }
-        self.counts.next_id = id.saturating_add(1);
-        self.counts.open = self.counts.open.saturating_add(1);
+        self.counts.next_id = id.exact_add(1);
+        self.counts.open = self.counts.open.exact_add(1);
     }
 
     /// Adds an entry to the current frame, or replaces the entry of its id. There must be room.
@@ -207,7 +208,7 @@ impl<'m> Waiting<'m> {
             Ok(at) => (at, 1),
             Err(at) => (at, 0),
         };
-        let place = self.counts.ended.saturating_add(at);
+        let place = self.counts.ended.exact_add(at);
         if more == 0 {
             if let Some(there) = self.entries(0).get_mut(place) {
                 *there = *entry;
@@ -220,15 +221,15 @@ impl<'m> Waiting<'m> {
         if self.counts.has_rows {
             self.insert_row(at, ChecksumRow { id: id.into(), crc: crc.into() });
         }
-        self.counts.next_id = self.counts.next_id.max(id.saturating_add(1));
-        self.counts.open = self.counts.open.saturating_add(1);
+        self.counts.next_id = self.counts.next_id.max(id.exact_add(1));
+        self.counts.open = self.counts.open.exact_add(1);
     }
 
     /// Inserts a row after the first `at` rows, which move towards the front.
     fn insert_row(&mut self, at: usize, row: ChecksumRow) {
-        let len = self.counts.rows_len().saturating_add(ROW);
+        let len = self.counts.rows_len().exact_add(ROW);
         let bytes = &mut *self.bytes;
-        let start = bytes.len().saturating_sub(len);
+        let start = bytes.len().exact_sub(len);
         let bytes = bytes.get_mut(start..).unwrap_or_default();
         let rows = <[ChecksumRow]>::mut_from_bytes(bytes).unwrap_or_default();
         let mut moved = row;
@@ -241,7 +242,7 @@ impl<'m> Waiting<'m> {
     pub(super) fn rows(&mut self) -> &[u8] {
         let rows_len = self.counts.rows_len();
         let bytes = &mut *self.bytes;
-        bytes.get(bytes.len().saturating_sub(rows_len)..).unwrap_or_default()
+        bytes.get(bytes.len().wrapping_sub(rows_len)..).unwrap_or_default()
     }
 
     /// Forgets the current frame; returns the start of its first chunk, if it has any.
@@ -256,7 +257,7 @@ impl<'m> Waiting<'m> {
 
     /// The entries of ended frames, as in the file.
     pub(super) fn ended(&mut self) -> &[u8] {
-        let len = self.counts.ended.saturating_mul(ENTRY);
+        let len = self.counts.ended.wrapping_mul(ENTRY);
         self.bytes.get(..len).unwrap_or_default()
     }
 
@@ -271,8 +272,8 @@ impl<'m> Waiting<'m> {
         let ended = self.counts.ended;
         let entries = self.entries(0);
         // Not one after the other: that is moved by a function, which a device has for this alone.
-        for to in 0..entries.len().saturating_sub(ended) {
-            if let Ok([to, from]) = entries.get_disjoint_mut([to, to.saturating_add(ended)]) {
+        for to in 0..entries.len().exact_sub(ended) {
+            if let Ok([to, from]) = entries.get_disjoint_mut([to, to.exact_add(ended)]) {
                 core::mem::swap(to, from);
             }
         }
@@ -283,7 +284,7 @@ impl<'m> Waiting<'m> {
     pub(super) fn scratch(&mut self) -> &mut [u8] {
         let (len, rows_len) = (self.counts.entries_len(), self.counts.rows_len());
         let bytes = &mut *self.bytes;
-        let end = bytes.len().saturating_sub(rows_len);
+        let end = bytes.len().exact_sub(rows_len);
         bytes.get_mut(len.min(end)..end).unwrap_or_default()
     }
 }

@@ -5,6 +5,7 @@ use super::sums::Sums;
 use super::tail::Tail;
 use super::upgrade::{Before, TakeBack};
 use super::waiting::Waiting;
+use crate::exact::Exact;
 use crate::gsd::error::Error;
 use crate::gsd::publish::{Publish, Stage};
 use crate::gsd::raw::Image;
@@ -351,7 +352,7 @@ impl Machine for Work<'_> {
         let len = usize::try_from(self.reading.len()).unwrap_or(usize::MAX);
         let room = self.room().get_mut(read..len).unwrap_or_default();
         let fed = copy_front(bytes, room);
-        self.read = read.saturating_add(fed);
+        self.read = read.exact_add(fed);
         Ok(())
     }
 }

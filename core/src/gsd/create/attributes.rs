@@ -11,7 +11,6 @@ use crate::integrity::Checksum;
 use crate::span::round_up;
 use crate::store::copy_front;
 use core::num::NonZeroU64;
-use zerocopy::FromZeros;
 use zerocopy::little_endian::{U32, U64};
 
 /// The value, or a return of the error; a constant function has no `?`.
@@ -157,7 +156,9 @@ impl Attributes<'_> {
     ) -> Result<u64, Error> {
         let (mut record, _) = self.template(header)?;
         record.ident_crc = header.ident_crc(checksum);
-        header.set_image(&header.image().with_record(record, checksum));
+        let mut image = header.image();
+        image.set_record(&record, checksum);
+        header.set_image(&image);
         Ok(record.data_end)
     }
 
@@ -193,8 +194,10 @@ impl Attributes<'_> {
         header.namelist_allocated_entries = U64::new(units);
         header.schema_version = U32::new(self.schema_version.number());
         header.gsd_version = U32::new(self.layer.number());
-        header.application = checked!(label(raw::Header::application, self.application)).raw();
-        header.schema = checked!(label(raw::Header::schema, self.schema)).raw();
+        (header.application, header.schema) = ([0; 64], [0; 64]);
+        let (application, schema) = (raw::Header::application, raw::Header::schema);
+        checked!(put(application, self.application, &mut header.application));
+        checked!(put(schema, self.schema, &mut header.schema));
         header.reserved = [0; 80];
         let [layer, _] = self.layer.major.to_le_bytes();
         let record = Record {
@@ -232,14 +235,12 @@ impl Attributes<'_> {
         }
     }
 
-    /// The header of a file with these attributes and this image.
-    pub(in crate::gsd) fn restored(&self, image: &Image) -> raw::Header {
-        let mut header = raw::Header::new_zeroed();
+    /// Sets `header`, which is zeros, to that of a file with these attributes and this image.
+    pub(in crate::gsd) fn restore(&self, header: &mut raw::Header, image: &Image) {
         header.magic = U64::new(raw::Header::MAGIC);
         copy_front(self.application.as_bytes(), &mut header.application);
         copy_front(self.schema.as_bytes(), &mut header.schema);
         header.set_image(image);
-        header
     }
 }
 
@@ -255,10 +256,10 @@ const fn in_range(field: FieldId, value: u64, min: u64, max: u64) -> Result<(), 
 }
 
 #[allow(clippy::as_conversions, reason = "const, and lossless")]
-const fn label(field: FieldId, text: &str) -> Result<Label, Error> {
-    match Label::new(text) {
-        Some(label) => Ok(label),
-        None => Err(out_of_range(field, text.len() as u64, 0, 63)),
+const fn put(field: FieldId, text: &str, place: &mut [u8; 64]) -> Result<(), Error> {
+    match Label::put(text, place) {
+        true => Ok(()),
+        false => Err(out_of_range(field, text.len() as u64, 0, 63)),
     }
 }
 

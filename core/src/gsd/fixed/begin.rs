@@ -63,7 +63,8 @@ impl<'l, F: Form, const N: usize> Find<'l, F, N> {
             self.stage = Stage::Done; // the store is shorter than a header
             return Ok(());
         };
-        if self.judge.image.commit.layer > 0 && base.is_erased_in(&self.judge.image, found) {
+        let is_proved = self.judge.image.commit.layer > 0;
+        if is_proved && !found.has_record() && base.is_erased_in(&self.judge.image, found) {
             self.found = Found::Erased;
         } else if found.magic.get() != Header::MAGIC {
             self.stage = Stage::Done;

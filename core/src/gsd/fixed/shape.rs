@@ -127,7 +127,8 @@ impl Base {
         image
     }
 
-    /// Whether `found` is the header with this image, after its sector was erased.
+    /// Whether `found`, which has no record, is the header with this image, after its sector was
+    /// erased.
     #[inline(never)]
     pub(super) fn is_erased_in(&self, image: &Image, found: &Header) -> bool {
         let mut header = Header::EMPTY;
