@@ -123,6 +123,11 @@ pub fn stack(card: &mut Card, report: &mut File) {
     show("create", create);
     let (opened, open) = used(|| start(card).is_ok());
     show("open", open);
+    let mut place: Option<Logger<&mut Card, 4>> = None;
+    let (opened_in, open_in) =
+        used(|| Logger::open_or_create_in(&mut place, &mut *card, &about()).is_ok());
+    show("open_in", open_in);
+    drop(place);
     let Ok(mut log) = start(card) else { defmt::panic!("there is a log") };
     let (id, name) = used(|| log.name("new"));
     show("name", name);
@@ -149,7 +154,7 @@ pub fn stack(card: &mut Card, report: &mut File) {
     card.erase_header();
     let (again, bring_back) = used(|| start(card).is_ok_and(|log| log.frames() + 1 >= GROWTH));
     show("bring_back", bring_back);
-    if !(created && opened && frames == GROWTH && again) {
+    if !(created && opened && opened_in && frames == GROWTH && again) {
         defmt::panic!("what was measured did not work");
     }
 }

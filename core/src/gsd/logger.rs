@@ -6,19 +6,21 @@ mod asynch;
 use super::book::Start;
 use super::create::Attributes;
 use super::element::Element;
+use super::error::Error;
 use super::kind::ChunkType;
-use super::open::Open;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, WriteError, Writer};
 use crate::integrity::crc32c;
+use crate::step::DriveError;
 use crate::store::WriteAt;
 use zerocopy::IntoBytes;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
 /// It needs `40 * N` and about 420 bytes of memory, for any `S`, and stack. On a Cortex-M3
-/// (measured by `tests/run firmware`): 576 bytes with 4 slots and 736 with 8; 4.2 KiB of stack to
-/// create or open a file, including the logger itself; 1.4 KiB to end a frame; 1 KiB for names and
+/// (measured by `tests/run firmware`): 576 bytes with 4 slots and 736 with 8; 3.8 KiB of stack to
+/// create or open a file, including the logger itself, or 1.7 KiB to open one
+/// [in the caller's memory](Self::open_or_create_in); 1.3 KiB to end a frame; 1 KiB for names and
 /// chunks. An [`OwnLogger`](super::OwnLogger) needs half of that, and a
 /// [`FixedLogger`](super::FixedLogger) less still.
 ///
@@ -108,7 +110,7 @@ pub struct Logger<S, const N: usize> {
 }
 
 impl<S, const N: usize> Logger<S, N> {
-    /// A logger of no file yet. It is made in place: it is large for a device's stack.
+    /// A logger of no file yet.
     #[inline]
     fn unopened(store: S) -> Self {
         let writer = Writer::unopened(store, [Slot::EMPTY; N], crc32c);
@@ -154,9 +156,14 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     }
 
     fn start(store: S, start: Start<'_>) -> Result<Self, WriteError<S>> {
-        let mut logger = Self::unopened(store);
-        logger.writer.start(start, &mut [0; Open::WINDOW])?;
-        Ok(logger)
+        // In the place of the result: it is large for a device's stack.
+        let mut logger = Ok(Self::unopened(store));
+        if let Ok(Self { writer, .. }) = &mut logger
+            && let Err(error) = writer.start_in_small_memory(start)
+        {
+            logger = Err(error);
+        }
+        logger
     }
 
     /// Opens the file in `store` to append to it, or creates one if the store is blank. A device
@@ -176,6 +183,41 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// version differ; else see [`Writer::open`] and [`Writer::create`].
     pub fn open_or_create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
         Self::start(store, Start::Log(attributes))
+    }
+
+    /// [`open_or_create`](Self::open_or_create) in the caller's memory, such as a static: the logger
+    /// is never on the stack. After an error `place` is `None`.
+    ///
+    /// ```
+    /// # use striae_core::gsd::{Attributes, Logger, writer::WriteError};
+    /// # use striae_core::store::WriteAt;
+    /// # fn log<S: WriteAt>(card: S) -> Result<(), WriteError<S>> {
+    /// let mut place = None; // or in a static, for example by the crate `static_cell`
+    /// let log = Logger::<_, 4>::open_or_create_in(&mut place, card, &Attributes::DEFAULT)?;
+    /// let id = log.name("temperature")?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`open_or_create`](Self::open_or_create).
+    pub fn open_or_create_in<'l>(
+        place: &'l mut Option<Self>,
+        store: S,
+        attributes: &Attributes<'_>,
+    ) -> Result<&'l mut Self, WriteError<S>> {
+        let opened =
+            Self::unopened_in(place, store).writer.start_in_small_memory(Start::Log(attributes));
+        if opened.is_err() {
+            *place = None;
+        }
+        opened?;
+        place.as_mut().ok_or(DriveError::Format(Error::NotReady)) // it is there
+    }
+
+    // A separate function, so that nothing of it is on the stack later.
+    #[inline(never)]
+    fn unopened_in(place: &mut Option<Self>, store: S) -> &mut Self {
+        place.insert(Self::unopened(store))
     }
 
     /// The id of a name. A new name is added. Call it once for each name when the device starts.

@@ -204,6 +204,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(writer)
     }
 
+    /// [`start`](Self::start) with the smallest window.
+    #[inline(never)]
+    pub(super) fn start_in_small_memory(&mut self, start: Start<'_>) -> Result<(), WriteError<S>> {
+        self.start(start, &mut [0; Open::WINDOW])
+    }
+
     /// Opens the file or makes it.
     #[inline(never)]
     pub(super) fn start(

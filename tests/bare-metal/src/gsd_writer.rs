@@ -50,6 +50,15 @@ entries! {
         Ok(log.end_frame()?)
     }
 
+    fn gate_gsd_log_in_place(bytes) {
+        let mut place = None;
+        let about = Attributes { application: "log", schema: "log", ..Attributes::default() };
+        let log = Logger::<_, 4>::open_or_create_in(&mut place, Host { file: 0 }, &about)?;
+        let id = log.name("t")?;
+        log.chunk(id, ChunkType::F32, 1, bytes)?;
+        Ok(log.end_frame()?)
+    }
+
     fn gate_gsd_logger(bytes, align: u64, slots: u64, names: u64, flags: u8, number: u8, m: u32) {
         let about = attributes(align, slots, names, flags);
         let mut log = Logger::<_, 4>::create(Host { file: 0 }, &about)?;

@@ -119,6 +119,24 @@ fn what_a_log_does_not_reach_is_nothing_to_it() {
 }
 
 #[test]
+fn a_log_in_the_callers_memory_is_the_same_or_none() {
+    let mut place = None;
+    let log = Log::open_or_create_in(&mut place, Disk::new(Vec::new()), &ABOUT).unwrap();
+    let id = log.name("t").unwrap();
+    log.chunk(id, ChunkType::U8, 1, b"first").unwrap();
+    log.end_frame().unwrap();
+    let bytes = place.take().unwrap().into_store().bytes;
+    assert_eq!(bytes, log_of(&ABOUT));
+
+    place = Some(Log::open(Disk::new(bytes)).unwrap()); // a refused store replaces it, too
+    let other = Attributes { application: "other", ..ABOUT };
+    let error = Log::open_or_create_in(&mut place, Disk::new(log_of(&other)), &ABOUT);
+    let field = Header::application;
+    assert!(matches!(error, Err(DriveError::Format(Error::Another { field: it })) if it == field));
+    assert!(place.is_none());
+}
+
+#[test]
 fn a_log_of_another_program_or_schema_is_not_gone_on_with() {
     let own = Log::open_or_create(Disk::new(log_of(&ABOUT)), &ABOUT).unwrap();
     assert_eq!(own.frames(), 1);
