@@ -82,7 +82,8 @@ impl Span {
     pub const fn part(self, skip: u64, len: u64) -> Option<Self> {
         match skip.checked_add(len) {
             Some(end) if end <= self.len => {
-                Some(Self { offset: self.offset.wrapping_add(skip), len }) // exact: not past the end
+                // exact: it is not past the end
+                Some(Self { offset: self.offset.wrapping_add(skip), len })
             }
             _ => None,
         }

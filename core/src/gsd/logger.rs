@@ -185,8 +185,8 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         Self::start(store, Start::Log(attributes))
     }
 
-    /// [`open_or_create`](Self::open_or_create) in the caller's memory, such as a static: the logger
-    /// is never on the stack. After an error `place` is `None`.
+    /// [`open_or_create`](Self::open_or_create) in the caller's memory, such as a static. The
+    /// logger is not on the stack while the file is opened. After an error `place` is `None`.
     ///
     /// ```
     /// # use striae_core::gsd::{Attributes, Logger, writer::WriteError};

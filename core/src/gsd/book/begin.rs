@@ -136,8 +136,8 @@ impl<'b> Begin<'b> {
         }
     }
 
-    /// Whether the header that was `found` is the one to restore, and was erased: `None` if not, and
-    /// an error if the one to restore is of another program.
+    /// Whether the header that was `found` is the one to restore, and was erased: `None` if not,
+    /// and an error if the one to restore is of another program.
     #[inline(never)]
     fn is_erased(&self, found: &raw::Header) -> Option<Result<(), Error>> {
         let mut header = raw::Header::new_zeroed();

@@ -228,9 +228,9 @@ impl Tail {
         span.ok_or(Error::FileFull { data_end: self.data_end, len })
     }
 
-    /// Replaces the commit record of `image` by that of a file with `entries` entries. The file ends
-    /// at `data_end`, and the commit has the number `sequence`. The record is not made elsewhere
-    /// before: it is large for a device's stack.
+    /// Replaces the commit record of `image` by that of a file with `entries` entries. The file
+    /// ends at `data_end`, and the commit has the number `sequence`. The record is not made
+    /// elsewhere before: it is large for a device's stack.
     #[inline(never)]
     pub(super) fn put_record(
         &self,
