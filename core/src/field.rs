@@ -115,6 +115,19 @@ macro_rules! spec_table {
 #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 pub(crate) use spec_table;
 
+/// The value, or a return of the error; a constant function has no `?`.
+#[cfg(any(feature = "sion", feature = "gsd"))]
+macro_rules! checked {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(error) => return Err(error),
+        }
+    };
+}
+#[cfg(any(feature = "sion", feature = "gsd"))]
+pub(crate) use checked;
+
 /// The size of `T` for a table's row; stored structures are far below 64 KiB.
 #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 #[allow(clippy::as_conversions, reason = "const, and asserted to be lossless")]

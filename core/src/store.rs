@@ -394,6 +394,7 @@ pub(crate) fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
 /// `usize` has at most 64 bits.
 #[must_use]
 #[inline]
-pub fn usize_to_u64(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
+#[allow(clippy::as_conversions, reason = "widening; From is not const")]
+pub const fn usize_to_u64(n: usize) -> u64 {
+    n as u64
 }

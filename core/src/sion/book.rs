@@ -8,7 +8,7 @@
 //! [`Publish`](super::publish::Publish) is the machine that carries out a Book's plan.
 
 use super::error::Error;
-use super::layout::Blocks;
+use super::layout::{Blocks, widen_u32};
 use super::meta1::Meta1;
 use super::tables::Publication;
 use super::varheader::{Varheader, VarheaderShape};
@@ -68,7 +68,7 @@ impl Ahead {
 
     const fn after(self, blocks: u64) -> u64 {
         match self {
-            Self::Blocks(ahead) => blocks.saturating_add(super::layout::widen_u32(ahead)),
+            Self::Blocks(ahead) => blocks.saturating_add(widen_u32(ahead)),
             Self::Double => blocks.saturating_mul(2),
         }
     }
@@ -89,15 +89,16 @@ impl Book {
     ///
     /// # Errors
     /// [`Error::FileFull`] if META2 has no place after block 0.
-    pub fn create(
+    pub const fn create(
         meta1: &Meta1,
         blocks: &Blocks,
         entries: u64,
         sealed: bool,
     ) -> Result<Self, Error> {
         let mapping_len = meta1.mapping_len(entries);
-        let shape = VarheaderShape::new(meta1.layout(), 1, mapping_len, sealed);
-        let shape = shape.ok_or(Error::FileFull { chunk: 0 })?;
+        let Some(shape) = VarheaderShape::new(meta1.layout(), 1, mapping_len, sealed) else {
+            return Err(Error::FileFull { chunk: 0 });
+        };
         let book = Self {
             meta1: *meta1,
             meta1_crc: 0,
@@ -108,7 +109,10 @@ impl Book {
             settled: 0,
             entered: 0,
         };
-        book.check(1).map(|()| book)
+        match book.check(1) {
+            Ok(()) => Ok(book),
+            Err(error) => Err(error),
+        }
     }
 
     /// The Book of a file whose last commit is at `published`. `sealed` says whether the next
@@ -191,8 +195,11 @@ impl Book {
     /// their Books stay equal.
     #[must_use]
     pub fn reach(&self) -> u64 {
-        let visible = [self.published, self.unsettled].into_iter().flatten();
-        visible.map(|at| self.blocks.before(at.start())).min().unwrap_or(u64::MAX)
+        let start = |at: &Option<Varheader>| at.as_ref().map_or(u64::MAX, Varheader::start);
+        match start(&self.published).min(start(&self.unsettled)) {
+            u64::MAX => u64::MAX, // nothing is visible
+            first => self.blocks.before(first),
+        }
     }
 
     /// Enters `block`, or returns the action that must end ([`conclude`](Self::conclude)) before
@@ -210,14 +217,14 @@ impl Book {
             self.entered = wanted;
             return Ok(Enter::GoOn);
         }
-        match (self.unsettled, self.published) {
-            (Some(new), _) => Ok(Enter::Settle(new)),
+        match (&self.unsettled, &self.published) {
+            (Some(new), _) => Ok(Enter::Settle(*new)),
             (None, None) => Ok(Enter::GoOn), // nothing is published: every block is in reach
             // After all blocks in use: in a file that was reopened, blocks can be after its META2.
             (None, Some(old)) => {
                 let place = self.place(old.shape(), wanted.max(old.maxchunks().into()), ahead);
                 // It has the same streams, so it is of the same commit of the set.
-                place.map(|place| Enter::Move(place.of_set_like(&old)))
+                place.map(|place| Enter::Move(place.of_set_like(old)))
             }
         }
     }
@@ -266,7 +273,7 @@ impl Book {
             Outcome::Unchanged => {}
             Outcome::Unknown(new) => self.unsettled = Some(new),
             Outcome::Published(new) => {
-                if self.unsettled == Some(new) {
+                if self.unsettled.is_some_and(|at| at.start() == new.start()) {
                     self.settled = self.settled.saturating_add(1);
                 }
                 (self.published, self.unsettled) = (Some(new), None);
@@ -279,21 +286,20 @@ impl Book {
     /// The rows of the next META2: at least `maxchunks`, and at least as many as in the last
     /// commit.
     fn rows(&self, maxchunks: u32) -> u32 {
-        self.published.map_or(1, |old| old.maxchunks()).max(maxchunks)
+        self.published.as_ref().map_or(1, Varheader::maxchunks).max(maxchunks)
     }
 
     /// The lengths of META2 with `maxchunks` rows, the mapping and the seal.
     fn shape(&self, maxchunks: u32) -> Result<VarheaderShape, Error> {
-        let chunk = maxchunks.saturating_sub(1).into();
-        self.shape.with_maxchunks(maxchunks).ok_or(Error::FileFull { chunk })
+        self.shape.with_maxchunks(maxchunks).ok_or(full_at(maxchunks))
     }
 
     /// Checks that META2 has a place after `maxchunks` blocks, wherever the last commit and a later
     /// close are.
-    fn check(&self, maxchunks: u32) -> Result<(), Error> {
-        match self.shape(maxchunks)?.has_places(&self.blocks) {
-            true => Ok(()),
-            false => Err(Error::FileFull { chunk: maxchunks.saturating_sub(1).into() }),
+    const fn check(&self, maxchunks: u32) -> Result<(), Error> {
+        match self.shape.with_maxchunks(maxchunks) {
+            Some(shape) if shape.has_places(&self.blocks) => Ok(()),
+            _ => Err(full_at(maxchunks)),
         }
     }
 
@@ -302,4 +308,9 @@ impl Book {
         let far = aside(ahead.after(blocks));
         far.or_else(|| aside(blocks)).ok_or(Error::FileFull { chunk: blocks })
     }
+}
+
+/// The error if the last of `maxchunks` chunks has no place.
+const fn full_at(maxchunks: u32) -> Error {
+    Error::FileFull { chunk: widen_u32(maxchunks.saturating_sub(1)) }
 }

@@ -78,14 +78,19 @@ pub fn blocks(meta1: &Meta1, tasks: &(impl TaskTable + ?Sized)) -> Result<Blocks
     let mut sum = ChunkSum::new(*layout);
     for local in 0..meta1.ntasks() {
         let value = i64::try_from(tasks.chunksize(local)).unwrap_or(i64::MAX);
-        sum.add(value).map_err(|error| match error {
-            Error::TooLarge { field, value, max, .. } => {
-                Error::OutOfRange { field, value, min: 0, max }
-            }
-            error => error,
-        })?;
+        sum.add(value).map_err(blame_caller)?;
     }
-    Ok(Blocks { first: layout.first_chunk(), globalskip: sum.sum() })
+    Ok(sum.blocks())
+}
+
+/// The error of a chunksize that comes from the caller and not from a file.
+pub(super) const fn blame_caller(error: Error) -> Error {
+    match error {
+        Error::TooLarge { field, value, max, .. } => {
+            Error::OutOfRange { field, value, min: 0, max }
+        }
+        error => error,
+    }
 }
 
 /// The commit fields of a file that was never closed.

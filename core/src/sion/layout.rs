@@ -159,9 +159,12 @@ impl Blocks {
     /// The end of the first `count` blocks, or `None` if it exceeds [`LAST_OFFSET`]. SIONlib puts
     /// META2 there when it closes a file.
     #[must_use]
-    pub fn end(&self, count: u64) -> Option<u64> {
-        let end = self.first.checked_add(self.globalskip.checked_mul(count)?)?;
-        (end <= LAST_OFFSET).then_some(end)
+    pub const fn end(&self, count: u64) -> Option<u64> {
+        let Some(len) = self.globalskip.checked_mul(count) else { return None };
+        match self.first.checked_add(len) {
+            Some(end) if end <= LAST_OFFSET => Some(end),
+            _ => None,
+        }
     }
 
     /// Whether META2 of `maxchunks` rows at `start` is where a close puts it.
@@ -179,7 +182,7 @@ impl Blocks {
 }
 
 /// A span whose end cannot overflow.
-const fn span(offset: u64, len: u64) -> Span {
+pub(super) const fn span(offset: u64, len: u64) -> Span {
     match Span::new(offset, len) {
         Some(span) => span,
         None => Span::ZERO,

@@ -64,29 +64,31 @@ impl ChunkSum {
     /// [`Error::TooSmall`] if `value` is negative; [`Error::TooLarge`] if the block would end after
     /// [`LAST_OFFSET`]. The task is not added then.
     #[inline]
-    pub fn add(&mut self, value: i64) -> Result<u64, Error> {
-        let requested = u64::try_from(value).ok();
-        let chunksize = requested.and_then(|requested| self.layout.stored_chunksize(requested));
-        let sum = chunksize.and_then(|chunksize| self.sum.checked_add(chunksize));
-        match (chunksize, sum) {
-            (Some(chunksize), Some(sum)) if sum <= self.longest => {
-                self.sum = sum;
-                self.tasks = self.tasks.saturating_add(1);
-                Ok(chunksize)
-            }
-            _ => Err(self.refusal(value)),
+    pub const fn add(&mut self, value: i64) -> Result<u64, Error> {
+        if value >= 0
+            && let Some(chunksize) = self.layout.stored_chunksize(value.unsigned_abs())
+            && let Some(sum) = self.sum.checked_add(chunksize)
+            && sum <= self.longest
+        {
+            self.sum = sum;
+            self.tasks = self.tasks.saturating_add(1);
+            return Ok(chunksize);
         }
+        Err(self.refusal(value))
     }
 
     #[cold]
-    fn refusal(&self, value: i64) -> Error {
+    const fn refusal(&self, value: i64) -> Error {
         let field = raw::ChunksizeEntry::chunksize;
-        let offset = entry(self.layout.chunksizes(), self.tasks).map_or(0, Span::offset);
+        let offset = match entry(self.layout.chunksizes(), self.tasks) {
+            Some(entry) => entry.offset(),
+            None => 0,
+        };
         if value < 0 {
             return Error::TooSmall { field, offset, value, min: 0 };
         }
-        let room = self.longest.saturating_sub(self.sum);
-        Error::TooLarge { field, offset, value, max: i64::try_from(room).unwrap_or(i64::MAX) }
+        let max = self.longest.saturating_sub(self.sum).cast_signed(); // no more than LAST_OFFSET
+        Error::TooLarge { field, offset, value, max }
     }
 }
 

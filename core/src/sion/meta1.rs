@@ -1,10 +1,17 @@
 //! The fixed part of META1, checked (`spec/sion.md#meta1`).
 
+mod attributes;
+mod mode;
+
+pub use attributes::Attributes;
+pub use mode::KeyvalMode;
+
 use super::error::Error;
-use super::layout::{Layout, widen};
+use super::layout::{Layout, widen, widen_u32};
 use super::raw;
 use crate::endian::{ByteOrder, I32, I64};
-use crate::field::FieldId;
+use crate::field::{FieldId, checked};
+use crate::store::usize_to_u64;
 use core::num::NonZeroU32;
 use zerocopy::FromBytes;
 
@@ -35,78 +42,8 @@ impl FormatVersion {
     }
 }
 
-/// Whether streams are key-value records (`spec/sion.md#key-value`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum KeyvalMode {
-    /// Plain streams.
-    None,
-    /// Every stream is a sequence of records.
-    Inline,
-    /// A mode that SIONlib never implemented, with a name in SIONlib (52 meta, 53 hash, 54 unknown)
-    /// or without: streams are read as plain ones.
-    Other(i32),
-}
-
-impl KeyvalMode {
-    const fn from_flag1(flag1: i64) -> Self {
-        match flag1 >> 32 {
-            0 | 50 => Self::None,
-            51 => Self::Inline,
-            #[allow(clippy::as_conversions, reason = "the upper half of an i64 is an i32")]
-            other => Self::Other(other as i32),
-        }
-    }
-}
-
-impl core::fmt::Display for KeyvalMode {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-            Self::Inline => f.write_str("inline"),
-            Self::Other(52) => f.write_str("meta"),
-            Self::Other(53) => f.write_str("hash"),
-            Self::Other(mode) => write!(f, "unknown ({mode})"),
-        }
-    }
-}
-
 /// The prefix: the name that the set was created under, of at most 1024 bytes in any encoding.
 pub type Prefix = heapless::Vec<u8, 1024>;
-
-/// Properties of a new physical file that its writer chooses, besides its tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Attributes {
-    /// The byte order of all metadata.
-    pub order: ByteOrder,
-    /// The byte order that META1 states for the user's data.
-    pub data_order: ByteOrder,
-    /// The unit in bytes that the start of the data is rounded up to; 1 to 2^31 - 1.
-    pub fsblksize: u32,
-    /// The number of physical files in the set; 1 to 2^31 - 1.
-    pub nfiles: u32,
-    /// The number of this file. In a set of one file, SIONlib's serial writers store 1 and its
-    /// parallel writers 0.
-    pub filenumber: u32,
-    /// Whether streams are key-value records.
-    pub keyval: bool,
-}
-
-impl Default for Attributes {
-    /// A set of one file with plain streams, in the host's byte order, with an fsblksize of 512
-    /// bytes and the filenumber of a serial writer.
-    fn default() -> Self {
-        Self {
-            order: ByteOrder::HOST,
-            data_order: ByteOrder::HOST,
-            fsblksize: 512,
-            nfiles: 1,
-            filenumber: 1,
-            keyval: false,
-        }
-    }
-}
 
 /// The most tasks of a physical file: SIONlib computes the length of META1, 1088 + 16 N, as an
 /// `int`.
@@ -188,14 +125,14 @@ impl Meta1 {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for values that no file can hold.
-    pub fn new(attributes: &Attributes, ntasks: u64) -> Result<Self, Error> {
+    pub const fn new(attributes: &Attributes, ntasks: u64) -> Result<Self, Error> {
         let Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval } = *attributes;
         let last_file = if nfiles == 1 { 1 } else { nfiles.saturating_sub(1) };
-        let ntasks = within(ntasks, 1, MAX_TASKS, raw::Meta1::ntasks)?;
-        let nfiles = within(nfiles.into(), 1, MAX_I32, raw::Meta1::nfiles)?;
-        let fsblksize = within(fsblksize.into(), 1, MAX_I32, raw::Meta1::fsblksize)?;
-        let filenumber = within(filenumber.into(), 0, last_file, raw::Meta1::filenumber)?;
-        let at_least_1 = |n| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN);
+        let ntasks = checked!(within(ntasks, 1, MAX_TASKS, raw::Meta1::ntasks));
+        let nfiles = checked!(within(widen_u32(nfiles), 1, MAX_I32, raw::Meta1::nfiles));
+        let fsblksize = checked!(within(widen_u32(fsblksize), 1, MAX_I32, raw::Meta1::fsblksize));
+        let filenumber = widen_u32(filenumber);
+        let filenumber = checked!(within(filenumber, 0, last_file, raw::Meta1::filenumber));
         Ok(Self {
             order,
             data_order,
@@ -208,45 +145,66 @@ impl Meta1 {
             },
             nfiles: at_least_1(nfiles),
             filenumber: Some(filenumber),
-            flag1: if keyval { 51 << 32 } else { 50 << 32 },
+            flag1: if keyval { 51 << 32 } else { PLAIN },
             flag2: 0,
         })
+    }
+
+    /// Refuses sets of several files and key-value records.
+    pub(super) const fn check_is_simple(&self) -> Result<(), Error> {
+        if self.nfiles() > 1 {
+            let (field, value) = (raw::Meta1::nfiles, widen_u32(self.nfiles()).cast_signed());
+            return Err(Error::OutOfRange { field, value, min: 1, max: 1 });
+        }
+        if matches!(self.keyval(), KeyvalMode::Inline) {
+            let (field, value) = (raw::Meta1::flag1, self.flag1);
+            return Err(Error::OutOfRange { field, value, min: PLAIN, max: PLAIN });
+        }
+        Ok(())
     }
 
     /// The fixed part as stored in a file of fileformat_version 5.
     ///
     /// # Errors
     /// [`Error::PrefixTooLong`] above 1023 bytes; [`Error::OutOfRange`] if the prefix has a NUL.
-    pub fn to_raw(&self, prefix: &[u8]) -> Result<raw::Meta1, Error> {
+    pub const fn to_raw(&self, prefix: &[u8]) -> Result<raw::Meta1, Error> {
         if prefix.len() > MAX_PREFIX {
-            let len = crate::store::usize_to_u64(prefix.len());
+            let len = usize_to_u64(prefix.len());
             return Err(Error::PrefixTooLong { len });
         }
-        if prefix.contains(&0) {
+        if has_nul(prefix) {
             let field = raw::Meta1::filenameprefix;
             return Err(Error::OutOfRange { field, value: 0, min: 1, max: 255 });
         }
-        let mut filenameprefix = [0; 1024];
-        filenameprefix.iter_mut().zip(prefix).for_each(|(to, from)| *to = *from);
-        let bit = |order| u8::from(order == ByteOrder::Big);
-        let [meta, data] = [bit(self.order), bit(self.data_order)];
-        let i32_of = |n: u32| I32::new(i32::try_from(n).unwrap_or(i32::MAX), self.order);
-        Ok(raw::Meta1 {
+        let (meta, data) = (order_bit(self.order), order_bit(self.data_order));
+        let order = self.order;
+        let filenumber = match self.filenumber {
+            Some(filenumber) => filenumber,
+            None => 0,
+        };
+        let mut fixed = raw::Meta1 {
             ident: raw::Ident {
                 magic: raw::Ident::MAGIC,
                 endianness: [meta, data, data, meta],
-                version: I32::new(self.version, self.order),
-                patchlevel: I32::new(self.patchlevel, self.order),
-                fileformat_version: I32::new(self.layout.version.number().into(), self.order),
+                version: I32::new(self.version, order),
+                patchlevel: I32::new(self.patchlevel, order),
+                fileformat_version: I32::new(
+                    i32::from_le_bytes([self.layout.version.number(), 0, 0, 0]),
+                    order,
+                ),
             },
-            fsblksize: i32_of(self.fsblksize()),
-            ntasks: i32_of(self.ntasks()),
-            nfiles: i32_of(self.nfiles()),
-            filenumber: i32_of(self.filenumber.unwrap_or(0)),
-            flag1: I64::new(self.flag1, self.order),
-            flag2: I64::new(self.flag2, self.order),
-            filenameprefix,
-        })
+            fsblksize: stored(self.fsblksize(), order),
+            ntasks: stored(self.ntasks(), order),
+            nfiles: stored(self.nfiles(), order),
+            filenumber: stored(filenumber, order),
+            flag1: I64::new(self.flag1, order),
+            flag2: I64::new(self.flag2, order),
+            filenameprefix: [0; 1024],
+        };
+        if let Some((front, _)) = fixed.filenameprefix.split_at_mut_checked(prefix.len()) {
+            front.copy_from_slice(prefix);
+        }
+        Ok(fixed)
     }
 
     /// The byte order of all metadata, and of the headers of key-value records.
@@ -386,21 +344,56 @@ impl Meta1 {
     }
 }
 
+/// `flag1` of plain streams.
+const PLAIN: i64 = 50 << 32;
+
 const MAX_I32: u32 = i32::MAX.unsigned_abs();
 
 const MAPPING_SIZE_LEN: u64 = widen(raw::MappingSize::TABLE.len);
 const MAPPING_ENTRY_LEN: u64 = widen(raw::MappingEntry::TABLE.len);
 
+const fn has_nul(mut bytes: &[u8]) -> bool {
+    while let Some((&byte, rest)) = bytes.split_first() {
+        if byte == 0 {
+            return true;
+        }
+        bytes = rest;
+    }
+    false
+}
+
+/// The bit of `endianness` for a byte order.
+const fn order_bit(order: ByteOrder) -> u8 {
+    match order {
+        ByteOrder::Little => 0,
+        ByteOrder::Big => 1,
+    }
+}
+
+/// A number as stored, which `Meta1::new` or `Meta1::parse` has checked to be at most [`MAX_I32`].
+const fn stored(number: u32, order: ByteOrder) -> I32 {
+    I32::new(number.cast_signed(), order)
+}
+
+/// `number`, which is at least 1.
+const fn at_least_1(number: u32) -> NonZeroU32 {
+    match NonZeroU32::new(number) {
+        Some(number) => number,
+        None => NonZeroU32::MIN,
+    }
+}
+
 /// Returns `value` if it is from `min` to `max`.
-fn within(value: u64, min: u32, max: u32, field: FieldId) -> Result<u32, Error> {
-    let (min, max) = (i64::from(min), i64::from(max));
-    let signed = i64::try_from(value).unwrap_or(i64::MAX);
-    u32::try_from(value).ok().filter(|_| (min..=max).contains(&signed)).ok_or(Error::OutOfRange {
-        field,
-        value: signed,
-        min,
-        max,
-    })
+const fn within(value: u64, min: u32, max: u32, field: FieldId) -> Result<u32, Error> {
+    #[allow(clippy::as_conversions, reason = "const, and compared with `max`")]
+    let small = value as u32;
+    if min <= small && value <= widen_u32(max) {
+        return Ok(small);
+    }
+    let largest = i64::MAX.unsigned_abs();
+    let value = if value < largest { value.cast_signed() } else { i64::MAX };
+    let (min, max) = (widen_u32(min).cast_signed(), widen_u32(max).cast_signed());
+    Err(Error::OutOfRange { field, value, min, max })
 }
 
 fn check_magic(bytes: &[u8]) -> Result<(), Error> {
@@ -424,7 +417,7 @@ where
     T: FromBytes + zerocopy::KnownLayout + zerocopy::Immutable + zerocopy::Unaligned,
 {
     T::ref_from_prefix(bytes).map(|(structure, _)| structure).map_err(|_| {
-        let have = crate::store::usize_to_u64(bytes.len());
+        let have = usize_to_u64(bytes.len());
         let end =
             |field: &crate::field::Field| u64::from(field.offset).saturating_add(field.size.into());
         let cut = fields.iter().find(|field| end(field) > have);

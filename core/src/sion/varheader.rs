@@ -1,7 +1,7 @@
 //! The metadata at start_of_varheader: META2, the mapping or its size, and the seal
 //! (`spec/sion.md#extensions`).
 
-use super::layout::{Blocks, ENTRY_LEN, LAST_OFFSET, Layout, widen};
+use super::layout::{Blocks, ENTRY_LEN, LAST_OFFSET, Layout, span, widen, widen_u32};
 use super::mapping::Mapping;
 use super::open::Head;
 use super::raw;
@@ -111,16 +111,24 @@ impl VarheaderShape {
     /// This shape at `start`; `None` if `start` is inside META1 or if the end exceeds
     /// [`LAST_OFFSET`].
     #[must_use]
-    pub fn at(&self, start: u64) -> Option<Varheader> {
-        let place = Varheader { start, shape: *self, set_number: 0 };
-        let len = self.len().filter(|_| start >= self.layout.meta1_end())?;
-        Span::new(start, len).filter(|span| span.end() <= LAST_OFFSET).map(|_| place)
+    pub const fn at(&self, start: u64) -> Option<Varheader> {
+        let Some(len) = self.len() else { return None };
+        match Span::new(start, len) {
+            Some(span) if start >= self.layout.meta1_end() && span.end() <= LAST_OFFSET => {
+                Some(Varheader { start, shape: *self, set_number: 0 })
+            }
+            _ => None,
+        }
     }
 
     /// This shape at the first sector from `offset` on, if it has a place there.
     #[must_use]
-    pub fn behind(&self, offset: u64) -> Option<Varheader> {
-        self.at(round_up(offset, SECTOR)?)
+    #[inline(never)] // one function for all places: a device's code is small
+    pub const fn behind(&self, offset: u64) -> Option<Varheader> {
+        match round_up(offset, SECTOR) {
+            Some(start) => self.at(start),
+            None => None,
+        }
     }
 
     /// This shape after the first `reach` of `blocks`, at the start of a sector, and not over
@@ -137,26 +145,33 @@ impl VarheaderShape {
     /// Whether there are three places, one after another, after the `maxchunks` blocks: commits and
     /// the close need up to three.
     #[must_use]
-    pub fn has_places(&self, blocks: &Blocks) -> bool {
-        let behind = |place: Varheader| self.behind(place.span().end());
-        let first = blocks.end(self.maxchunks.into()).and_then(|end| self.behind(end));
-        first.and_then(behind).and_then(behind).is_some()
+    pub const fn has_places(&self, blocks: &Blocks) -> bool {
+        let (mut end, mut places) = (blocks.end(widen_u32(self.maxchunks)), 0_u8);
+        while let Some(offset) = end {
+            let Some(place) = self.behind(offset) else { return false };
+            (end, places) = (Some(place.span().end()), places.saturating_add(1));
+            if places == 3 {
+                return true;
+            }
+        }
+        false
     }
 
     /// The length of all parts.
-    fn len(&self) -> Option<u64> {
-        let sizes = self.entries().checked_mul(ENTRY_LEN)?;
-        let crcs = if self.sealed { self.entries().checked_mul(CRC_LEN)? } else { 0 };
+    const fn len(&self) -> Option<u64> {
+        let (counts, entries) = (self.layout.table_len(), self.entries());
+        let entry_len = if self.sealed { ENTRY_LEN.saturating_add(CRC_LEN) } else { ENTRY_LEN };
         let trailer = if self.sealed { TRAILER_LEN } else { 0 };
-        [sizes, self.mapping_len, crcs, trailer]
-            .into_iter()
-            .try_fold(self.layout.table_len(), u64::checked_add)
+        match Span::of_table(counts.saturating_add(trailer), entries, entry_len) {
+            Some(tables) => tables.end().checked_add(self.mapping_len),
+            None => None,
+        }
     }
 
     /// The number of entries of a table with `maxchunks` rows.
-    fn entries(&self) -> u64 {
-        let ntasks = u64::from(self.layout.ntasks.get());
-        ntasks.saturating_mul(self.maxchunks.into()) // exact: both are u32
+    const fn entries(&self) -> u64 {
+        // exact: both are u32
+        widen_u32(self.layout.ntasks.get()).saturating_mul(widen_u32(self.maxchunks))
     }
 
     /// The index of chunk `chunk` of task `local` in such a table, or `None` for a wrong `local`.
@@ -248,9 +263,12 @@ impl Varheader {
 
     /// The span of all parts.
     #[must_use]
-    pub fn span(&self) -> Span {
+    pub const fn span(&self) -> Span {
         // `VarheaderShape::at` checked it, and so all that is in it.
-        self.shape.len().and_then(|len| Span::new(self.start, len)).unwrap_or(Span::ZERO)
+        match self.shape.len() {
+            Some(len) => span(self.start, len),
+            None => Span::ZERO,
+        }
     }
 
     /// The table of blockcounts.

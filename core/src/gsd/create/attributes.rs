@@ -13,16 +13,7 @@ use crate::store::copy_front;
 use core::num::NonZeroU64;
 use zerocopy::little_endian::{U32, U64};
 
-/// The value, or a return of the error; a constant function has no `?`.
-macro_rules! checked {
-    ($result:expr) => {
-        match $result {
-            Ok(value) => value,
-            Err(error) => return Err(error),
-        }
-    };
-}
-pub(in crate::gsd) use checked;
+pub(in crate::gsd) use crate::field::checked;
 
 /// The attributes of a new file (`spec/gsd.md#a-new-file`).
 #[derive(Debug, Clone, Copy)]
