@@ -7,7 +7,7 @@
 use super::ReadError;
 use super::book::{Ahead, Book, ClosePlan, Enter};
 use super::error::Error;
-use super::tables::{Publication, Tables, Unchanged, Written};
+use super::tables::{Emit, Publication, Tables, Unchanged, Written};
 use super::varheader::Varheader;
 use super::visible::Visible;
 use crate::integrity::{Checksum, crc32c};
@@ -33,21 +33,30 @@ impl Default for Terms {
     }
 }
 
+impl Terms {
+    /// The publication of `book` at `new`.
+    const fn publication(&self, book: &Book, new: Varheader) -> Publication {
+        book.publication(new, self.file_len, self.checksum)
+    }
+}
+
 /// Carries out a [`Book`]'s plan and passes the outcome to [`Book::conclude`], also if this machine
 /// is dropped because the store failed.
 ///
 /// The output is an error if the file has no place for META2; nothing was written for it then.
+/// `M` is the machine that writes the tables: [`Tables`].
 #[derive(Debug)]
-pub struct Publish<'b, 'w, T: Written> {
+pub struct Publish<'b, M: Emit> {
     book: &'b mut Book,
     goal: Goal,
     terms: Terms,
-    tables: Tables<'w, T>,
+    tables: M,
     state: State,
 }
 
+/// The purpose of a publication.
 #[derive(Debug, Clone, Copy)]
-enum Goal {
+pub(super) enum Goal {
     /// Enter this block.
     Enter(u32),
     /// Commit this number of rows.
@@ -60,8 +69,9 @@ enum Goal {
 enum State {
     /// The Book returns the next action.
     Ask,
-    /// Tables are written; with `last`, the tables of the goal.
+    /// The tables of `new` are written; with `last`, they are those of the goal.
     Tables {
+        new: Varheader,
         last: bool,
     },
     Visible {
@@ -73,7 +83,7 @@ enum State {
     Done(Result<(), Error>),
 }
 
-impl<'b, 'w> Publish<'b, 'w, Unchanged> {
+impl<'b, 'w> Publish<'b, Tables<'w, Unchanged>> {
     /// Makes a machine that enters `block`, see [`Book::enter`]. `window` needs
     /// [`WINDOW`](super::tables::WINDOW) bytes; a larger window makes fewer and larger writes.
     ///
@@ -85,11 +95,11 @@ impl<'b, 'w> Publish<'b, 'w, Unchanged> {
         terms: Terms,
         window: &'w mut [u8],
     ) -> Result<Self, Error> {
-        Self::new(book, Goal::Enter(block), Unchanged, terms, window)
+        Ok(Self::new(book, Goal::Enter(block), terms, Tables::idle(Unchanged, window)?))
     }
 }
 
-impl<'b, 'w, T: Written> Publish<'b, 'w, Option<T>> {
+impl<'b, 'w, T: Written> Publish<'b, Tables<'w, Option<T>>> {
     /// [`enter`](Publish::enter) with the machine that also commits: a program needs only one.
     pub(super) fn enter_too(
         book: &'b mut Book,
@@ -97,11 +107,11 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, Option<T>> {
         terms: Terms,
         window: &'w mut [u8],
     ) -> Result<Self, Error> {
-        Self::new(book, Goal::Enter(block), None, terms, window)
+        Ok(Self::new(book, Goal::Enter(block), terms, Tables::idle(None, window)?))
     }
 }
 
-impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
+impl<'b, 'w, T: Written> Publish<'b, Tables<'w, T>> {
     /// Makes a machine that commits `written`. `maxchunks` is the number of chunks of the longest
     /// stream.
     ///
@@ -114,7 +124,7 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         terms: Terms,
         window: &'w mut [u8],
     ) -> Result<Self, Error> {
-        Self::new(book, Goal::Commit(maxchunks), written, terms, window)
+        Ok(Self::new(book, Goal::Commit(maxchunks), terms, Tables::idle(written, window)?))
     }
 
     /// Makes a machine that commits `written` where SIONlib puts META2, and cuts the file after it.
@@ -128,18 +138,15 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         terms: Terms,
         window: &'w mut [u8],
     ) -> Result<Self, Error> {
-        Self::new(book, Goal::Close(maxchunks, Book::close), written, terms, window)
+        let goal = Goal::Close(maxchunks, Book::close);
+        Ok(Self::new(book, goal, terms, Tables::idle(written, window)?))
     }
+}
 
-    fn new(
-        book: &'b mut Book,
-        goal: Goal,
-        written: T,
-        terms: Terms,
-        window: &'w mut [u8],
-    ) -> Result<Self, Error> {
-        let tables = Tables::idle(written, window)?; // the Book says where, once this is polled
-        Ok(Self { book, goal, terms, tables, state: State::Ask })
+impl<'b, M: Emit> Publish<'b, M> {
+    /// Makes a machine for this goal. The Book says where `tables` go, once this is polled.
+    pub(super) const fn new(book: &'b mut Book, goal: Goal, terms: Terms, tables: M) -> Self {
+        Self { book, goal, terms, tables, state: State::Ask }
     }
 
     /// Runs the machine on `store`. `buf` is the memory for reads.
@@ -175,10 +182,10 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
                         self.state = State::Done(Err(error));
                     }
                 }
-                State::Tables { last } => {
-                    let Some((publication, sums)) = self.tables.sums() else { return };
-                    let last = *last;
-                    self.state = State::Visible { visible: Visible::new(publication, &sums), last };
+                State::Tables { new, last } => {
+                    let (publication, last) = (self.terms.publication(self.book, *new), *last);
+                    let Some(visible) = self.tables.visible(&publication) else { return };
+                    self.state = State::Visible { visible, last };
                 }
                 State::Visible { visible, last } => {
                     if !visible.ends() {
@@ -221,8 +228,8 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
                 (plan.aside.unwrap_or(plan.last), plan.aside.is_none())
             }
         };
-        self.tables.restart(self.publication(new));
-        self.state = State::Tables { last };
+        self.tables.restart(&self.terms.publication(self.book, new));
+        self.state = State::Tables { new, last };
         Ok(())
     }
 
@@ -230,13 +237,9 @@ impl<'b, 'w, T: Written> Publish<'b, 'w, T> {
         let visible = Visible::settle(self.book.meta1(), new);
         self.state = State::Visible { visible, last: false };
     }
-
-    fn publication(&self, new: Varheader) -> Publication {
-        self.book.publication(new, self.terms.file_len, self.terms.checksum)
-    }
 }
 
-impl<T: Written> Machine for Publish<'_, '_, T> {
+impl<M: Emit> Machine for Publish<'_, M> {
     type Output = Result<(), Error>;
     type Error = Infallible;
 
@@ -264,7 +267,7 @@ impl<T: Written> Machine for Publish<'_, '_, T> {
     }
 }
 
-impl<T: Written> Drop for Publish<'_, '_, T> {
+impl<M: Emit> Drop for Publish<'_, M> {
     fn drop(&mut self) {
         if let State::Visible { visible, .. } = &self.state {
             self.book.conclude(visible.outcome());

@@ -12,6 +12,7 @@ use super::error::Error;
 use super::meta1::Meta1;
 use super::raw;
 use super::varheader::Varheader;
+use super::visible::Visible;
 use crate::endian::{ByteOrder, I32, I64, U32};
 use crate::integrity::{Checksum, Crc32cParts};
 use crate::span::Span;
@@ -247,28 +248,13 @@ impl<'w, T: Written> Tables<'w, T> {
         Ok(tables)
     }
 
-    /// Makes a machine that writes nothing before [`restart`](Self::restart).
+    /// Makes a machine that writes nothing before [`restart`](Emit::restart).
     pub(super) fn idle(written: T, window: &'w mut [u8]) -> Result<Self, Error> {
         if window.len() < WINDOW {
             return Err(Error::Window { need: usize_to_u64(WINDOW) });
         }
         let (filled, at, run, sums) = (None, 0, (0, 0), TableSums::NONE);
         Ok(Self { publication: None, written, tasks: 0..0, window, filled, at, run, sums })
-    }
-
-    /// The publication and the checksums, when all tables are written.
-    pub(super) fn sums(&mut self) -> Option<(&Publication, TableSums)> {
-        if self.filled.is_some() || self.piece().is_some() {
-            return None;
-        }
-        self.end_run();
-        Some((self.publication.as_ref()?, self.sums))
-    }
-
-    /// Starts again with all tables of another publication.
-    pub(super) fn restart(&mut self, publication: Publication) {
-        let tasks = 0..publication.meta1.ntasks();
-        self.start(publication, tasks);
     }
 
     fn start(&mut self, publication: Publication, tasks: Range<u32>) {
@@ -439,6 +425,29 @@ impl<'w, T: Written> Tables<'w, T> {
 fn skip_in(table: Span, at: u64) -> Option<u64> {
     let is_inside = table.offset() <= at && at < table.end();
     is_inside.then(|| at.saturating_sub(table.offset()))
+}
+
+/// A machine that writes the tables of one publication after another.
+pub trait Emit: Machine<Error = Infallible> {
+    /// Starts with all tables of `publication`.
+    fn restart(&mut self, publication: &Publication);
+
+    /// The machine that makes `publication` visible, when all its tables are written.
+    fn visible(&mut self, publication: &Publication) -> Option<Visible>;
+}
+
+impl<T: Written> Emit for Tables<'_, T> {
+    fn restart(&mut self, publication: &Publication) {
+        self.start(*publication, 0..publication.meta1.ntasks());
+    }
+
+    fn visible(&mut self, _: &Publication) -> Option<Visible> {
+        if self.filled.is_some() || self.piece().is_some() {
+            return None;
+        }
+        self.end_run();
+        Some(Visible::new(self.publication.as_ref()?, &self.sums))
+    }
 }
 
 impl<T: Written> Machine for Tables<'_, T> {

@@ -58,13 +58,19 @@ impl Visible {
     /// Makes a machine for `publication`; `sums` is the checksums of its tables.
     #[must_use]
     pub fn new(publication: &Publication, sums: &TableSums) -> Self {
-        let new = publication.new;
-        let (trailer_at, trailer) = match new.is_sealed() {
-            true => (Some(new.trailer().offset()), trailer(publication, sums)),
-            false => (old_seal(publication).map(Span::offset), raw::SealTrailer::new_zeroed()),
-        };
-        let visible = Self::settle(&publication.meta1, new);
-        Self { trailer_at, trailer, state: State::Trailer, ..visible }
+        let unsealed = Self::unsealed(publication);
+        if !publication.new.is_sealed() {
+            return unsealed;
+        }
+        let (trailer_at, trailer) = (publication.new.trailer(), trailer(publication, sums));
+        Self { trailer_at: Some(trailer_at.offset()), trailer, ..unsealed }
+    }
+
+    /// Makes a machine for a publication without a seal.
+    pub(super) fn unsealed(publication: &Publication) -> Self {
+        let trailer_at = old_seal(publication).map(Span::offset);
+        let visible = Self::settle(&publication.meta1, publication.new);
+        Self { trailer_at, state: State::Trailer, ..visible }
     }
 
     /// Makes a machine that does all but to write the 12 bytes: the tables are then durable, and

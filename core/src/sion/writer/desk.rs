@@ -10,6 +10,7 @@ use crate::sion::meta1::{KeyvalMode, Meta1};
 use crate::sion::pen::Since;
 use crate::sion::publish::{Publish, Terms};
 use crate::sion::raw::RecordHeader;
+use crate::sion::tables::Tables;
 use crate::step::DriveError;
 use crate::store::usize_to_u64;
 use embedded_io::ErrorKind;
@@ -25,10 +26,12 @@ pub(super) struct Desk<'m> {
 }
 
 /// The machine of a commit or close, and the memory for its reads.
-pub(super) type Publishing<'d, 'm> = (Publish<'d, 'd, Changes<'d, 'm>>, &'d mut [u8]);
+pub(super) type Publishing<'d, 'm> = (Publish<'d, Emitting<'d, 'm>>, &'d mut [u8]);
 
 /// What a commit changes; an entered block changes nothing.
 type Changes<'d, 'm> = Option<Since<&'d Tasks<'m>>>;
+
+type Emitting<'d, 'm> = Tables<'d, Changes<'d, 'm>>;
 
 impl<'m> Desk<'m> {
     pub(super) const fn meta1(&self) -> &Meta1 {
@@ -82,7 +85,7 @@ impl<'m> Desk<'m> {
             Changes<'d, 'm>,
             Terms,
             &'d mut [u8],
-        ) -> Result<Publish<'d, 'd, Changes<'d, 'm>>, Error>,
+        ) -> Result<Publish<'d, Emitting<'d, 'm>>, Error>,
     ) -> Result<Publishing<'d, 'm>, Error> {
         let terms = Terms { ahead: self.ahead, file_len, checksum: self.checksum };
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);

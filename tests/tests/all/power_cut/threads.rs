@@ -12,7 +12,7 @@ use striae_core::sion::book::{Ahead, Book, Enter};
 use striae_core::sion::create::Create;
 use striae_core::sion::pen::{Finished, Ledger, Pen, Pens, Since};
 use striae_core::sion::publish::{Publish, Terms};
-use striae_core::sion::tables::Written;
+use striae_core::sion::tables::Emit;
 use striae_core::sion::{Error, Meta1};
 use striae_core::step::{Machine, Step, drive};
 use striae_core::store::{ReadAt, WriteAt};
@@ -237,7 +237,7 @@ impl<'p> Threads<'p> {
     }
 
     /// Runs a publication while others write, if they may. It fails now and then: says whether not.
-    fn publish<T: Written>(&mut self, mut publish: Publish<'_, '_, T>, may_write: bool) -> bool {
+    fn publish<M: Emit>(&mut self, mut publish: Publish<'_, M>, may_write: bool) -> bool {
         let fails = (self.schedule.below(3) == 0)
             .then(|| (self.schedule.below(2) == 0, self.schedule.below(5)));
         let (mut count, mut syncs) = (0, 0);

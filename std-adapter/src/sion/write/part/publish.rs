@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use striae_core::sion::book::Ahead;
 use striae_core::sion::publish::{Publish, Terms};
-use striae_core::sion::tables::Written;
+use striae_core::sion::tables::{Tables, Written};
 use striae_core::sion::{Book, Error as SionError};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
@@ -36,7 +36,7 @@ impl Part {
             &'b mut Book,
             Terms,
             &'w mut [u8],
-        ) -> Result<Publish<'b, 'w, T>, SionError>,
+        ) -> Result<Publish<'b, Tables<'w, T>>, SionError>,
     ) -> Result<(), Error> {
         self.check_disk()?;
         self.leave_rubbish(); // this META2 will be behind data one day, or is a part of one
