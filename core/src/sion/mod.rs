@@ -25,6 +25,7 @@
 //! | [`create`], [`tables`], [`visible`] | machines: create a physical file, write META2, make it visible |
 //! | [`publish`] | the machine that carries out a [`Book`]'s plan: commit, close, enter a block |
 //! | [`writer`] | write a physical file ([`Writer`]) |
+//! | [`fixed`] | write one whose tasks are known when a program is compiled ([`FixedWriter`]) |
 //! | [`seal`] | checksums of metadata and chunks |
 //! | [`verdict`] | whether a seal is whole, and whether its file matches it |
 //! | [`recover`] | recover streams of unclosed and damaged files |
@@ -39,6 +40,7 @@ pub mod cursor;
 pub mod error;
 pub mod filegroups;
 pub mod filename;
+pub mod fixed;
 pub mod groups;
 pub mod keyval;
 pub mod layout;
@@ -68,6 +70,7 @@ pub use book::Book;
 pub use chunksizes::ChunkRule;
 pub use error::Error;
 pub use filegroups::{BuddySet, EvenFiles, FileGroups};
+pub use fixed::{FixedWriter, Shape};
 pub use groups::{Group, Grouping, Request};
 pub use keyval::{Record, Records};
 pub use layout::{Blocks, Chunks, Layout};

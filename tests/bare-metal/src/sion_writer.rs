@@ -17,8 +17,8 @@ use striae_core::sion::tables::{Column, Entries, Publication, TableSums, Tables,
 use striae_core::sion::verdict::Verdict;
 use striae_core::sion::visible::{Outcome, Visible};
 use striae_core::sion::{
-    Attributes, Blocks, Error, Finished, Memory, Meta1, Opened, Options, Pen, Physical, SealState,
-    Varheader, VarheaderShape, Writer,
+    Attributes, Blocks, Error, Finished, FixedWriter, Memory, Meta1, Opened, Options, Pen,
+    Physical, SealState, Shape, Varheader, VarheaderShape, Writer,
 };
 use striae_core::span::Span;
 use striae_core::step::{drive, drive_read};
@@ -101,6 +101,19 @@ entries! {
         let writer =
             Writer::create(Host { file: 0 }, &attributes, prefix, &tasks, memory, options)?;
         core::hint::black_box((writer.meta1(), writer.cursor(ahead)?.place(1)?));
+        Ok(u64::from(writer.into_store().file))
+    }
+
+    fn gate_sion_fixed_writer(
+        bytes, flags: u8, fsblksize: u32, chunksize: u64, local: u32, ahead: u32,
+    ) {
+        let tasks = [(i64::from(local), chunksize), (1, 512)];
+        let shape = Shape::new(&attributes(flags, fsblksize, 1), bytes, tasks)?.with_ahead(ahead);
+        let mut writer = FixedWriter::create(Host { file: 0 }, &shape)?;
+        writer.write(local, bytes)?;
+        writer.commit()?;
+        core::hint::black_box((writer.meta1(), writer.cursor(local)?.place(1)?, writer.store()));
+        writer.close()?;
         Ok(u64::from(writer.into_store().file))
     }
 

@@ -1,0 +1,187 @@
+//! [`FixedWriter`] writes a file whose attributes and tasks are known when a program is compiled,
+//! with less code than a [`Writer`](super::Writer).
+
+#[cfg(feature = "async")]
+mod asynch;
+mod fault;
+mod make;
+mod rows;
+mod shape;
+mod streams;
+
+#[cfg(feature = "async")]
+pub use asynch::AsyncFixedError;
+pub use fault::Fault;
+pub use shape::Shape;
+
+use super::cursor::Cursor;
+use super::meta1::Meta1;
+use super::publish::Publish;
+use crate::step::{DriveError, drive};
+use crate::store::{ReadAt, WriteAt};
+use make::Make;
+use rows::{PIECE, Rows};
+use streams::Streams;
+use zerocopy::IntoBytes;
+
+/// Why writing to a store `S` failed.
+pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
+
+/// Writes one physical file of `N` plain streams: commits and the close.
+///
+/// The files are ordinary SIONlib files, with the same bytes as those of a
+/// [`Writer`](super::Writer), and survive the same power cuts; what that type says of devices holds
+/// for this one.
+///
+/// It needs less code and stack than a `Writer` because less can be asked of it. The file has the
+/// attributes and tasks of its [`Shape`]. There are no seals, no key-value records and no sets of
+/// several files. A stream fills one chunk after another: records stay whole in a chunk if the
+/// chunksize is a multiple of their length. A `Writer` can reopen the file and go on with it; this
+/// type only creates files.
+///
+/// It needs no memory but its own, `48 * N` and about 250 bytes, for any `S`, and stack.
+///
+/// ```
+/// use striae_core::sion::{Attributes, FixedWriter, Shape};
+/// # use striae_core::store::{FixedSize, ReadAt, WriteAt};
+/// # #[derive(Default)]
+/// # struct Card(Vec<u8>);
+/// # impl ReadAt for Card {
+/// #     type Error = FixedSize;
+/// #     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+/// #         self.0.as_slice().read_at(offset, buf)
+/// #     }
+/// #     fn size(&self) -> Result<u64, FixedSize> { self.0.as_slice().size() }
+/// # }
+/// # impl WriteAt for Card {
+/// #     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+/// #         let end = offset as usize + bytes.len();
+/// #         self.0.resize(self.0.len().max(end), 0);
+/// #         self.0[offset as usize..end].copy_from_slice(bytes);
+/// #         Ok(())
+/// #     }
+/// #     fn set_size(&mut self, n: u64) -> Result<(), FixedSize> { Ok(self.0.resize(n as usize, 0)) }
+/// #     fn sync(&mut self) -> Result<(), FixedSize> { Ok(()) }
+/// # }
+/// # let card = Card::default();
+/// // Two sensors, with 4096 and 512 bytes in each block.
+/// const TASKS: [(i64, u64); 2] = [(0, 4096), (1, 512)];
+/// static SHAPE: Shape<2> = match Shape::new(&Attributes::DEFAULT, b"log", TASKS) {
+///     Ok(shape) => shape,
+///     Err(_) => panic!("no file can have this shape"), // then it does not compile
+/// };
+///
+/// let mut log = FixedWriter::create(card, &SHAPE)?;
+/// log.write(0, b"a stream of any length")?;
+/// log.write(1, &[0; 16])?; // 32 records of 16 bytes fill a chunk
+/// log.commit()?; // from here on, whatever happens, this much can be read
+/// log.close()?;
+/// # let card = log.into_store();
+/// # let mut window = [0; striae_core::sion::Meta1::MAX_LEN];
+/// # let Ok(striae_core::sion::Opened::Closed(file)) =
+/// #     striae_core::sion::Physical::open(card, &mut window) else { panic!() };
+/// # let mut bytes = [0; 22];
+/// # file.stream(file.task(0, &mut window).unwrap()).read_all(&mut bytes).unwrap();
+/// # assert_eq!(&bytes, b"a stream of any length");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct FixedWriter<S, const N: usize> {
+    store: S,
+    streams: Streams<N>,
+}
+
+impl<S, const N: usize> FixedWriter<S, N> {
+    /// The fixed part of META1.
+    #[must_use]
+    pub const fn meta1(&self) -> &Meta1 {
+        self.streams.book.meta1()
+    }
+
+    /// Where task `local` writes next.
+    ///
+    /// # Errors
+    /// [`Fault::NoTask`].
+    pub fn cursor(&self, local: u32) -> Result<&Cursor, Fault> {
+        self.streams.cursor(local)
+    }
+
+    /// The store.
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Returns the store. What was written since the last commit or close is not part of the file.
+    #[must_use]
+    pub fn into_store(self) -> S {
+        self.store
+    }
+
+    fn new(store: S, shape: &Shape<N>) -> Self {
+        let Shape { book, cursors, ahead, .. } = *shape;
+        Self { store, streams: Streams { book, cursors, ahead } }
+    }
+}
+
+impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
+    /// Creates a file in `store`, which is emptied first. When this returns, the file exists and is
+    /// unclosed.
+    ///
+    /// # Errors
+    /// The store's own error: the old content may be gone then.
+    pub fn create(mut store: S, shape: &Shape<N>) -> Result<Self, FixedError<S>> {
+        let mut make = Make::new(shape.start.as_bytes());
+        drive(&mut make, &mut store, &mut []).map_err(DriveError::infallible)?;
+        Ok(Self::new(store, shape))
+    }
+
+    /// Writes `bytes` to the stream of task `local`, filling one chunk after another.
+    ///
+    /// # Errors
+    /// [`Fault::NoTask`]; [`Fault::NoChunks`] if the task's chunksize is 0; [`Fault::Full`] if the
+    /// file has no place for another chunk; the store's own error. After an error, none of `bytes`
+    /// is in the stream.
+    pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), FixedError<S>> {
+        let mut put = self.streams.put(local, bytes)?;
+        while let Some(block) = put.block()? {
+            if self.streams.must_enter(block) {
+                let file_len = self.store.size().map_err(DriveError::Store)?;
+                run(self.streams.enter(block, file_len), &mut self.store)?;
+            }
+            let (offset, bytes) = put.part()?;
+            self.store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+        }
+        self.streams.end(&put);
+        Ok(())
+    }
+
+    /// Commits: makes all that was written a durable part of the file, for every reader.
+    ///
+    /// # Errors
+    /// [`Fault::Full`] if META2 has no place in the file; the store's own error. What the file is
+    /// then, [`Writer::commit`](super::Writer::commit) says. No written bytes are lost.
+    pub fn commit(&mut self) -> Result<(), FixedError<S>> {
+        let file_len = self.store.size().map_err(DriveError::Store)?;
+        run(self.streams.commit(file_len), &mut self.store)
+    }
+
+    /// Commits with META2 where SIONlib puts it, right after the last block in use, and cuts the
+    /// file at the end of this commit. The writer may go on after that.
+    ///
+    /// # Errors
+    /// See [`commit`](Self::commit). A store that cannot be cut
+    /// ([`ErrorKind::Unsupported`](embedded_io::ErrorKind)) keeps meaningless bytes after META2;
+    /// this is not an error.
+    pub fn close(&mut self) -> Result<(), FixedError<S>> {
+        let file_len = self.store.size().map_err(DriveError::Store)?;
+        let closed = run(self.streams.close(file_len), &mut self.store);
+        self.streams.closed(closed)
+    }
+}
+
+/// Runs `publish` on `store`.
+#[inline(never)] // one function for commits and entered blocks: a device's code is small
+fn run<S: WriteAt>(mut publish: Publish<'_, Rows<'_>>, store: &mut S) -> Result<(), FixedError<S>> {
+    let done = drive(&mut publish, store, &mut [0; PIECE]).map_err(DriveError::infallible)?;
+    done.map_err(|error| Fault::of(error).into())
+}

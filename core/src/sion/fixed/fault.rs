@@ -1,0 +1,45 @@
+//! What can be wrong with a call, in one byte.
+
+use crate::sion::error::Error;
+use crate::step::DriveError;
+
+/// Why a stream cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Fault {
+    /// The shape has no task with this number.
+    NoTask,
+    /// The chunksize of the task is 0.
+    NoChunks,
+    /// A chunk or META2 has no place in a file.
+    Full,
+}
+
+impl Fault {
+    /// An error of a cursor or a Book without its values.
+    pub(super) const fn of(error: Error) -> Self {
+        match error {
+            Error::RecordTooLong { .. } => Self::NoChunks,
+            _ => Self::Full,
+        }
+    }
+}
+
+impl core::fmt::Display for Fault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::NoTask => "the shape has no task with this number",
+            Self::NoChunks => "the chunksize of the task is 0",
+            Self::Full => "the file is full",
+        })
+    }
+}
+
+impl core::error::Error for Fault {}
+
+impl<S> From<Fault> for DriveError<S, Fault> {
+    fn from(fault: Fault) -> Self {
+        Self::Format(fault)
+    }
+}
