@@ -106,7 +106,8 @@ impl PosixFile {
     }
 
     /// Whether [`sync`](Self::sync) syncs to the disk.
-    pub(crate) const fn is_durable(&self) -> bool {
+    #[must_use]
+    pub const fn is_durable(&self) -> bool {
         self.durable
     }
 
@@ -116,21 +117,40 @@ impl PosixFile {
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let mode = Mode::from_raw_mode(0o666); // less umask
         let fd = retry_on_intr(|| rustix::fs::open(path, flags, mode))?;
+        let file = Self::regular(fd, limit)?;
+        pin::check(path, file.identity)?;
+        if flags.contains(OFlags::DIRECT) {
+            // NONBLOCK was for opening: io_uring would say EAGAIN where it had to wait.
+            rustix::fs::fcntl_setfl(&file.fd, OFlags::DIRECT)?;
+        }
+        Ok(file)
+    }
+
+    /// Takes an open file, which must be regular.
+    fn regular(fd: OwnedFd, limit: u64) -> io::Result<Self> {
         let stat = rustix::fs::fstat(&fd)?;
-        let identity = (stat.st_dev, stat.st_ino);
-        pin::check(path, identity)?;
+        let (identity, limit) = ((stat.st_dev, stat.st_ino), AtomicU64::new(limit));
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
-                if flags.contains(OFlags::DIRECT) {
-                    // NONBLOCK was for opening: io_uring would say EAGAIN where it had to wait.
-                    rustix::fs::fcntl_setfl(&fd, OFlags::DIRECT)?;
-                }
-                let limit = AtomicU64::new(limit);
                 Ok(Self { fd, identity, limit, durable: true, syncs: Arc::default() })
             }
             FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
+    }
+
+    /// Takes a file that another process has opened for reading and writing, and passed. What that
+    /// process knows of a failed [`sync`](Self::sync) is not passed.
+    ///
+    /// # Errors
+    /// An error of the operating system; [`io::ErrorKind::InvalidInput`] if it is not a regular
+    /// file, or not open for both.
+    pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
+        if rustix::fs::fcntl_getfl(&fd)? & OFlags::RWMODE != OFlags::RDWR {
+            let text = "not open for reading and writing";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        Self::regular(fd, size_limit())
     }
 
     /// Opens the file at `path` for reading past the page cache.
