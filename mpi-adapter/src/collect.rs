@@ -1,15 +1,24 @@
-//! Few ranks write for all: what the others write waits in memory and is handed over.
+//! Few ranks open the file for all: each writes its own long pieces, and hands short ones over.
 //!
-//! A rank's short writes are collected in a buffer of its own. When all ranks meet, each hands its
-//! buffer over to the writer of its group, which joins what is adjacent and writes it. So a file
-//! is opened only by the writers, and a commit of many ranks is a few large writes.
+//! A rank's short writes are collected in a buffer of its own. A full buffer, and a write of 64 KiB
+//! or more, goes to the file at once, without the other ranks: only the writer of a group opens the
+//! file, and it passes its descriptor to the other ranks of its node. When all ranks meet, each
+//! writes what it has of 64 KiB and more, and hands the rest over to the writer of its group, which
+//! joins what is adjacent. So a file is opened only by the writers, no byte of a long run is copied
+//! by another process, and the short pieces of a commit of many ranks are a few writes.
 //!
-//! A rank whose buffer is full, or that writes more at once than the buffer holds, does not wait
-//! for the others: it opens the file and writes by itself. What it writes is in the file at the
-//! latest when the ranks agree on a commit.
+//! The descriptor is sent through a socket that has a name in no folder. A rank in another process
+//! gets it if the file is a [`PosixFile`](striae::posix::PosixFile), and a rank of the same process
+//! shares any file. If a rank does not get it, because processes of the node do not share memory or
+//! are in different network namespaces, all ranks meet when its buffer may be full, and its
+//! buffer is handed over. If it writes more at once than the buffer holds, it opens the file.
+//!
+//! What a rank writes is in the file at the latest when the ranks agree on a commit. A descriptor is
+//! valid without the writer; but when a writer dies, its ranks cannot commit any more.
 
 mod behind;
 mod handle;
+mod pass;
 mod runs;
 mod shared;
 
@@ -59,10 +68,10 @@ impl Default for Collect {
 }
 
 impl Collect {
-    /// One writer for all ranks of a node, a buffer of 1 MiB for each rank.
+    /// One writer for all ranks of a node, a buffer of 256 KiB for each rank.
     #[must_use]
     pub const fn new() -> Self {
-        Self { ranks_per_writer: u32::MAX, buffer: 1 << 20, shares: true, behind: false }
+        Self { ranks_per_writer: u32::MAX, buffer: 256 << 10, shares: true, behind: false }
     }
 
     /// Sets how many consecutive ranks of a node have a writer in common; the last writer of a node
@@ -73,28 +82,31 @@ impl Collect {
         Self { ranks_per_writer: if ranks == 0 { 1 } else { ranks }, ..self }
     }
 
-    /// Sets how many bytes of a rank wait at most. Longer writes are made at once. A writer needs
-    /// up to 6 MiB besides, whatever the number of its ranks.
+    /// Sets how many bytes of a rank wait at most. Longer writes are made at once; so are those of
+    /// 64 KiB or more, if the rank has the file and no thread writes. A writer needs up to 6 MiB
+    /// besides, whatever the number of its ranks.
     #[must_use]
     pub const fn buffer(self, bytes: usize) -> Self {
         Self { buffer: bytes, ..self }
     }
 
-    /// Sets whether the buffers are in memory that the ranks of a node share, if all of them can
-    /// have it, so that a writer needs no copy of them. They are in `/dev/shm`, and take at most
-    /// half of what is free there when the file is opened; otherwise what waits is sent by
-    /// messages. A rank takes its buffer piece by piece, as it fills. If nothing is left then, it
-    /// writes by itself.
-    /// Without a call memory is shared.
+    /// Sets whether the ranks of a node share memory and the open file of their writer. The buffers
+    /// are in this memory, if all ranks can have it, so that a writer needs no copy of them. They
+    /// are in `/dev/shm`, and take at most half of what is free there when the file is opened;
+    /// otherwise what waits is sent by messages. A rank takes its buffer piece by piece, as it
+    /// fills. If nothing is left then, it writes by itself.
+    ///
+    /// Without a call both are shared.
     #[must_use]
     pub const fn shared_memory(self, shares: bool) -> Self {
         Self { shares, ..self }
     }
 
-    /// Sets whether a thread of each writer writes what its ranks hand over, while they go on. It
-    /// makes no call of the message layer. A writer then needs 6 MiB more. An error of its writes
+    /// Sets whether a thread of each rank that writes does so while the ranks go on: of a writer,
+    /// and of a rank with a full buffer. It makes no call of the message layer. Such a rank needs
+    /// up to 6 MiB more. An error of its writes
     /// is that of all ranks at a later call, at the latest at the commit; a commit waits for it.
-    /// Without a call the writer writes before its ranks go on.
+    /// Without a call a rank writes before it goes on.
     #[must_use]
     pub const fn write_behind(self, behind: bool) -> Self {
         Self { behind, ..self }
@@ -115,7 +127,12 @@ impl Collect {
         F: Send + Sync + 'static,
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
+        let (mut group, mut pass) = (group, None);
+        if let Some(group) = &mut group {
+            pass = group.pass.take();
+        }
         let handle = Handle::new(open, group, self.buffer);
+        let handle = if let Some(pass) = pass { handle.passing(pass) } else { handle };
         if self.behind { handle.write_behind() } else { handle }
     }
 
@@ -158,7 +175,7 @@ impl Collect {
 
     fn group_of<C: Collective>(self, comm: C, kept_as: u64) -> Result<Group<C>, Error> {
         let shares = self.shares && self.buffer > 0 && comm.size() > 1;
-        let segment = if shares { Segment::new(&comm, self.buffer)? } else { None };
-        Ok(Group { comm, segment, kept_as: Some(kept_as) })
+        let (segment, pass) = if shares { Segment::new(&comm, self.buffer)? } else { (None, None) };
+        Ok(Group { comm, segment, pass, kept_as: Some(kept_as) })
     }
 }

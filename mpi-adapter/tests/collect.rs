@@ -149,16 +149,22 @@ proptest! {
 /// A file that counts what is done to it, and has room for a number of bytes.
 struct Counted {
     file: PosixFile,
-    rank: u32,
     counts: Arc<Counts>,
 }
 
 #[derive(Default)]
 struct Counts {
     openers: Mutex<BTreeSet<u32>>,
-    writes: AtomicU32,
-    /// No write behind this offset succeeds.
+    /// The length of each write, with the rank whose thread made it.
+    writes: Mutex<Vec<(u32, usize)>>,
+    syncs: AtomicU32,
+    /// No write that ends after this offset succeeds.
     room: Option<u64>,
+}
+
+thread_local! {
+    /// The rank that this thread is.
+    static RANK: Cell<u32> = const { Cell::new(u32::MAX) };
 }
 
 impl ReadAt for &Counted {
@@ -175,8 +181,7 @@ impl ReadAt for &Counted {
 
 impl WriteAt for &Counted {
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.counts.openers.lock().unwrap().insert(self.rank);
-        self.counts.writes.fetch_add(1, Ordering::Relaxed);
+        self.counts.writes.lock().unwrap().push((RANK.get(), bytes.len()));
         if self.counts.room.is_some_and(|room| offset + bytes.len() as u64 > room) {
             return Err(io::Error::from_raw_os_error(28)); // ENOSPC
         }
@@ -188,6 +193,7 @@ impl WriteAt for &Counted {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        self.counts.syncs.fetch_add(1, Ordering::Relaxed);
         self.file.sync()
     }
 }
@@ -199,10 +205,11 @@ fn create(
     counts: &Arc<Counts>,
 ) -> Result<FileWriter<Rank, Counted>, Error> {
     let (rank, counts) = (comm.rank(), Arc::clone(counts));
+    RANK.set(rank);
     builder.create_in(comm, path, move |path, anew| {
         counts.openers.lock().unwrap().insert(rank);
         let file = if anew { PosixFile::create(path, true) } else { PosixFile::open_rw(path) };
-        Ok(Counted { file: file?, rank, counts: Arc::clone(&counts) })
+        Ok(Counted { file: file?, counts: Arc::clone(&counts) })
     })
 }
 
@@ -223,20 +230,116 @@ fn only_writers_open_the_file_and_short_records_are_few_writes_and_few_messages(
         for step in 0..1000_u64 {
             file.coll_write(&step.to_le_bytes()).unwrap();
         }
-        // The first record tells the length; the others wait until 512 of them are in a buffer.
-        assert_eq!(file.comm().calls() - before, 2);
+        // At the first record the ranks learn that each of them can write its full buffer itself.
+        assert_eq!(file.comm().calls() - before, 1);
         file.close().unwrap();
     });
     // Nodes of 6 and 2 ranks.
     assert_eq!(*counts.openers.lock().unwrap(), BTreeSet::from([0, 3, 6]));
-    // Data: 3 times for each rank, tables and front: far fewer than 8000 records.
-    assert!(counts.writes.load(Ordering::Relaxed) < 60, "{:?}", counts.writes);
+    // Each rank writes its buffer once when it is full; the rest of all ranks, tables and front are
+    // few writes of the writers.
+    let writes = counts.writes.lock().unwrap();
+    let full = |rank| writes.iter().filter(|(by, len)| (*by, *len) == (rank, 4096)).count();
+    assert!((0..8).all(|rank| full(rank) == 1), "{writes:?}");
+    let of_others = writes.iter().filter(|(by, _)| ![0, 3, 6].contains(by)).count();
+    assert!(of_others == 5 && writes.len() < 60, "{writes:?}");
     let expected: Vec<u8> = (0..1000_u64).flat_map(u64::to_le_bytes).collect();
     let file = File::open(&path).unwrap();
     for rank in 0..8 {
         let mut found = Vec::new();
         file.stream(rank).unwrap().read_to_end(&mut found).unwrap();
         assert!(found == expected);
+    }
+}
+
+/// Opens of ranks, and long writes of each rank, when all write long records in one file.
+fn write_long(collect: Collect) -> (BTreeSet<u32>, Vec<usize>, u32) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let builder = Builder::new().fsblksize(512).chunksize(2 << 20).collect(collect);
+    let counts = Arc::new(Counts::default());
+    run(world(8, 6), |comm| {
+        let rank = comm.rank();
+        let mut file = create(&builder, comm, &path, &counts).unwrap();
+        for number in 0..3 {
+            file.coll_write(&record(rank, number, 1 << 20)).unwrap();
+        }
+        file.close().unwrap();
+    });
+    check_streams(&path, 8, &vec![(vec![1 << 20], false); 3]);
+    let writes = counts.writes.lock().unwrap();
+    let long = |rank| writes.iter().filter(|(by, len)| *by == rank && *len == 1 << 20).count();
+    let of_writers = writes.iter().filter(|(by, _)| [0, 3, 6].contains(by)).count();
+    let long_of_writers = [0, 3, 6].map(long).iter().sum::<usize>();
+    assert!(of_writers > long_of_writers, "tables and front");
+    let openers = counts.openers.lock().unwrap().clone();
+    (openers, (0..8).map(long).collect(), counts.syncs.load(Ordering::Relaxed))
+}
+
+#[test]
+fn each_rank_writes_its_long_records_by_the_file_that_the_writer_opened() {
+    let (writers, all) = (BTreeSet::from([0, 3, 6]), (0..8).collect::<BTreeSet<u32>>());
+    let collect = Collect::new().ranks_per_writer(3);
+    for collect in [collect, collect.buffer(4096), collect.buffer(2 << 20)] {
+        let (openers, long, syncs) = write_long(collect);
+        assert_eq!((openers, long), (writers.clone(), vec![3; 8]), "{collect:?}");
+        // Without memory in common nothing is passed, and who opened the file syncs it.
+        let (openers, long, more) = write_long(collect.buffer(4096).shared_memory(false));
+        assert_eq!((openers, long, more), (all.clone(), vec![3; 8], syncs + 5));
+    }
+}
+
+#[test]
+fn at_a_commit_each_rank_writes_what_is_long_and_the_writer_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    // The first record is handed over when the ranks meet to learn who can write.
+    for (records, of_others) in [(20, vec![19 * 4096]), (10, vec![])] {
+        let counts = Arc::new(Counts::default());
+        let builder = Builder::new().fsblksize(512).sealed(true).overwrite(true);
+        let builder = builder.collect(Collect::new());
+        run(world(4, 4), |comm| {
+            let rank = comm.rank();
+            let mut file = create(&builder, comm, &path, &counts).unwrap();
+            for number in 0..records {
+                file.coll_write(&record(rank, number, 4096)).unwrap();
+            }
+            file.close().unwrap();
+        });
+        check_streams(&path, 4, &vec![(vec![4096], false); records]);
+        let writes = counts.writes.lock().unwrap();
+        for rank in 1..4 {
+            let found = writes.iter().filter(|(by, _)| *by == rank).map(|(_, len)| *len);
+            assert_eq!(found.collect::<Vec<_>>(), of_others);
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_at_a_rank_that_writes_by_a_passed_file_is_the_error_of_all_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    for (len, buffer) in [(100_000, 4096), (1000, 4096), (100_000, 1 << 20)] {
+        for behind in [false, true] {
+            // The chunk of the last rank starts a bit after 7 MiB.
+            let counts = Arc::new(Counts { room: Some((7 << 20) + 5000), ..Counts::default() });
+            let collect = Collect::new().buffer(buffer).write_behind(behind);
+            let builder = Builder::new().fsblksize(512).chunksize(1 << 20).overwrite(true);
+            let builder = builder.collect(collect);
+            let errors = run(world(8, 8), |comm| {
+                let rank = comm.rank();
+                let mut file = create(&builder, comm, &path, &counts).unwrap();
+                let written = (0..8).try_for_each(|at| file.coll_write(&record(rank, at, len)));
+                let error = written.and_then(|()| file.commit()).unwrap_err();
+                assert_eq!(file.coll_write(&[]).unwrap_err(), error); // from now on
+                error
+            });
+            assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
+            // Rank 0 has no room for the tables, and may come to that before the thread has failed.
+            assert_eq!(errors[0].code(), Code::Io(28));
+            assert!(errors[0].rank() == Some(7) || behind, "{:?}", errors[0]);
+            assert_eq!(*counts.openers.lock().unwrap(), BTreeSet::from([0]));
+        }
     }
 }
 

@@ -19,6 +19,8 @@ mod faulty;
 mod gsd_and_blob;
 #[path = "common/kills.rs"]
 mod kills;
+#[path = "common/passed.rs"]
+mod passed;
 #[path = "common/program.rs"]
 mod program;
 
@@ -61,6 +63,8 @@ fn main() {
         launcher.run("a_file", n).is_ok_at_all().has_file();
         launcher.run("a_chunk_and_a_set", n).is_ok_at_all().has_chunk_and_set();
     }
+    let job = launcher.run("a_passed_file", 3);
+    passed::check(&job.is_ok_at_all().folder.path().join("a.sion"), 3);
     for n in [2, 3] {
         launcher.run("a_failure_at_any_collective", n).is_equal_at_all();
     }
@@ -291,6 +295,7 @@ fn rank(scenario: &str, folder: &Path) {
         "every_operation" => text(program::program(comm)),
         "a_file" => text(file(comm, &folder.join("a.sion"))),
         "a_chunk_and_a_set" => text(gsd_and_blob::write_and_read(comm, folder, OnCommit)),
+        "a_passed_file" => text(passed::write(comm, &folder.join("a.sion"))),
         "a_failure_at_any_collective" => failures(&comm, &|| settings.duplicate(&world).unwrap()),
         "a_rank_that_dies" => {
             comm.agree(Ok(())).unwrap();

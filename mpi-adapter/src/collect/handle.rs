@@ -1,11 +1,14 @@
 //! A rank's handle of a file that few ranks write.
 
+mod messages;
+
 use super::behind::Behind;
-use super::runs::{Runs, write_joined};
+use super::pass::Pass;
+use super::runs::{LARGE, Runs, write_joined};
 use super::shared::Segment;
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -13,9 +16,6 @@ use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 /// The longest message, and the longest write that is joined from pieces.
 const WINDOW: usize = 1 << 20;
-
-/// How many bytes of its ranks a writer collects before it writes them.
-const POOL: usize = 4 << 20;
 
 /// Opens the file; it makes the file if the argument is true.
 type Open<F> = Box<dyn Fn(bool) -> io::Result<F>>;
@@ -38,8 +38,28 @@ pub(crate) struct Handle<C, F> {
     segment: Option<Segment>,
     limit: usize,
     waiting: RefCell<Runs>,
+    /// How the writer passes the file to the other ranks.
+    pass: Option<Box<dyn Passes<F>>>,
+    /// Whether the file is that of the writer, of another rank.
+    is_passed: Cell<bool>,
     /// Whether no other rank than the writer may open the file.
     is_alone: bool,
+}
+
+/// A [`Pass`] for one kind of file.
+trait Passes<F> {
+    fn give(&self, file: &Arc<F>);
+    fn take(&self) -> Option<Arc<F>>;
+}
+
+impl<F: Send + Sync + 'static> Passes<F> for Pass {
+    fn give(&self, file: &Arc<F>) {
+        Self::give(self, file);
+    }
+
+    fn take(&self) -> Option<Arc<F>> {
+        Self::take(self)
+    }
 }
 
 impl<C, F: fmt::Debug> fmt::Debug for Handle<C, F> {
@@ -51,16 +71,6 @@ impl<C, F: fmt::Debug> fmt::Debug for Handle<C, F> {
     }
 }
 
-/// What a message is, besides its pieces: each an offset, a length, and its bytes. The bytes of
-/// `PLACES` are in the slot of the sender.
-const MORE: u8 = 0;
-const LAST: u8 = 1;
-const FAILED: u8 = 2;
-const PLACES: u8 = 3;
-
-/// The length of the offset and of the length of a piece.
-const PIECE_HEAD: usize = 16;
-
 /// The most pieces of a slot; with more, a rank writes by itself.
 const MOST_PLACES: usize = (WINDOW >> 4) - 1;
 
@@ -69,6 +79,7 @@ const MOST_PLACES: usize = (WINDOW >> 4) - 1;
 pub(crate) struct Group<C> {
     pub(super) comm: C,
     pub(super) segment: Option<Segment>,
+    pub(super) pass: Option<Pass>,
     /// The number under which the communicator of all ranks keeps this one for the next file.
     pub(super) kept_as: Option<u64>,
 }
@@ -93,8 +104,29 @@ where
         };
         let (file, waiting) = (OnceCell::new(), RefCell::new(waiting));
         let (open, start, behind) = (Box::new(open), None, OnceCell::new());
-        let is_alone = false;
-        Self { open, file, start, behind, group, kept_as, segment, limit, waiting, is_alone }
+        let (pass, is_passed, is_alone) = (None, Cell::new(false), false);
+        Self {
+            open,
+            file,
+            start,
+            behind,
+            group,
+            kept_as,
+            segment,
+            limit,
+            waiting,
+            pass,
+            is_passed,
+            is_alone,
+        }
+    }
+
+    /// The writer passes its file to the other ranks.
+    pub(super) fn passing(self, pass: Pass) -> Self
+    where
+        F: Send + Sync + 'static,
+    {
+        Self { pass: Some(Box::new(pass)), ..self }
     }
 
     /// What waits is written by a thread, while this rank goes on.
@@ -112,7 +144,7 @@ where
         group: C,
         limit: usize,
     ) -> Self {
-        let group = Group { comm: group, segment: None, kept_as: None };
+        let group = Group { comm: group, segment: None, pass: None, kept_as: None };
         Self { is_alone: true, ..Self::new(open, Some(group), limit) }
     }
 
@@ -143,19 +175,27 @@ where
         self.limit
     }
 
+    /// Whether this rank must meet the others when its buffer is full.
+    pub(crate) fn needs_others(&self) -> bool {
+        self.limit > 0 && self.writer().is_some() && (self.is_alone || self.own().is_none())
+    }
+
     /// How many bytes more can wait if they are at `offset`, just after the last ones; 0 if they
-    /// are not.
-    pub(crate) fn room_after(&self, offset: u64) -> u64 {
-        let waiting = self.waiting.borrow();
-        match waiting.end() == Some(offset) {
-            true => usize_to_u64(self.limit.saturating_sub(waiting.len())),
-            false => 0,
-        }
+    /// are not. They are [appended](Self::append), and nothing else is done before
+    /// [`end_lane`](Self::end_lane).
+    pub(crate) fn lane(&mut self, offset: u64) -> usize {
+        self.waiting.get_mut().lane(offset, self.limit)
     }
 
     /// Lets bytes wait that come just after the last ones; returns whether they have room.
-    pub(crate) fn append(&self, bytes: &[u8]) -> bool {
-        self.waiting.borrow_mut().append(bytes)
+    #[inline]
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> bool {
+        self.waiting.get_mut().append(bytes)
+    }
+
+    /// The bytes that were appended since the lane began.
+    pub(crate) fn end_lane(&mut self) -> &[u8] {
+        self.waiting.get_mut().end_lane()
     }
 
     /// The communicator of the ranks with the same writer is kept for the next file on `comm`, or
@@ -173,18 +213,30 @@ where
 
     /// Makes the file.
     pub(crate) fn make(&self) -> Result<(), Failure> {
-        let file = (self.open)(true).map_err(|error| Failure::io("making the file", &error))?;
-        self.file
-            .set(Arc::new(file))
-            .map_err(|_| Failure::new(Code::Refused, "the file is open already"))
+        self.first("making the file")
     }
 
     /// Opens a file that exists, as the first of all ranks.
     pub(crate) fn open_first(&self) -> Result<(), Failure> {
-        let file = (self.open)(true).map_err(|error| Failure::io("opening the file", &error))?;
-        self.file
-            .set(Arc::new(file))
-            .map_err(|_| Failure::new(Code::Refused, "the file is open already"))
+        self.first("opening the file")
+    }
+
+    fn first(&self, what: &'static str) -> Result<(), Failure> {
+        if self.file.get().is_some() {
+            return Err(Failure::new(Code::Refused, "the file is open already"));
+        }
+        let file = (self.open)(true).map_err(|error| Failure::io(what, &error))?;
+        self.keep(file);
+        Ok(())
+    }
+
+    /// Keeps a file that this rank has opened; the writer passes it.
+    fn keep(&self, file: F) -> &Arc<F> {
+        let file = self.file.get_or_init(|| Arc::new(file));
+        if let Some(pass) = &self.pass {
+            pass.give(file);
+        }
+        file
     }
 
     /// Opens the file if this rank is a writer.
@@ -206,14 +258,23 @@ where
     }
 
     fn file(&self) -> io::Result<&Arc<F>> {
-        if let Some(file) = self.file.get() {
+        if let Some(file) = self.own() {
             return Ok(file);
         }
         if self.is_kept() {
             return Err(io::Error::other("another rank alone opens this file"));
         }
-        let file = Arc::new((self.open)(false)?);
-        Ok(self.file.get_or_init(|| file))
+        Ok(self.keep((self.open)(false)?))
+    }
+
+    /// The file, if it is open, also if the writer has opened it and passed it.
+    fn own(&self) -> Option<&Arc<F>> {
+        if let (None, Some(pass)) = (self.file.get(), &self.pass) {
+            let file = pass.take()?;
+            self.is_passed.set(true);
+            return Some(self.file.get_or_init(|| file));
+        }
+        self.file.get()
     }
 
     /// The thread that writes, if one is wanted.
@@ -246,6 +307,21 @@ where
         Ok(())
     }
 
+    /// Writes the pieces up to the last long one, if this rank has the file: the writer joins what
+    /// is short with that of other ranks.
+    fn write_long(&self) -> io::Result<()> {
+        let mut waiting = self.waiting.borrow_mut();
+        let long = waiting.places().iter().rposition(|(_, len)| *len >= LARGE);
+        let Some(count) = long.map(|last| last.saturating_add(1)) else { return Ok(()) };
+        if self.is_alone || self.own().is_none() {
+            return Ok(());
+        }
+        let pieces: Vec<_> = waiting.iter().take(count).collect();
+        self.write_pieces(&pieces)?;
+        waiting.drop_first(count);
+        Ok(())
+    }
+
     /// As [`spill`](Self::spill); when this returns all is written, also what a thread had to. Then
     /// the file is as this rank wants it.
     fn written(&self) -> io::Result<&F> {
@@ -259,137 +335,6 @@ where
         self.behind.get().map_or(Ok(()), Behind::finish)
     }
 
-    /// Hands what waits over to the writer. All ranks of the group call this, each with its own
-    /// result so far, and pass what is returned to their next collective: only after that is it
-    /// known that all of it was written.
-    pub(crate) fn hand_over(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
-        match (&self.group, self.writer()) {
-            (None, _) => mine.and_then(|()| self.spill().map_err(|e| writing(&e))),
-            (Some(_), Some(group)) => {
-                let sent = self.send_all(group, &mine);
-                mine.and(sent)
-            }
-            (Some(group), None) => {
-                let (mut done, mut places) = (mine, Vec::new());
-                for from in 1..group.size() {
-                    self.receive_all(group, from, &mut done, &mut places)?;
-                }
-                done.and_then(|()| self.write_all(&places).map_err(|error| writing(&error)))
-            }
-        }
-    }
-
-    /// Writes what waits here and in the slots of the other ranks.
-    fn write_all(&self, places: &[(u32, u64, usize)]) -> io::Result<()> {
-        let Some(segment) = self.segment.as_ref().filter(|_| !places.is_empty()) else {
-            return self.spill();
-        };
-        let mut waiting = self.waiting.borrow_mut();
-        let mut pieces: Vec<_> = waiting.iter().collect();
-        let (mut slot, mut at) = (0, 0);
-        for &(rank, offset, len) in places {
-            if rank != slot {
-                (slot, at) = (rank, 0);
-            }
-            let bytes = segment.bytes(rank, at, len).ok_or(io::ErrorKind::InvalidData)?;
-            pieces.push((offset, bytes));
-            at = at.saturating_add(len);
-        }
-        self.write_pieces(&pieces)?;
-        drop(pieces);
-        waiting.clear();
-        Ok(())
-    }
-
-    /// As [`hand_over`](Self::hand_over), and what this rank wrote is durable.
-    pub(crate) fn deliver(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
-        let sync = |mut file: &F| file.sync().map_err(|e| Failure::io("syncing the file", &e));
-        if self.writer().is_some() {
-            let written = mine.and_then(|()| self.finish().map_err(|error| writing(&error)));
-            let mine = written.and_then(|()| self.file.get().map_or(Ok(()), |file| sync(file)));
-            return self.hand_over(mine);
-        }
-        self.hand_over(mine)?;
-        self.finish().map_err(|error| writing(&error))?;
-        self.opened().map_err(|error| Failure::io("opening the file", &error)).and_then(sync)
-    }
-
-    fn send_all(&self, group: &C, mine: &Result<(), Failure>) -> Result<(), Failure> {
-        let mut waiting = self.waiting.borrow_mut();
-        if mine.is_err() {
-            return group.send(0, &[FAILED]);
-        }
-        if waiting.segment().is_some() {
-            let places = waiting.places().iter().flat_map(|(offset, len)| {
-                [offset.to_le_bytes(), usize_to_u64(*len).to_le_bytes()].into_iter().flatten()
-            });
-            let message: Vec<u8> = std::iter::once(PLACES).chain(places).collect();
-            waiting.clear(); // nothing is put there before the next collective of all ranks
-            return group.send(0, &message);
-        }
-        let mut message = vec![MORE];
-        for (mut offset, bytes) in waiting.iter() {
-            for piece in bytes.chunks(WINDOW >> 1) {
-                let len = usize_to_u64(piece.len());
-                let end = message.len().saturating_add(PIECE_HEAD).saturating_add(piece.len());
-                if end > WINDOW {
-                    group.send(0, &message)?;
-                    message.truncate(1);
-                }
-                message.extend(offset.to_le_bytes());
-                message.extend(len.to_le_bytes());
-                message.extend_from_slice(piece);
-                offset = offset.saturating_add(len);
-            }
-        }
-        if let Some(kind) = message.first_mut() {
-            *kind = LAST;
-        }
-        waiting.clear();
-        group.send(0, &message)
-    }
-
-    /// Receives the messages of a rank to the last, also after a failure, which becomes `done`.
-    ///
-    /// # Errors
-    /// The group has no more messages.
-    fn receive_all(
-        &self,
-        group: &C,
-        from: u32,
-        done: &mut Result<(), Failure>,
-        places: &mut Vec<(u32, u64, usize)>,
-    ) -> Result<(), Failure> {
-        let mut buf = vec![0; WINDOW];
-        loop {
-            let len = group.recv(from, &mut buf)?;
-            let (kind, mut rest) =
-                buf.get(..len).and_then(<[u8]>::split_first).unwrap_or((&FAILED, &[]));
-            if *kind == PLACES {
-                while let Some((offset, len, tail)) = next_place(rest) {
-                    places.push((from, offset, len));
-                    rest = tail;
-                }
-            }
-            while let (Ok(()), Some((offset, bytes, tail))) = (&*done, next_piece(rest)) {
-                *done = self.take(offset, bytes).map_err(|error| writing(&error));
-                rest = tail;
-            }
-            match *kind {
-                MORE => {}
-                _ => return Ok(()), // a rank that failed tells its failure in the next collective
-            }
-        }
-    }
-
-    /// A writer's turn with a piece of another rank.
-    fn take(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if self.waiting.borrow().len().saturating_add(bytes.len()) > POOL {
-            self.spill()?;
-        }
-        self.put(offset, bytes)
-    }
-
     /// Lets bytes wait, for which there must be room.
     fn put(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         match self.waiting.borrow_mut().push(offset, bytes) {
@@ -401,21 +346,6 @@ where
 
 fn writing(error: &io::Error) -> Failure {
     Failure::io("writing what waited in a buffer", error)
-}
-
-/// The next piece of a message, and what follows it.
-fn next_piece(message: &[u8]) -> Option<(u64, &[u8], &[u8])> {
-    let (offset, len, rest) = next_place(message)?;
-    let (bytes, rest) = rest.split_at_checked(len)?;
-    Some((offset, bytes, rest))
-}
-
-/// The next offset and length of a message, and what follows them.
-fn next_place(message: &[u8]) -> Option<(u64, usize, &[u8])> {
-    let (offset, rest) = message.split_first_chunk()?;
-    let (len, rest) = rest.split_first_chunk()?;
-    let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
-    Some((u64::from_le_bytes(*offset), len, rest))
 }
 
 /// The bytes of a file; what is written may wait.
@@ -449,11 +379,16 @@ where
             let waiting = self.0.waiting.borrow();
             (waiting.len(), waiting.places().len())
         };
-        if len.saturating_add(bytes.len()) > self.0.limit || pieces >= MOST_PLACES {
-            self.0.spill()?;
-        }
-        if bytes.len() <= self.0.limit && self.0.waiting.borrow_mut().push(offset, bytes) {
-            return Ok(());
+        let is_full = len.saturating_add(bytes.len()) > self.0.limit || pieces >= MOST_PLACES;
+        // A copy of long bytes would gain nothing, unless a thread writes it.
+        let can_wait = bytes.len() < LARGE || self.0.start.is_some() || self.0.own().is_none();
+        if can_wait && bytes.len() <= self.0.limit {
+            if is_full {
+                self.0.spill()?;
+            }
+            if self.0.waiting.borrow_mut().push(offset, bytes) {
+                return Ok(());
+            }
         }
         self.0.written()?.write_all_at(offset, bytes)
     }

@@ -11,6 +11,9 @@ pub(super) struct Runs {
     len: usize,
     /// Offset in the file and length. Their bytes follow one another.
     runs: Vec<(u64, usize)>,
+    /// Number of bytes that the runs have: those after them belong to the last one, which learns
+    /// of it by [`end_lane`](Self::end_lane).
+    counted: usize,
 }
 
 #[derive(Debug)]
@@ -23,12 +26,16 @@ enum Memory {
 impl Runs {
     /// In memory of this rank.
     pub(super) const fn own() -> Self {
-        Self { memory: Memory::Own(Vec::new()), len: 0, runs: Vec::new() }
+        Self::of(Memory::Own(Vec::new()))
     }
 
     /// In the slot of this rank.
     pub(super) const fn shared(segment: Segment) -> Self {
-        Self { memory: Memory::Shared(segment), len: 0, runs: Vec::new() }
+        Self::of(Memory::Shared(segment))
+    }
+
+    const fn of(memory: Memory) -> Self {
+        Self { memory, len: 0, runs: Vec::new(), counted: 0 }
     }
 
     /// The memory that all ranks of the group can read.
@@ -54,33 +61,39 @@ impl Runs {
     }
 
     /// Where in the file the last piece ends.
-    pub(super) fn end(&self) -> Option<u64> {
+    fn end(&self) -> Option<u64> {
         self.runs.last().map(|(at, len)| end(*at, *len))
     }
 
     /// Adds a piece. Returns whether it has room, which own memory always has.
     pub(super) fn push(&mut self, offset: u64, bytes: &[u8]) -> bool {
-        if self.end() == Some(offset) {
-            return self.append(bytes);
+        if !self.append(bytes) {
+            return false;
         }
-        let has_room = self.put(bytes);
-        if has_room {
-            self.runs.push((offset, bytes.len()));
+        if self.end() != Some(offset) {
+            self.runs.push((offset, 0));
         }
-        has_room
+        self.end_lane();
+        true
     }
 
-    /// Makes the last piece longer. Returns whether there is one and the bytes have room.
+    /// How many of `most` bytes more have room if they are at `offset`, just after the last ones; 0
+    /// if they are not.
+    pub(super) fn lane(&mut self, offset: u64, most: usize) -> usize {
+        if self.end() != Some(offset) {
+            return 0;
+        }
+        let room = most.saturating_sub(self.len);
+        if let Memory::Own(memory) = &mut self.memory {
+            memory.reserve(room);
+        }
+        room
+    }
+
+    /// Adds bytes, for which there is a [`lane`](Self::lane), to the last piece. It does not know
+    /// of them before [`end_lane`](Self::end_lane). Returns whether they have room.
+    #[inline]
     pub(super) fn append(&mut self, bytes: &[u8]) -> bool {
-        let has_room = !self.is_empty() && self.put(bytes);
-        if let (true, Some((_, len))) = (has_room, self.runs.last_mut()) {
-            *len = len.saturating_add(bytes.len());
-        }
-        has_room
-    }
-
-    /// Copies bytes to the end of the memory, if they have room.
-    fn put(&mut self, bytes: &[u8]) -> bool {
         let has_room = match &mut self.memory {
             Memory::Own(memory) => {
                 memory.extend_from_slice(bytes);
@@ -94,9 +107,37 @@ impl Runs {
         has_room
     }
 
+    /// Lets the last piece have what was added to it, and returns that.
+    pub(super) fn end_lane(&mut self) -> &[u8] {
+        let counted = std::mem::replace(&mut self.counted, self.len);
+        if let Some((_, len)) = self.runs.last_mut() {
+            *len = len.saturating_add(self.len.saturating_sub(counted));
+        }
+        self.bytes().get(counted..).unwrap_or_default()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.memory {
+            Memory::Own(memory) => memory,
+            Memory::Shared(segment) => segment.own(self.len),
+        }
+    }
+
+    /// Drops the first pieces.
+    pub(super) fn drop_first(&mut self, pieces: usize) {
+        let dropped = self.runs.drain(..pieces.min(self.runs.len()));
+        let dropped: usize = dropped.map(|(_, len)| len).fold(0, usize::saturating_add);
+        self.len = self.len.saturating_sub(dropped);
+        self.counted = self.len;
+        match &mut self.memory {
+            Memory::Own(memory) => drop(memory.drain(..dropped.min(memory.len()))),
+            Memory::Shared(segment) => segment.move_to_start(dropped, self.len),
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.runs.clear();
-        self.len = 0;
+        (self.len, self.counted) = (0, 0);
         if let Memory::Own(memory) = &mut self.memory {
             memory.clear();
         }
@@ -104,10 +145,7 @@ impl Runs {
 
     /// The pieces with their bytes, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let mut rest = match &self.memory {
-            Memory::Own(memory) => memory.as_slice(),
-            Memory::Shared(segment) => segment.own(self.len),
-        };
+        let mut rest = self.bytes();
         self.runs.iter().map(move |&(offset, len)| {
             let (bytes, tail) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             rest = tail;
@@ -150,7 +188,7 @@ pub(super) fn write_joined<E>(
 }
 
 /// A piece that is written without a copy.
-const LARGE: usize = 64 << 10;
+pub(super) const LARGE: usize = 64 << 10;
 
 fn end(offset: u64, len: usize) -> u64 {
     offset.saturating_add(usize_to_u64(len))

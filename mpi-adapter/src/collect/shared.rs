@@ -1,6 +1,7 @@
 //! Memory that the ranks of a node share, with a slot for each of them.
 #![allow(unsafe_code, reason = "memory that several processes have mapped")]
 
+use super::pass::{Pass, Token};
 use crate::collective::{Collective, Fold};
 use crate::error::Error;
 use memmap2::MmapRaw;
@@ -28,6 +29,8 @@ pub(super) struct Segment {
     map: MmapRaw,
     slot_len: usize,
     rank: u32,
+    /// Where the slot of this rank starts; all of it is in the mapping.
+    start: usize,
     file: File,
     /// Number of bytes at the start of this rank's slot whose pages exist.
     made: usize,
@@ -36,38 +39,66 @@ pub(super) struct Segment {
 impl Segment {
     /// A segment with a slot of `slot_len` bytes for each rank, or `None`, at all ranks, if one of
     /// them cannot have it. The pages of a slot are made by the first [`put`](Self::put) that needs
-    /// them, so that no access can fail. This takes two calls of the message layer.
+    /// them, so that no access can fail. With it comes the way on which the writer, rank 0, passes
+    /// its file, which single ranks may not have. This takes two calls of the message layer.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks of `group`.
-    pub(super) fn new<C: Collective>(group: &C, slot_len: usize) -> Result<Option<Self>, Error> {
+    pub(super) fn new<C: Collective>(
+        group: &C,
+        slot_len: usize,
+    ) -> Result<(Option<Self>, Option<Pass>), Error> {
         let len = usize::try_from(group.size()).ok().and_then(|ranks| ranks.checked_mul(slot_len));
-        let made = match (group.rank(), len) {
-            (0, Some(len)) => make(len).ok(),
-            _ => None,
+        let (made, pass) = match (group.rank(), len) {
+            (0, Some(len)) => (make(len).ok(), Pass::writer(group.size()).ok()),
+            _ => (None, None),
         };
-        let [number] = group.max(Ok([made.as_ref().and_then(number_of).unwrap_or(0)]))?;
+        let number = made.as_ref().and_then(number_of).unwrap_or(0);
+        let [name, secret, more] = pass.as_ref().and_then(Pass::token).map_or([0; 3], Token::words);
+        let [number, token @ ..] = group.max(Ok([number, name, secret, more]))?;
+        let pass = match (group.rank(), Token::of_words(token)) {
+            (1.., Some(token)) => Pass::of(token, group.rank()).ok(),
+            _ => pass,
+        };
         let path = Path::new(FOLDER).join(name_of(number));
         let map = if number == 0 { None } else { map(&path, len.unwrap_or(0)).ok() };
-        let [all] = group.combine(Ok([u64::from(map.is_some())]), [Fold::Min])?;
-        let rank = group.rank();
-        let segment = map.map(|(file, map)| Self { map, slot_len, rank, file, made: 0 });
-        Ok(segment.filter(|_| all == 1)) // the name goes with `made`
+        let segment = map.and_then(|map| Self::of(map, slot_len, group.rank()));
+        let [all] = group.combine(Ok([u64::from(segment.is_some())]), [Fold::Min])?;
+        pass.as_ref().map(Pass::all_came);
+        Ok((segment.filter(|_| all == 1), pass)) // the name goes with `made`
+    }
+
+    fn of((file, map): (File, MmapRaw), slot_len: usize, rank: u32) -> Option<Self> {
+        let mut segment = Self { map, slot_len, rank, start: 0, file, made: 0 };
+        segment.start = segment.place(rank, 0, slot_len)?;
+        Some(segment)
     }
 
     /// Copies bytes into the slot of this rank, from `at` on. Returns whether they have room: in
     /// the slot, and in the memory of the node, which may have become full.
+    #[inline]
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) -> bool {
-        let Some(start) = self.place(self.rank, at, bytes.len()) else { return false };
-        let end = at.saturating_add(bytes.len()); // in the slot
+        let Some(end) = at.checked_add(bytes.len()).filter(|end| *end <= self.slot_len) else {
+            return false;
+        };
         if end > self.made && self.make_pages(end).is_err() {
             return false;
         }
-        let slot = self.map.as_mut_ptr();
-        // SAFETY: `place` has checked that the bytes are in the mapping, which lives as long as
-        // `self`, and their pages exist. Nobody else reads or writes this slot now (see `Segment`).
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), slot.add(start), bytes.len()) };
+        // SAFETY: the slot is in the mapping, which lives as long as `self`, the bytes are in the
+        // slot, and their pages exist. Nobody else reads or writes it now (see `Segment`).
+        unsafe {
+            let to = self.map.as_mut_ptr().add(self.start).add(at);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
         true
+    }
+
+    /// Moves bytes of the slot of this rank to its start.
+    pub(super) fn move_to_start(&mut self, from: usize, len: usize) {
+        let Some(start) = self.place(self.rank, from, len) else { return };
+        let slot = self.map.as_mut_ptr();
+        // SAFETY: as above; the bytes were put there, so their pages exist.
+        unsafe { std::ptr::copy(slot.add(start), slot.add(self.start), len) };
     }
 
     /// Bytes of the slot of a rank, which has said that they are there and waits.
@@ -85,12 +116,12 @@ impl Segment {
 
     /// Makes the pages of the slot of this rank up to byte `end`, and as many again: a write to one
     /// that the file system then had no memory for would end the process.
+    #[cold]
     fn make_pages(&mut self, end: usize) -> io::Result<()> {
         let end = end.saturating_mul(2).max(FIRST).min(self.slot_len);
-        let len = end.saturating_sub(self.made);
-        let start = self.place(self.rank, self.made, len).ok_or(io::ErrorKind::InvalidInput)?;
-        let none = rustix::fs::FallocateFlags::empty();
-        rustix::fs::fallocate(&self.file, none, usize_to_u64(start), usize_to_u64(len))?;
+        let at = usize_to_u64(self.start.saturating_add(self.made));
+        let len = usize_to_u64(end.saturating_sub(self.made));
+        rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), at, len)?;
         self.made = end;
         Ok(())
     }
@@ -150,8 +181,7 @@ mod tests {
         file.as_file().set_len(200).unwrap();
         let (_, map) = map(file.path(), 200).unwrap();
         // The operating system refuses to allocate through it.
-        let file = File::open(file.path()).unwrap();
-        Segment { map, slot_len: 100, rank, file, made: 0 }
+        Segment::of((File::open(file.path()).unwrap(), map), 100, rank).unwrap()
     }
 
     #[test]
@@ -168,7 +198,8 @@ mod tests {
             let file = PosixFile::open_rw(&path).unwrap();
             let open = move |_: bool| PosixFile::open_rw(&path);
             let segment = Some(without_memory(rank));
-            let handle = Handle::new(open, Some(Group { comm, segment, kept_as: None }), 100);
+            let group = Group { comm, segment, pass: None, kept_as: None };
+            let handle = Handle::new(open, Some(group), 100);
             handle.io().write_all_at(u64::from(rank) * 4, b"text").unwrap();
             let size = file.size().unwrap();
             let handed_over = handle.hand_over(Ok(()));

@@ -7,7 +7,7 @@
 
 use super::builder::{Builder, Files, sibling_path};
 use super::part::{Groups, Part, Request, refused};
-use crate::collect::Handle;
+use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
 use std::io;
@@ -120,7 +120,7 @@ impl Builder {
         let plan = self.plan(path, files, file, vec![request]);
         let group = comm.split(plan.as_ref().map(|_| 0).map_err(Clone::clone))?;
         let (name, open) = (sibling_path(&buddy_path(path, level), file), Rc::clone(open));
-        let limit = self.options.collect.unwrap_or_default().limit();
+        let limit = self.options.collect.map_or(1 << 20, Collect::limit);
         let handle = Handle::alone(move |anew| open(&name, anew), group, limit);
         Part::create(comm, plan, handle)
     }

@@ -96,18 +96,23 @@ where
 
     /// Writes `bytes` to the stream of this rank, without the other ranks. The bytes are part of
     /// the next commit. They go to the file at once, so that short records are slow; with
-    /// [`Builder::collect`] they wait in a buffer, and this rank opens the file if the buffer is
-    /// full.
+    /// [`Builder::collect`] they wait in a buffer, and this rank writes a full one by the file of its
+    /// writer; it opens the file if it does not have that.
     ///
     /// # Errors
     /// An error of the operating system; the next collective reports it to all ranks, and the
     /// stream of this rank is unchanged. [`io::ErrorKind::WouldBlock`] if all ranks must
     /// [`advance`](Self::advance) first, which happens only after a commit; then the write can be
     /// tried again.
+    #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.copies.is_empty() && self.part.has_lane(bytes.len()) {
-            return self.part.write(bytes);
+        if self.copies.is_empty() && self.part.append(bytes) {
+            return Ok(());
         }
+        self.write_slowly(bytes)
+    }
+
+    fn write_slowly(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.check()?;
         check_mode(self.part.keyval(), false)?;
         match self.copies.is_empty() {
@@ -132,13 +137,14 @@ where
     /// Writes to the stream of this rank and its copies, if all of them have room.
     fn write_pieces(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
         let len = pieces.iter().map(|piece| usize_to_u64(piece.len())).fold(0, u64::saturating_add);
-        let has_room =
-            std::iter::once(&self.part).chain(own(&self.copies)).all(|p| p.has_room(len));
-        if !self.copies.is_empty() && !has_room {
-            return Err(io::ErrorKind::WouldBlock.into());
+        let mut copies: Vec<_> = own_mut(&mut self.copies).collect();
+        if !copies.is_empty() {
+            let has_room = copies.iter_mut().all(|part| part.has_room(len));
+            if !has_room || !self.part.has_room(len) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
         }
-        let mut parts = std::iter::once(&mut self.part).chain(own_mut(&mut self.copies));
-        parts.try_for_each(|part| part.write_pieces(pieces))
+        std::iter::once(&mut self.part).chain(copies).try_for_each(|part| part.write_pieces(pieces))
     }
 
     /// The numbers in the set of the tasks of this rank: their global ranks, which in a set with
@@ -164,7 +170,7 @@ where
     }
 
     /// The writers of all tasks of this rank, in the order of their numbers, for its threads. This
-    /// rank opens its files. What they write does not wait in a buffer.
+    /// rank opens its files if it does not have them. What they write does not wait in a buffer.
     ///
     /// ```
     /// use std::io::Write;
@@ -215,21 +221,28 @@ where
     /// A record that fits into a chunk is in one chunk, as with `sion_coll_fwrite`; a longer one
     /// goes on in the next.
     ///
-    /// Most calls take no message. With [`Builder::collect`] the ranks meet when a buffer may be
-    /// full: what waits goes to the writers, which takes one call of the message layer, and three
-    /// if the ranks must [`advance`](Self::advance). All ranks know from the lengths of the records
-    /// up to then when they will meet again.
+    /// Most calls take no message. The ranks meet in the first call, and in the first one after a
+    /// commit. Then they meet only if they may have to [`advance`](Self::advance), as after a
+    /// commit, or if a buffer may be full whose rank does not have the file of its writer: it goes
+    /// to the writer. This takes one call of the message layer, and three to advance. All ranks
+    /// know from the lengths of the records up to then when they will meet again.
     ///
     /// # Errors
     /// [`Error`] when the ranks meet, at all ranks of this physical file; those of the others learn
     /// of it at the next commit. With [buddy sets](Builder::buddies) all ranks do.
+    #[inline]
     pub fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
-        if !self.part.has_lane(record.len()) {
-            if let Err(error) = check_mode(self.part.keyval(), false) {
-                return Err(Error::agreed(Failure::io("writing a record", &error))); // at all ranks
-            }
-            self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
+        if self.copies.is_empty() && self.part.coll_append(record) {
+            return Ok(());
         }
+        self.coll_write_slowly(record)
+    }
+
+    fn coll_write_slowly(&mut self, record: &[u8]) -> Result<(), Error> {
+        if let Err(error) = check_mode(self.part.keyval(), false) {
+            return Err(Error::agreed(Failure::io("writing a record", &error))); // at all ranks
+        }
+        self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
         if self.copies.is_empty() {
             return self.part.coll_write(record);
         }
@@ -406,10 +419,6 @@ where
 }
 
 /// The files of buddy sets with copies of this rank's stream.
-fn own<C, F>(copies: &[Copied<C, F>]) -> impl Iterator<Item = &Part<C, F>> {
-    copies.iter().filter(|copy| copy.is_own).map(|copy| &copy.part)
-}
-
 fn own_mut<C, F>(copies: &mut [Copied<C, F>]) -> impl Iterator<Item = &mut Part<C, F>> {
     copies.iter_mut().filter(|copy| copy.is_own).map(|copy| &mut copy.part)
 }

@@ -61,9 +61,10 @@ pub(super) struct Part<C, F = PosixFile> {
     known: RefCell<Known>,
     /// The ranks whose records the first of them writes, if records are merged.
     merged: Option<Range<u32>>,
-    /// How many bytes of the first task have room after its last ones, both in its chunk and in the
-    /// memory where they wait. Not 0 only right after such a write that was in order.
-    lane: u64,
+    /// One more than the bytes of the first task that have room after its last ones, both in its
+    /// chunk and in the memory where they wait. Not 0 only right after such a write that was in
+    /// order. The pen does not know of the bytes of the lane before it [ends](Self::leave_lane).
+    lane: usize,
 }
 
 impl<C: Collective, F> Part<C, F>
@@ -106,39 +107,36 @@ where
 
     /// As [`write_pieces`](Self::write_pieces), of one piece.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.append(bytes) {
-            return Ok(());
-        }
         self.write_pieces(&[bytes])?;
         let cursor = self.mine.first()?.pen().cursor();
         if let Ok(next) = cursor.place(0) {
-            self.lane = cursor.room().min(self.file.room_after(next.offset()));
+            let room = usize::try_from(cursor.room()).unwrap_or(usize::MAX);
+            let room = self.file.lane(next.offset()).min(room);
+            self.lane = if room == 0 { 0 } else { room.saturating_add(1) };
         }
         Ok(())
     }
 
-    /// Whether so many bytes have room after the last ones, and nothing can go wrong.
-    pub(super) fn has_lane(&self, len: usize) -> bool {
-        usize_to_u64(len) <= self.lane
-    }
-
-    /// Writes bytes that [have room](Self::has_lane), most records of a long run; otherwise does
-    /// nothing and returns false.
-    fn append(&mut self, bytes: &[u8]) -> bool {
-        self.has_lane(bytes.len())
-            && self.mine.first().is_ok_and(|task| {
-                let has = self.file.append(bytes);
-                if has {
-                    task.wrote(bytes);
-                    self.lane = self.lane.saturating_sub(usize_to_u64(bytes.len()));
-                }
-                has
-            })
+    /// Writes bytes that have room after the last ones, as most records of a long run, if nothing
+    /// can go wrong; otherwise does nothing and returns false.
+    #[inline]
+    pub(super) fn append(&mut self, bytes: &[u8]) -> bool {
+        match self.lane.checked_sub(bytes.len()) {
+            Some(left) if left > 0 && self.file.append(bytes) => {
+                self.lane = left;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// What comes next may move the stream, or what waits.
-    const fn leave_lane(&mut self) -> &mut Self {
+    fn leave_lane(&mut self) -> &mut Self {
         self.lane = 0;
+        let appended = self.file.end_lane();
+        if let (false, Ok(task)) = (appended.is_empty(), self.mine.first()) {
+            task.wrote(appended);
+        }
         self
     }
 
@@ -151,7 +149,8 @@ where
     }
 
     /// Whether `len` more bytes can be written to the first task before the ranks meet.
-    pub(super) fn has_room(&self, len: u64) -> bool {
+    pub(super) fn has_room(&mut self, len: u64) -> bool {
+        self.leave_lane();
         self.mine.block_after(len) < self.book.reach() && self.file.has_room(len)
     }
 

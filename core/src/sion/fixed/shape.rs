@@ -87,7 +87,7 @@ const fn cursors<const N: usize>(
     let mut sum = ChunkSum::new(*meta1.layout());
     let first = sum.blocks().first;
     let mut cursors = [Cursor::new(Chunks { start: 0, chunksize: 0, globalskip: None }); N];
-    let (mut places, mut rest) = (cursors.as_mut_slice(), tasks.as_slice());
+    let (mut places, mut rest): (&mut [Cursor], _) = (&mut cursors, tasks.as_slice());
     while let (Some((cursor, others)), Some((&(_, chunksize), more))) =
         (places.split_first_mut(), rest.split_first())
     {
@@ -99,7 +99,7 @@ const fn cursors<const N: usize>(
         *cursor = Cursor::new(Chunks { start, chunksize, globalskip: None });
         (places, rest) = (others, more);
     }
-    let mut places = cursors.as_mut_slice();
+    let mut places: &mut [Cursor] = &mut cursors;
     while let Some((cursor, others)) = places.split_first_mut() {
         *cursor = cursor.with_globalskip(sum.sum());
         places = others;
@@ -111,7 +111,7 @@ const LARGEST: u64 = i64::MAX.unsigned_abs();
 
 const fn globalranks<const N: usize>(tasks: &[(i64, u64); N], order: ByteOrder) -> [I64; N] {
     let mut table = [I64::new(0, order); N];
-    let (mut places, mut rest) = (table.as_mut_slice(), tasks.as_slice());
+    let (mut places, mut rest): (&mut [I64], _) = (&mut table, tasks.as_slice());
     while let (Some((entry, others)), Some((&(globalrank, _), more))) =
         (places.split_first_mut(), rest.split_first())
     {
@@ -123,7 +123,7 @@ const fn globalranks<const N: usize>(tasks: &[(i64, u64); N], order: ByteOrder) 
 
 const fn chunksizes<const N: usize>(cursors: &[Cursor; N], order: ByteOrder) -> [I64; N] {
     let mut table = [I64::new(0, order); N];
-    let (mut places, mut rest) = (table.as_mut_slice(), cursors.as_slice());
+    let (mut places, mut rest): (&mut [I64], _) = (&mut table, cursors.as_slice());
     while let (Some((entry, others)), Some((cursor, more))) =
         (places.split_first_mut(), rest.split_first())
     {

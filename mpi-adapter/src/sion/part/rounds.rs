@@ -17,7 +17,7 @@ pub(super) struct Rounds {
     pending: Vec<u8>,
 }
 
-/// The most collective writes between two rounds, so that records that grow cannot wait for long.
+/// The most collective writes between two rounds of ranks that need them, so that records that grow cannot wait for long.
 const MOST: u64 = 1 << 13;
 
 impl Rounds {
@@ -30,6 +30,13 @@ impl Rounds {
         self.left = 1;
     }
 
+    /// Counts a collective write, with a record of `len` bytes of this rank.
+    #[inline]
+    fn count(&mut self, len: u64) {
+        self.longest = self.longest.max(len);
+        self.left = self.left.saturating_sub(1);
+    }
+
     /// Number of bytes that have no place yet.
     pub(super) const fn pending(&self) -> usize {
         self.pending.len()
@@ -40,9 +47,11 @@ impl<C: Collective, F> Part<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    /// Writes a record of each rank. The ranks meet when the buffer of one of them may be full; all
-    /// of them know when from the records up to the last time.
+    /// Writes a record of each rank. The ranks meet when the room before META2 may be used up, or
+    /// the buffer of one that cannot write it by itself; all of them know when from the records up to
+    /// the last time.
     pub(in crate::sion) fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
+        self.comm.error().map_or(Ok(()), Err)?;
         let len = match self.merged.clone() {
             Some(group) => self.put_merged(record, &group)?,
             None => {
@@ -52,9 +61,19 @@ where
                 usize_to_u64(record.len())
             }
         };
-        self.rounds.longest = self.rounds.longest.max(len);
-        self.rounds.left = self.rounds.left.saturating_sub(1);
+        self.rounds.count(len);
         if self.rounds.left == 0 { self.round() } else { Ok(()) }
+    }
+
+    /// As [`coll_write`](Self::coll_write), if the ranks do not meet in it and the record only has
+    /// to wait; otherwise does nothing and returns false.
+    #[inline]
+    pub(in crate::sion) fn coll_append(&mut self, record: &[u8]) -> bool {
+        let done = self.rounds.left > 1 && self.merged.is_none() && self.append(record);
+        if done {
+            self.rounds.count(usize_to_u64(record.len()));
+        }
+        done
     }
 
     /// A record goes to one chunk if it fits into any, as SIONlib's do.
@@ -102,17 +121,19 @@ where
         Ok(())
     }
 
-    /// Collective writes until the buffer is full, or the room before META2, if all records are as
-    /// long as the longest.
+    /// Collective writes until a buffer that this rank does not write by itself is full, or the room
+    /// before META2, if all records are as long as the longest.
     fn next_round(&self) -> u64 {
+        let reach = self.book.reach();
+        let buffer = match self.file.needs_others() {
+            true => usize_to_u64(self.file.limit()),
+            false if reach == u64::MAX => return u64::MAX,
+            false => u64::MAX,
+        };
         let Some(cursor) = self.mine.tasks().first().map(|task| task.pen().cursor()) else {
             return MOST;
         };
-        let buffer = match usize_to_u64(self.file.limit()) {
-            0 => u64::MAX, // nothing waits
-            buffer => buffer,
-        };
-        let blocks = self.book.reach().saturating_sub(u64::from(cursor.chunk()));
+        let blocks = reach.saturating_sub(u64::from(cursor.chunk()));
         let room = blocks.saturating_sub(1).saturating_mul(cursor.chunksize());
         let room = room.saturating_add(cursor.room());
         buffer.min(room).checked_div(self.rounds.longest).unwrap_or(MOST).clamp(1, MOST)

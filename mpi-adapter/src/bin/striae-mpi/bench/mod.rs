@@ -2,7 +2,6 @@
 
 mod blob;
 mod case;
-mod file;
 mod read;
 mod report;
 mod way;
@@ -68,10 +67,10 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "N")]
     pub(crate) ranks_per_writer: Option<NonZeroU32>,
     /// Buffer of a rank in the ways `buffer` and `coll`.
-    #[arg(long, value_name = "BYTES", default_value = "1048576")]
+    #[arg(long, value_name = "BYTES", default_value = "262144")]
     pub(crate) buffer: usize,
 
-    /// Let a thread of each writer write what was handed over, in the ways `buffer` and `coll`.
+    /// Let a thread of each rank that writes do so while it goes on, in the ways `buffer` and `coll`.
     #[arg(long)]
     pub(crate) behind: bool,
     /// Make the data durable, in all ways. Otherwise no way does, and sets are not safe either.

@@ -1,7 +1,6 @@
 //! The ways to write.
 
 use super::WriteArgs;
-use super::file::Maybe;
 use clap::ValueEnum;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -135,7 +134,7 @@ fn write_set<C: Collective>(
     }
     let mut file = builder.create_in(comm, path(args), move |path, anew| {
         let file = if anew { PosixFile::create(path, true) } else { PosixFile::open_rw(path) };
-        Ok(Maybe { file: file?, syncs })
+        Ok(file?.durable(syncs))
     })?;
     let number = args.bytes.div_ceil(args.size.get());
     let part = number.div_ceil(u64::from(args.commits).saturating_add(1)).max(1);
@@ -150,7 +149,7 @@ fn write_set<C: Collective>(
 }
 
 /// A failure is told by the next collective.
-fn write_alone<C: Collective>(file: &mut FileWriter<C, Maybe>, record: &[u8]) -> Result<(), Error> {
+fn write_alone<C: Collective>(file: &mut FileWriter<C>, record: &[u8]) -> Result<(), Error> {
     if let Err(error) = file.write(record) {
         if error.kind() == io::ErrorKind::WouldBlock {
             file.advance(u64::try_from(record.len()).unwrap_or(0))?;
