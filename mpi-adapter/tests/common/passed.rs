@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use striae::posix::PosixFile;
 use striae::sion::File;
@@ -13,11 +13,23 @@ fn record(rank: u32, number: u32) -> Vec<u8> {
     (0..1_u32 << 20).map(|i| (i * 7 + rank * 31 + number * 13) as u8).collect()
 }
 
-/// Descriptors of this process that are of the file at `path`.
-fn descriptors(path: &Path) -> usize {
+/// What the descriptors of this process are of.
+fn descriptors() -> Vec<PathBuf> {
     let folder = std::fs::read_dir("/proc/self/fd").unwrap();
-    let links = folder.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
-    links.filter(|link| link == path).count()
+    folder.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok()).collect()
+}
+
+fn of_file(path: &Path) -> usize {
+    descriptors().iter().filter(|link| *link == path).count()
+}
+
+/// Sockets of this process that a descriptor can come to.
+fn sockets() -> usize {
+    let (all, own) = (std::fs::read_to_string("/proc/net/unix").unwrap(), descriptors());
+    let named = all.lines().filter(|line| line.contains("@striae-"));
+    let inode =
+        |line: &str| line.split_whitespace().nth(6).map(|inode| format!("socket:[{inode}]"));
+    named.filter_map(inode).filter(|socket| own.contains(&socket.into())).count()
 }
 
 /// All ranks of a node write long records, and only one of them opens the file.
@@ -34,13 +46,12 @@ pub(crate) fn write<C: Collective>(comm: C, path: &Path) -> Result<(), Error> {
         file.coll_write(&record(rank, number))?;
     }
     let path = path.canonicalize().unwrap();
-    assert_eq!((opens.get(), descriptors(&path)), (u32::from(rank == 0), 1));
+    assert_eq!((opens.get(), of_file(&path)), (u32::from(rank == 0), 1));
+    assert_eq!(sockets(), usize::from(rank > 0));
     file.commit()?;
     file.coll_write(&record(rank, 2))?;
     file.close()?;
-    assert_eq!((opens.get(), descriptors(&path)), (u32::from(rank == 0), 0));
-    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
-    assert!(!sockets.contains("@striae-"), "{sockets}"); // no rank of the job has one
+    assert_eq!((opens.get(), of_file(&path), sockets()), (u32::from(rank == 0), 0, 0));
     Ok(())
 }
 
