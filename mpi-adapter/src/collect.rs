@@ -13,8 +13,8 @@
 //! are in different network namespaces, all ranks meet when its buffer may be full, and its
 //! buffer is handed over. If it writes more at once than the buffer holds, it opens the file.
 //!
-//! What a rank writes is in the file at the latest when the ranks agree on a commit. A descriptor is
-//! valid without the writer; but when a writer dies, its ranks cannot commit any more.
+//! What a rank writes is in the file at the latest when the ranks agree on a commit. A descriptor
+//! is valid without the writer; but when a writer dies, its ranks cannot commit any more.
 
 mod behind;
 mod handle;
@@ -90,11 +90,11 @@ impl Collect {
         Self { buffer: bytes, ..self }
     }
 
-    /// Sets whether the ranks of a node share memory and the open file of their writer. The buffers
-    /// are in this memory, if all ranks can have it, so that a writer needs no copy of them. They
-    /// are in `/dev/shm`, and take at most half of what is free there when the file is opened;
-    /// otherwise what waits is sent by messages. A rank takes its buffer piece by piece, as it
-    /// fills. If nothing is left then, it writes by itself.
+    /// Sets whether the ranks of a node share memory and the open file of their writer. The
+    /// buffers are in this memory, if all ranks can have it, so that a writer needs no copy of
+    /// them. They are in `/dev/shm`, and take at most half of what is free there when the file is
+    /// opened; otherwise what waits is sent by messages. A rank takes its buffer piece by piece, as
+    /// it fills. If nothing is left then, it writes by itself.
     ///
     /// Without a call both are shared.
     #[must_use]

@@ -96,8 +96,8 @@ where
 
     /// Writes `bytes` to the stream of this rank, without the other ranks. The bytes are part of
     /// the next commit. They go to the file at once, so that short records are slow; with
-    /// [`Builder::collect`] they wait in a buffer, and this rank writes a full one by the file of its
-    /// writer; it opens the file if it does not have that.
+    /// [`Builder::collect`] they wait in a buffer, and this rank writes a full one by the file of
+    /// its writer; it opens the file if it does not have that.
     ///
     /// # Errors
     /// An error of the operating system; the next collective reports it to all ranks, and the

@@ -17,7 +17,8 @@ pub(super) struct Rounds {
     pending: Vec<u8>,
 }
 
-/// The most collective writes between two rounds of ranks that need them, so that records that grow cannot wait for long.
+/// The most collective writes between two rounds of ranks that need them, so that records that
+/// grow cannot wait for long.
 const MOST: u64 = 1 << 13;
 
 impl Rounds {
@@ -48,8 +49,8 @@ where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     /// Writes a record of each rank. The ranks meet when the room before META2 may be used up, or
-    /// the buffer of one that cannot write it by itself; all of them know when from the records up to
-    /// the last time.
+    /// the buffer of one that cannot write it by itself; all of them know when from the records up
+    /// to the last time.
     pub(in crate::sion) fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
         self.comm.error().map_or(Ok(()), Err)?;
         let len = match self.merged.clone() {
@@ -121,8 +122,8 @@ where
         Ok(())
     }
 
-    /// Collective writes until a buffer that this rank does not write by itself is full, or the room
-    /// before META2, if all records are as long as the longest.
+    /// Collective writes until a buffer that this rank does not write by itself is full, or the
+    /// room before META2, if all records are as long as the longest.
     fn next_round(&self) -> u64 {
         let reach = self.book.reach();
         let buffer = match self.file.needs_others() {

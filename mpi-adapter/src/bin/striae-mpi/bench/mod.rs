@@ -70,7 +70,8 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "BYTES", default_value = "262144")]
     pub(crate) buffer: usize,
 
-    /// Let a thread of each rank that writes do so while it goes on, in the ways `buffer` and `coll`.
+    /// Let a thread of each rank that writes do so while it goes on, in the ways `buffer` and
+    /// `coll`.
     #[arg(long)]
     pub(crate) behind: bool,
     /// Make the data durable, in all ways. Otherwise no way does, and sets are not safe either.
