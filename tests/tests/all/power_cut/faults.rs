@@ -2,9 +2,10 @@
 //! writer can try again, and another one can go on.
 
 use super::check::check;
+use super::hand::Mode;
 use super::path::{Path, paths};
 use super::run::{Run, State};
-use super::{Figures, atomic, go_on};
+use super::{Figures, atomic, go_on, waiting};
 use std::ops::{AddAssign, Range};
 use striae_core::sion::Error;
 use striae_core::step::DriveError;
@@ -26,11 +27,10 @@ impl AddAssign for Tried {
     }
 }
 
-/// Each operation of a path, failing in each way that it can.
-fn faults(path: &Path) -> Vec<Trouble> {
-    let run = Run::of(path);
+/// Each operation of a whole path, failing in each way that it can.
+pub(crate) fn faults(run: &Run<'_>) -> Vec<Trouble> {
     let log = run.store.log();
-    let atomic = atomic(&path.shape);
+    let atomic = atomic(run.shape);
     let faults = log.iter().enumerate().flat_map(|(at, op)| {
         let kept = match op {
             Op::Write { offset, bytes } => {
@@ -48,8 +48,7 @@ fn faults(path: &Path) -> Vec<Trouble> {
 }
 
 /// Sizes at which the disk is full while a path is written.
-fn limits(path: &Path) -> Vec<Trouble> {
-    let run = Run::of(path);
+pub(crate) fn limits(run: &Run<'_>) -> Vec<Trouble> {
     let ends = run
         .store
         .log()
@@ -63,9 +62,15 @@ fn limits(path: &Path) -> Vec<Trouble> {
 }
 
 /// A path with a trouble, up to where the writer gives up.
-fn run_with<'p>(path: &'p Path, trouble: Trouble, again: Again, tried: &mut Tried) -> Run<'p> {
+fn run_with<'p>(
+    path: &'p Path,
+    mode: &Mode,
+    trouble: Trouble,
+    again: Again,
+    tried: &mut Tried,
+) -> Run<'p> {
     let mut run = Run::new(&path.shape, PowerStore::default(), State::Nothing, 1);
-    run.again = again;
+    (run.again, run.mode) = (again, mode.clone());
     trouble.befall(&run.store);
     for session in path.sessions {
         match run.session(*session) {
@@ -102,13 +107,25 @@ pub(crate) fn try_states(run: &Run<'_>, tried: &mut Tried) {
     }
 }
 
-fn try_all(troubles: impl Fn(&Path) -> Vec<Trouble>, again: Again) -> Tried {
+fn try_all(troubles: impl Fn(&Run<'_>) -> Vec<Trouble>, again: Again) -> Tried {
+    let step = if again == Again::Never { 3 } else { 13 }; // as many states follow as the path has
+    let paths: Vec<_> = paths().into_iter().step_by(step).collect();
+    try_each(&paths, &Mode::Blocking, troubles, again)
+}
+
+/// Tries troubles of these paths.
+pub(crate) fn try_each(
+    paths: &[Path],
+    mode: &Mode,
+    troubles: impl Fn(&Run<'_>) -> Vec<Trouble>,
+    again: Again,
+) -> Tried {
     let mut all = Tried::default();
     let mut bad = Vec::new();
-    let step = if again == Again::Never { 3 } else { 13 }; // as many states follow as the path has
-    for path in paths().iter().step_by(step) {
-        for trouble in troubles(path) {
-            let run = run_with(path, trouble, again, &mut all);
+    for path in paths {
+        let whole = waiting::run_with(path, mode.clone(), Again::Never);
+        for trouble in troubles(&whole) {
+            let run = run_with(path, mode, trouble, again, &mut all);
             all.troubles += 1;
             assert!(run.failed_at.is_some(), "{}: no error after {trouble:?}", path.name);
             try_states(&run, &mut all);

@@ -1,6 +1,7 @@
 //! Writers of both kinds: one that waits for its store in the call, and one that is waited for.
 
 use super::atomic;
+use super::fixed::{self, Fixed};
 use super::path::Shape;
 use super::run::Failure;
 use striae_core::sion::{Memory, Meta1, Options, Writer, cursor::Cursor};
@@ -16,6 +17,10 @@ pub(crate) enum Mode {
     Waiting(Waits),
     /// By one whose store writes in parts.
     InParts(Waits),
+    /// By a writer of a fixed shape.
+    Fixed,
+    /// By an asynchronous one, whose store writes in parts.
+    FixedInParts(Waits),
 }
 
 /// A writer.
@@ -23,14 +28,15 @@ pub(crate) enum Mode {
 pub(crate) enum Hand<'m> {
     Blocking(Writer<'m, PowerStore>),
     Waiting(Writer<'m, Slow<PowerStore>>, Waits, PowerStore),
+    Fixed(Box<dyn Fixed>),
 }
 
 /// A call that is dropped failed as if the store had.
-fn wait<T>(
+pub(crate) fn wait<T, F>(
     waits: &Waits,
     store: &PowerStore,
-    future: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    future: impl Future<Output = Result<T, DriveError<PowerError, F>>>,
+) -> Result<T, DriveError<PowerError, F>> {
     let dropped = || Err(DriveError::Store(PowerError::Dropped { op: store.ops() }));
     waits.run(future).unwrap_or_else(dropped)
 }
@@ -38,9 +44,9 @@ fn wait<T>(
 impl Mode {
     fn slow(&self, shape: &Shape, store: &PowerStore) -> Option<(Slow<PowerStore>, Waits)> {
         match self {
-            Self::Blocking => None,
+            Self::Blocking | Self::Fixed => None,
             Self::Waiting(waits) => Some((Slow::new(store.clone(), waits), waits.clone())),
-            Self::InParts(waits) => {
+            Self::InParts(waits) | Self::FixedInParts(waits) => {
                 let slow = Slow::new(store.clone(), waits).in_parts(atomic(shape));
                 Some((slow, waits.clone()))
             }
@@ -55,6 +61,10 @@ impl Mode {
         options: Options<'m>,
     ) -> Result<Hand<'m>, Failure> {
         let (attributes, tasks, prefix) = (&shape.attributes, shape.tasks.as_slice(), b"a.sion");
+        if matches!(self, Self::Fixed | Self::FixedInParts(_)) {
+            let writer = fixed::create(shape, prefix, store, self.slow(shape, store))?;
+            return Ok(Hand::Fixed(writer));
+        }
         let Some((slow, waits)) = self.slow(shape, store) else {
             let store = store.clone();
             let writer = Writer::create(store, attributes, prefix, tasks, memory, options)?;
@@ -85,6 +95,7 @@ impl Hand<'_> {
         match self {
             Self::Blocking(writer) => writer.meta1(),
             Self::Waiting(writer, ..) => writer.meta1(),
+            Self::Fixed(writer) => writer.meta1(),
         }
     }
 
@@ -92,6 +103,7 @@ impl Hand<'_> {
         match self {
             Self::Blocking(writer) => writer.cursor(local).unwrap(),
             Self::Waiting(writer, ..) => writer.cursor(local).unwrap(),
+            Self::Fixed(writer) => writer.cursor(local),
         }
     }
 
@@ -101,6 +113,7 @@ impl Hand<'_> {
             Self::Waiting(writer, waits, store) => {
                 wait(waits, store, writer.write_async(local, bytes))
             }
+            Self::Fixed(writer) => writer.write(local, bytes),
         }
     }
 
@@ -110,6 +123,7 @@ impl Hand<'_> {
             Self::Waiting(writer, waits, store) => {
                 wait(waits, store, writer.write_record_async(local, record))
             }
+            Self::Fixed(_) => panic!("it has no records"),
         }
     }
 
@@ -119,6 +133,7 @@ impl Hand<'_> {
             Self::Waiting(writer, waits, store) => {
                 wait(waits, store, writer.write_key_async(local, key, value))
             }
+            Self::Fixed(_) => panic!("it has no keys"),
         }
     }
 
@@ -126,6 +141,7 @@ impl Hand<'_> {
         match self {
             Self::Blocking(writer) => writer.commit(),
             Self::Waiting(writer, waits, store) => wait(waits, store, writer.commit_async()),
+            Self::Fixed(writer) => writer.commit(),
         }
     }
 
@@ -133,6 +149,7 @@ impl Hand<'_> {
         match self {
             Self::Blocking(writer) => writer.close(),
             Self::Waiting(writer, waits, store) => wait(waits, store, writer.close_async()),
+            Self::Fixed(writer) => writer.close(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod check;
 mod faults;
+mod fixed;
 mod hand;
 mod path;
 mod ranks;

@@ -126,6 +126,25 @@ fn tasks(ntasks: usize, fsblksize: u32) -> Vec<(i64, u64)> {
     tasks.to_vec()
 }
 
+/// The paths that a writer of a fixed shape can write, up to where the file is reopened: streams of
+/// one file that nobody seals, and no records.
+pub(crate) fn fixed_paths() -> Vec<Path> {
+    let is_fixed = |session: &Session| match session {
+        Create(acts) => !acts.iter().any(|act| matches!(act, Record(..))),
+        Reopen(_) => false,
+    };
+    let all = paths().into_iter().filter(|path| !path.shape.sealed);
+    let fixed = all.map(|mut path| {
+        let count = path.sessions.iter().take_while(|session| is_fixed(session)).count();
+        path.sessions = &path.sessions[..count];
+        path.shape.mapping.clear();
+        let Attributes { nfiles, filenumber, keyval, .. } = &mut path.shape.attributes;
+        (*nfiles, *filenumber, *keyval) = (1, (*filenumber).min(1), false);
+        path
+    });
+    fixed.filter(|path| !path.sessions.is_empty()).collect()
+}
+
 /// Every script with one task and five, aligned and packed, sealed and not; the other properties
 /// take turns.
 pub(crate) fn paths() -> Vec<Path> {

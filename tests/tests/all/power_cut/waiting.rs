@@ -12,7 +12,7 @@ use striae_kit::power::{Again, Lost, PowerStore, sum_of};
 use striae_kit::waiting::Waits;
 
 /// Writes a path, up to where a future is dropped.
-fn run_with(path: &Path, mode: Mode, again: Again) -> Run<'_> {
+pub(crate) fn run_with(path: &Path, mode: Mode, again: Again) -> Run<'_> {
     let mut run = Run::new(&path.shape, PowerStore::default(), State::Nothing, 1);
     (run.again, run.mode) = (again, mode);
     for session in path.sessions {
@@ -52,14 +52,19 @@ fn an_asynchronous_writer_writes_what_a_blocking_one_does() {
 fn drop_all(again: Again) -> Tried {
     let step = if again == Again::Never { 5 } else { 13 }; // as many states follow as the path has
     let paths: Vec<_> = paths().into_iter().step_by(step).collect();
-    sum_of(&paths, |path| {
+    drop_each(&paths, Mode::InParts, again)
+}
+
+/// Drops each future of these paths each time that it waits.
+pub(crate) fn drop_each(paths: &[Path], mode: fn(Waits) -> Mode, again: Again) -> Tried {
+    sum_of(paths, |path| {
         let waits = Waits::new(77);
-        run_with(path, Mode::InParts(waits.clone()), Again::Never);
+        run_with(path, mode(waits.clone()), Again::Never);
         let mut tried = Tried::default();
         for count in 0..waits.count() {
             let waits = Waits::new(77);
             waits.drop_at(count);
-            let run = run_with(path, Mode::InParts(waits), again);
+            let run = run_with(path, mode(waits), again);
             assert!(run.failed_at.is_some(), "{}: not dropped at {count}", path.name);
             tried.troubles += 1;
             try_states(&run, &mut tried);
