@@ -147,6 +147,17 @@ pub trait Collective: Sized {
     /// The failure of the lowest rank that has one, at all ranks.
     fn node(&self, mine: Result<(), Failure>) -> Result<Self, Error>;
 
+    /// A new communicator of the ranks that still answer, in their order. All of them call this,
+    /// after an error of this communicator or without one; a rank has the deadline to come. One
+    /// that is not among them gets [`Code::Lost`](crate::Code::Lost), as all do if a further rank
+    /// is lost.
+    ///
+    /// # Errors
+    /// [`Code::Unsupported`](crate::Code::Unsupported) if the message layer cannot do this.
+    fn shrink(&self) -> Result<Self, Error> {
+        Err(Error::unsupported())
+    }
+
     /// Keeps a communicator of some of these ranks under a number, until [`kept`](Self::kept) takes
     /// it or this one is freed. So it need not be made again for the next file. All ranks call
     /// this; those of the same part pass the same number, which has none yet. There is no message.

@@ -67,6 +67,15 @@ pub trait Transport: Sized {
     /// As [`reduce`](Self::reduce).
     fn node(&self) -> Result<Self, Error>;
 
+    /// A new communicator of the ranks that call this within the deadline, also if others do not,
+    /// and after an error.
+    ///
+    /// # Errors
+    /// This rank is not one of them; the layer cannot do this.
+    fn shrink(&self) -> Result<Self, Error> {
+        Err(Error::unsupported())
+    }
+
     /// Gives the resources of the communicator back.
     ///
     /// # Errors
@@ -408,6 +417,11 @@ impl<T: Transport> Collective for Comm<T> {
         let mut kept = self.kept.borrow_mut();
         let at = kept.iter().position(|(has, _)| *has == number)?;
         Some(kept.swap_remove(at).1)
+    }
+
+    fn shrink(&self) -> Result<Self, Error> {
+        let child = self.transport.shrink()?;
+        Ok(Self::counting(child, Arc::clone(&self.counters)))
     }
 
     fn free(self, mine: Result<(), Failure>) -> Result<(), Error> {

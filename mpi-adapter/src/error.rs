@@ -24,6 +24,8 @@ pub enum Code {
     Overflow,
     /// A message is longer than its receiver allows.
     TooLong,
+    /// The message layer cannot do it.
+    Unsupported,
     /// A rank is gone, or missed the deadline.
     Lost,
     /// The message layer returned an error; for MPI, the class of the error.
@@ -49,6 +51,7 @@ impl Code {
             Self::Aborted(code) => (10, code),
             Self::Other(number) => (11, number),
             Self::Unclosed => (12, 0),
+            Self::Unsupported => (13, 0),
         }
     }
 
@@ -65,6 +68,7 @@ impl Code {
             9 => Self::Carrier(number),
             10 => Self::Aborted(number),
             12 => Self::Unclosed,
+            13 => Self::Unsupported,
             _ => Self::Other(number),
         }
     }
@@ -169,6 +173,11 @@ impl Error {
         Self(Failure::new(Code::Lost, text).at(rank))
     }
 
+    pub(crate) fn unsupported() -> Self {
+        let text = "this message layer has no communicator of the ranks that are left";
+        Self(Failure::new(Code::Unsupported, text))
+    }
+
     pub(crate) fn aborted(rank: u32, code: i32) -> Self {
         let text = format_args!("ended the job with exit code {code}");
         Self(Failure::new(Code::Aborted(code), text).at(Some(rank)))
@@ -257,6 +266,7 @@ impl From<Error> for io::Error {
             Code::Damaged | Code::Unclosed => io::ErrorKind::InvalidData,
             Code::Full => io::ErrorKind::FileTooLarge,
             Code::Lost => io::ErrorKind::TimedOut,
+            Code::Unsupported => io::ErrorKind::Unsupported,
             Code::Aborted(_) => io::ErrorKind::ConnectionAborted,
             Code::Overflow | Code::TooLong | Code::Carrier(_) | Code::Other(_) => {
                 io::ErrorKind::Other

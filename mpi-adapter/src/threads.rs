@@ -7,8 +7,11 @@
 //! assert!(sums.into_iter().all(|sum| sum.is_ok_and(|sum| sum == Ok([6]))));
 //! ```
 
+mod left;
+
 use crate::comm::{Comm, Transport, Words};
 use crate::error::Error;
+use left::Shrunk;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -133,6 +136,7 @@ struct Group {
     /// The communicators that were split from this one in a round, by color.
     children: HashMap<(u64, u32), u64>,
     lost: Option<Error>,
+    shrunk: Shrunk,
 }
 
 #[derive(Debug, Clone)]
@@ -151,6 +155,7 @@ impl Group {
             mail: HashMap::new(),
             children: HashMap::new(),
             lost: None,
+            shrunk: Shrunk::new(ranks.len()),
             ranks,
         }
     }
@@ -446,6 +451,10 @@ impl Transport for Member {
     fn node(&self) -> Result<Self, Error> {
         let node = self.me.checked_div(self.world.settings.ranks_per_node).unwrap_or(self.me);
         self.split(node, self.rank)
+    }
+
+    fn shrink(&self) -> Result<Self, Error> {
+        self.of_the_left()
     }
 
     fn free(self) -> Result<(), Error> {

@@ -293,3 +293,48 @@ fn a_failure_keeps_240_bytes_of_its_text() {
         assert_eq!(error.text(), "é".repeat(120));
     }
 }
+
+#[test]
+fn ranks_that_answer_get_a_communicator_of_their_own() {
+    let done = all(world(5), |rank| {
+        let me = rank.rank();
+        match me {
+            1 => return (me, None), // it is gone
+            3 => rank.transport().sleep(Duration::MAX),
+            _ => assert_eq!(rank.agree(Ok(())).unwrap_err().code(), Code::Lost),
+        }
+        let left = match rank.shrink() {
+            Ok(left) => left,
+            Err(error) => {
+                assert_eq!((error.code(), error.rank(), me), (Code::Lost, Some(3), 3));
+                return (me, None);
+            }
+        };
+        let both = left.total(Ok([me.into()])).unwrap();
+        // A rank that leaves later is not among those that are left of them, nor of all.
+        if me == 4 {
+            return (me, Some((left.rank(), left.size(), both)));
+        }
+        assert_eq!(left.agree(Ok(())).unwrap_err().rank(), Some(4));
+        let [two, again] = [left.shrink().unwrap(), rank.shrink().unwrap()];
+        assert_eq!((two.size(), again.size()), (2, 2));
+        assert_eq!(two.total(Ok([1])), again.total(Ok([1])));
+        two.split(Ok(0)).unwrap().agree(Ok(())).unwrap();
+        (me, Some((left.rank(), left.size(), both)))
+    });
+    let expected = [Some((0, 3, [6])), None, Some((1, 3, [6])), None, Some((2, 3, [6]))];
+    assert!(done.into_iter().map(|(_, result)| result).eq(expected));
+}
+
+#[test]
+fn a_rank_that_is_late_is_left_out_or_goes_on_with_the_others() {
+    let sizes = all(world(3), |rank| {
+        if rank.rank() == 0 {
+            rank.transport().sleep(3 * DEADLINE);
+        }
+        rank.agree(Ok(())).unwrap_err();
+        rank.shrink().map(|left| left.total(Ok([1])).unwrap())
+    });
+    assert_eq!(sizes[0].as_ref().unwrap_err().code(), Code::Lost);
+    assert_eq!(sizes[1..], [Ok([2]), Ok([2])]);
+}

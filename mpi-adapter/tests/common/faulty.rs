@@ -157,6 +157,10 @@ impl<C: Collective> Collective for Faulty<C> {
         Some(Self { inner, script: Rc::clone(&self.script) })
     }
 
+    fn shrink(&self) -> Result<Self, Error> {
+        self.child(self.inner.shrink())
+    }
+
     fn free(self, mine: Result<(), Failure>) -> Result<(), Error> {
         let mine = self.turn(mine);
         self.inner.free(mine)
