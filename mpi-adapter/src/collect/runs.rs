@@ -14,6 +14,9 @@ pub(super) struct Runs {
     /// Number of bytes that the runs have: those after them belong to the last one, which learns
     /// of it by [`end_lane`](Self::end_lane).
     counted: usize,
+    /// The number of bytes and the places of what was handed over. The bytes are still in the
+    /// memory, as nothing was put there since.
+    handed: Option<(usize, Vec<(u64, usize)>)>,
 }
 
 #[derive(Debug)]
@@ -35,7 +38,7 @@ impl Runs {
     }
 
     const fn of(memory: Memory) -> Self {
-        Self { memory, len: 0, runs: Vec::new(), counted: 0 }
+        Self { memory, len: 0, runs: Vec::new(), counted: 0, handed: None }
     }
 
     /// The memory that all ranks of the group can read.
@@ -67,6 +70,7 @@ impl Runs {
 
     /// Adds a piece. Returns whether it has room, which own memory always has.
     pub(super) fn push(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        self.settle();
         if !self.append(bytes) {
             return false;
         }
@@ -118,7 +122,7 @@ impl Runs {
 
     fn bytes(&self) -> &[u8] {
         match &self.memory {
-            Memory::Own(memory) => memory,
+            Memory::Own(memory) => memory.get(..self.len).unwrap_or_default(),
             Memory::Shared(segment) => segment.own(self.len),
         }
     }
@@ -137,9 +141,30 @@ impl Runs {
 
     pub(super) fn clear(&mut self) {
         self.runs.clear();
-        (self.len, self.counted) = (0, 0);
+        (self.len, self.counted, self.handed) = (0, 0, None);
         if let Memory::Own(memory) = &mut self.memory {
             memory.clear();
+        }
+    }
+
+    /// As [`clear`](Self::clear), but the pieces can be [taken back](Self::take_back) until the
+    /// next one is added.
+    pub(super) fn hand_over(&mut self) {
+        self.handed = Some((std::mem::take(&mut self.len), std::mem::take(&mut self.runs)));
+        self.counted = 0;
+    }
+
+    /// What was handed over is where it belongs.
+    pub(super) fn settle(&mut self) {
+        if self.handed.is_some() {
+            self.clear();
+        }
+    }
+
+    /// What was handed over, and not settled, waits again.
+    pub(super) fn take_back(&mut self) {
+        if let Some((len, runs)) = self.handed.take() {
+            (self.len, self.counted, self.runs) = (len, len, runs);
         }
     }
 

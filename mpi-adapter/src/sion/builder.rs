@@ -1,9 +1,9 @@
 //! Options for a new set, and its creation.
 
+use super::FileWriter;
 use super::locks::Locks;
 use super::part::{Groups, Part, Plan, Request, io_failure, refused};
 use super::placed::Placed;
-use super::{FileWriter, Numbers};
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
@@ -310,11 +310,13 @@ impl Builder {
         comm: C,
         path: impl AsRef<Path>,
     ) -> Result<FileWriter<C>, Error> {
-        let (locks, overwrite) = (Locks::default(), self.options.overwrite);
-        self.create_in(comm, path, move |name, anew| match anew {
+        let (locks, overwrite) = (Rc::<Locks>::default(), self.options.overwrite);
+        let held = Rc::clone(&locks);
+        let file = self.create_in(comm, path, move |name, anew| match anew {
             true => locks.make(name, overwrite),
             false => locks.open(name, false),
-        })
+        })?;
+        Ok(FileWriter { locks: Some(held), ..file })
     }
 
     /// As [`create`](Self::create), in files of any kind, which a thread may write
@@ -372,7 +374,7 @@ impl Builder {
             }
             _ => Vec::new(),
         };
-        Ok(FileWriter { whole, part, others: Vec::new(), numbers: Numbers::NEW, copies })
+        Ok(FileWriter { copies, ..FileWriter::new(path, (whole, part, Vec::new())) })
     }
 
     /// Makes a physical file by `create`, after the ranks of its writers have met.

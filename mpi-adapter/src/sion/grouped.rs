@@ -1,8 +1,8 @@
 //! Creation of a set with a file for each group of ranks.
 
+use super::FileWriter;
 use super::builder::{Builder, Files, Tasks, sibling_path};
 use super::part::{Groups, Part, Request};
-use super::{FileWriter, Numbers};
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
 use std::io;
@@ -47,13 +47,7 @@ impl Builder {
         });
         let part = builder.collected(part, plan, move |anew| open(&name, anew), Part::create);
         let part = super::agree(Some(&comm), part)?;
-        Ok(FileWriter {
-            whole: Some(comm),
-            part,
-            others: Vec::new(),
-            numbers: Numbers::NEW,
-            copies: Vec::new(),
-        })
+        Ok(FileWriter::new(path, (Some(comm), part, Vec::new())))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
 use striae::lock::{Locked, lock_replaced};
 use striae::posix::PosixFile;
 
 /// The locks of a rank, which it holds as long as this lives.
 #[derive(Debug, Default)]
-pub(super) struct Locks(RefCell<Vec<Locked>>);
+pub(super) struct Locks(RefCell<Vec<(PathBuf, Locked)>>);
 
 impl Locks {
     /// Makes the file at `path` and locks it. A file that is to be emptied is locked before.
@@ -17,7 +17,7 @@ impl Locks {
         let replaced = if overwrite { lock_replaced(path).map_err(to_io)? } else { None };
         let file = PosixFile::create(path, overwrite)?;
         match replaced {
-            Some(lock) => self.0.borrow_mut().push(lock),
+            Some(lock) => self.0.borrow_mut().push((path.to_owned(), lock)),
             None => self.lock(path)?,
         }
         Ok(file)
@@ -31,9 +31,13 @@ impl Locks {
         PosixFile::open_rw(path)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<()> {
+    /// Locks the file at `path`, unless this rank has.
+    pub(super) fn lock(&self, path: &Path) -> io::Result<()> {
+        if self.0.borrow().iter().any(|(locked, _)| locked == path) {
+            return Ok(());
+        }
         let lock = Locked::open(path, true, true).map_err(to_io)?;
-        self.0.borrow_mut().push(lock);
+        self.0.borrow_mut().push((path.to_owned(), lock));
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! Creation of a set of which each rank owns any tasks.
 
+use super::FileWriter;
 use super::builder::{Builder, Files, Tasks, sibling_path};
 use super::part::{Part, Request, differ, refused};
-use super::{FileWriter, Numbers};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use std::io;
@@ -56,13 +56,7 @@ impl Builder {
         };
         let mut parts = parts.into_iter();
         let part = parts.next().ok_or_else(|| Error::agreed(missing()))?; // has one
-        Ok(FileWriter {
-            whole,
-            part,
-            others: parts.collect(),
-            numbers: Numbers::NEW,
-            copies: Vec::new(),
-        })
+        Ok(FileWriter::new(path, (whole, part, parts.collect())))
     }
 
     /// The tasks of this rank with their numbers in the set.

@@ -19,6 +19,7 @@ mod part;
 mod placed;
 mod read;
 mod reopen;
+mod survive;
 mod writer;
 
 pub use builder::Builder;
@@ -30,8 +31,11 @@ pub use writer::TaskWriter;
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use buddies::Copied;
+use locks::Locks;
 use part::Part;
 use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use striae::posix::PosixFile;
 use striae_core::endian::ByteOrder;
 use striae_core::store::{WriteAt, usize_to_u64};
@@ -47,8 +51,11 @@ use zerocopy::IntoBytes;
 /// [`commit`](Self::commit) or [`close`](Self::close).
 #[derive(Debug)]
 pub struct FileWriter<C, F = PosixFile> {
-    /// The ranks of all files, if there are several.
-    whole: Option<C>,
+    /// The path of the first file.
+    path: PathBuf,
+    /// The locks that this rank holds, if files are to be locked. They are gone before the other
+    /// ranks notice that this rank is.
+    locks: Option<Rc<Locks>>,
     /// The first file with tasks of this rank.
     part: Part<C, F>,
     /// Further files with tasks of this rank, in order.
@@ -56,6 +63,8 @@ pub struct FileWriter<C, F = PosixFile> {
     numbers: Numbers,
     /// The files of buddy sets in which this rank takes part, in the order in which ranks meet.
     copies: Vec<Copied<C, F>>,
+    /// The ranks of all files, if there are several.
+    whole: Option<C>,
 }
 
 /// The numbers of the commits of the whole set, which are equal at all ranks.
@@ -77,6 +86,16 @@ impl Numbers {
     /// The number of the next commit; 0 if it has none, as only a seal has a place for one.
     const fn next(&self, sealed: bool) -> u32 {
         if self.has_all_files && sealed { self.last.saturating_add(1) } else { 0 }
+    }
+}
+
+/// The ranks of all files of a set, if there are several, and this rank's own files.
+type Files<C, F> = (Option<C>, Part<C, F>, Vec<Part<C, F>>);
+
+impl<C, F> FileWriter<C, F> {
+    fn new(path: &Path, (whole, part, others): Files<C, F>) -> Self {
+        let (path, numbers, copies) = (path.to_owned(), Numbers::NEW, Vec::new());
+        Self { path, locks: None, part, others, numbers, copies, whole }
     }
 }
 
@@ -244,6 +263,7 @@ where
         }
         self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
         if self.copies.is_empty() {
+            self.part.comm().error().map_or(Ok(()), Err)?;
             return self.part.coll_write(record);
         }
         let mut done = Ok(());

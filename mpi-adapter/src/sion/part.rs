@@ -10,6 +10,7 @@ mod known;
 mod merge;
 mod reopen;
 mod rounds;
+mod survive;
 mod table;
 mod tasks;
 
@@ -31,7 +32,7 @@ use striae_core::sion::error::Error as SionError;
 use striae_core::sion::pen::Since;
 use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged};
 use striae_core::sion::visible::{Outcome, Visible};
-use striae_core::sion::{KeyvalMode, Varheader};
+use striae_core::sion::{KeyvalMode, Meta1, Varheader};
 use striae_core::step::{DriveError, Machine, drive};
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 use tasks::Mine;
@@ -53,8 +54,9 @@ pub(super) fn refused(error: SionError) -> Failure {
 /// A file that all ranks write; each rank has its own file handle, `F`.
 #[derive(Debug)]
 pub(super) struct Part<C, F = PosixFile> {
-    comm: C,
+    /// Its lock is gone before the other ranks notice that this one is.
     file: Handle<C, F>,
+    comm: C,
     book: Book,
     mine: Mine,
     rounds: Rounds,
@@ -71,10 +73,11 @@ impl<C: Collective, F> Part<C, F>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
-    const fn of(comm: C, file: Handle<C, F>, book: Book, mine: Mine) -> Self {
+    fn of(comm: C, file: Handle<C, F>, book: Book, mine: Mine) -> Self {
+        file.settle();
         let known = RefCell::new(Known::new());
         let rounds = Rounds::new();
-        Self { comm, file, book, mine, rounds, known, merged: None, lane: 0 }
+        Self { file, comm, book, mine, rounds, known, merged: None, lane: 0 }
     }
 
     /// The communicator of the file.
@@ -285,6 +288,15 @@ where
         self.leave()
     }
 
+    pub(super) const fn meta1(&self) -> &Meta1 {
+        self.book.meta1()
+    }
+
+    /// Whether one rank writes the records of several.
+    pub(super) const fn is_merged(&self) -> bool {
+        self.merged.is_some()
+    }
+
     /// Whether commits seal the file.
     pub(super) const fn is_sealed(&self) -> bool {
         self.book.is_sealed()
@@ -347,6 +359,7 @@ where
             let [meta2, chunks] = words.map(parts_of);
             make_visible(publication, &TableSums { meta2, chunks }, file, end).map(|()| [])
         })?;
+        file.settle();
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! Creation of a set in which the ranks say where each task is.
 
+use super::FileWriter;
 use super::builder::{Builder, Files, sibling_path};
 use super::mapped::{missing, split};
 use super::part::{Groups, Part, Request, differ};
-use super::{FileWriter, Numbers};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use std::io;
@@ -81,13 +81,7 @@ impl Builder {
         super::agree(whole.as_ref(), done)?;
         let mut parts = parts.into_iter();
         let part = parts.next().ok_or_else(|| Error::agreed(missing()))?; // has one
-        Ok(FileWriter {
-            whole,
-            part,
-            others: parts.collect(),
-            numbers: Numbers::NEW,
-            copies: Vec::new(),
-        })
+        Ok(FileWriter::new(path, (whole, part, parts.collect())))
     }
 
     /// All ranks learn how many tasks there are, and which rank has the first of the first file:

@@ -111,8 +111,11 @@ impl Reopen {
         comm: C,
         path: impl AsRef<Path>,
     ) -> Result<FileWriter<C>, Error> {
-        let locks = Locks::default();
-        self.open_with(comm, path.as_ref(), move |path, is_first| locks.open(path, is_first))
+        let locks = Rc::<Locks>::default();
+        let held = Rc::clone(&locks);
+        let open = move |path: &Path, is_first| locks.open(path, is_first);
+        let file = self.open_with(comm, path.as_ref(), open)?;
+        Ok(FileWriter { locks: Some(held), ..file })
     }
 
     /// As [`open`](Self::open), in files of any kind. `open` gets the path of a physical file, to
@@ -156,6 +159,7 @@ impl Reopen {
         let set = options.open_in(comm, path, |path| open(path, false))?;
         let (comm, first, sources, tasks) = set.into_parts();
         let nfiles = first.as_ref().map_or(1, |first| first.head.meta1.files_in_set());
+        let path = first.as_ref().map_or(path, |first| &first.path).to_owned();
         let mut files: Vec<_> = (0..)
             .zip(sources)
             .map(|(index, source)| {
@@ -169,7 +173,8 @@ impl Reopen {
             let old = Old { head: first.head, sealed: self.sealed, tasks: Vec::new() };
             files.push((first, Ok(old)));
         }
-        self.open_parts(comm, nfiles, files, Rc::new(open))
+        let file = self.open_parts(comm, nfiles, files, Rc::new(open))?;
+        Ok(FileWriter { path, ..file })
     }
 
     fn open_parts<C: Collective, F>(
@@ -203,11 +208,12 @@ impl Reopen {
                 Err(error) => done = done.and(Err(error)),
             }
         }
-        let numbers = Numbers::of(whole.as_ref(), &parts, nfiles, done.map(|()| last))?;
+        let numbers = Numbers::of(whole.as_ref(), parts.iter(), nfiles, done.map(|()| last))?;
         let mut parts = parts.into_iter();
         let none = || Error::agreed(Failure::new(Code::Damaged, "the set has no file"));
         let part = parts.next().ok_or_else(none)?; // has one
-        Ok(FileWriter { whole, part, others: parts.collect(), numbers, copies: Vec::new() })
+        let files = (whole, part, parts.collect());
+        Ok(FileWriter { numbers, ..FileWriter::new(Path::new(""), files) })
     }
 
     fn collected<C: Collective, F>(
@@ -235,9 +241,9 @@ impl Numbers {
     /// Those of a set of `nfiles` files whose files these ranks opened; `last` is the largest
     /// number in the files of this rank. This takes one call of the message layer for several
     /// files.
-    fn of<C: Collective, F>(
+    pub(super) fn of<'p, C: Collective + 'p, F: 'p>(
         whole: Option<&C>,
-        parts: &[Part<C, F>],
+        parts: impl Iterator<Item = &'p Part<C, F>>,
         nfiles: u32,
         last: Result<u32, Error>,
     ) -> Result<Self, Error>
@@ -245,7 +251,7 @@ impl Numbers {
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let Some(whole) = whole else { return last.map(|_| Self::NEW) };
-        let firsts = parts.iter().filter(|part| part.is_sealed() && part.comm().rank() == 0);
+        let firsts = parts.filter(|part| part.is_sealed() && part.comm().rank() == 0);
         let mine = last.map(|last| [last.into(), usize_to_u64(firsts.count())]);
         let all = whole.combine(mine.map_err(Failure::from), [Fold::Max, Fold::Sum]);
         let [last, files] = all?;

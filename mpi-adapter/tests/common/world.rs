@@ -9,7 +9,7 @@ use striae_mpi::{Code, Error, Threads};
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-fn sleep(rank: &Rank, fault: Fault) {
+pub(crate) fn sleep(rank: &Rank, fault: Fault) {
     let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
     rank.transport().sleep(time);
 }

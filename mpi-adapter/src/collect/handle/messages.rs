@@ -2,7 +2,7 @@
 
 use super::{Handle, WINDOW, writing};
 use crate::collective::Collective;
-use crate::error::Failure;
+use crate::error::{Code, Failure};
 use std::io;
 use striae_core::store::{WriteAt, usize_to_u64};
 
@@ -82,6 +82,23 @@ where
         self.opened().map_err(|error| Failure::io("opening the file", &error)).and_then(sync)
     }
 
+    /// All ranks know that what they handed over was written.
+    pub(crate) fn settle(&self) {
+        self.waiting.borrow_mut().settle();
+    }
+
+    /// Goes on without the other ranks of the group, of which some are gone: this rank writes for
+    /// itself, and what it handed over without learning that it was written, it writes again.
+    pub(crate) fn go_on_alone(&mut self) -> Result<(), Failure> {
+        if self.start.is_some() && self.group.as_ref().is_some_and(|group| group.size() > 1) {
+            let text = "what the thread of another rank had to write may be lost with that rank";
+            return Err(Failure::new(Code::Refused, text));
+        }
+        (self.group, self.segment) = (None, None);
+        self.waiting.get_mut().take_back();
+        self.spill().map_err(|error| writing(&error))
+    }
+
     fn send_all(&self, group: &C, mine: &Result<(), Failure>) -> Result<(), Failure> {
         let mut waiting = self.waiting.borrow_mut();
         if mine.is_err() {
@@ -92,7 +109,7 @@ where
                 [offset.to_le_bytes(), usize_to_u64(*len).to_le_bytes()].into_iter().flatten()
             });
             let message: Vec<u8> = std::iter::once(PLACES).chain(places).collect();
-            waiting.clear(); // nothing is put there before the next collective of all ranks
+            waiting.hand_over(); // nothing is put there before the next collective of all ranks
             return group.send(0, &message);
         }
         let mut message = vec![MORE];
@@ -113,7 +130,7 @@ where
         if let Some(kind) = message.first_mut() {
             *kind = LAST;
         }
-        waiting.clear();
+        waiting.hand_over();
         group.send(0, &message)
     }
 

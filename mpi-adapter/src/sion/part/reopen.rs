@@ -59,20 +59,7 @@ where
         let state = comm.decide(mine, [], |[]| {
             let old = old.as_ref().map_err(Clone::clone)?;
             file.open_first()?;
-            let state = state(&file, old).map_err(|error| match error {
-                DriveError::Store(error) => Failure::io("reading META2", &error),
-                DriveError::Ended { .. } => changed(),
-                DriveError::Format(error) if error.blames_caller() => {
-                    Failure::new(Code::Refused, error)
-                }
-                _ => Failure::new(Code::Damaged, error),
-            })?;
-            let [_, _, _, seals, ..] = state;
-            if seals == TO_BE_SEALED && !unowned.is_empty() {
-                let text = "to seal a file, each of its tasks must be owned by a rank";
-                return Err(Failure::new(Code::Refused, text));
-            }
-            Ok(state)
+            state(&file, &old.head, old.sealed, !unowned.is_empty())
         })?;
         let begun = old.and_then(|old| {
             let book = book(&old, state)?;
@@ -87,9 +74,7 @@ where
         });
         comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
         let (book, mine) = begun.map_err(Error::agreed)?; // all are right
-        let [.., numbers] = state;
-        let [_, last] = halves(numbers);
-        Ok((Self::of(comm, file, book, mine), last))
+        Ok((Self::of(comm, file, book, mine), last_of(state)))
     }
 }
 
@@ -130,20 +115,50 @@ pub(super) fn unowned<C: Collective>(
     Ok(runs((0..ntasks).filter(|local| !is_owned(local))).collect())
 }
 
+/// What rank 0 finds of a commit.
+pub(super) type State = [u64; 6];
+
 /// What rank 0 finds: the place of META2; its number of rows, and the checksum of META1; the length
 /// of the mapping; whether it is sealed and is to be; globalskip; the number of its commit in the
 /// set, and the largest such number that is in the file.
-fn state<C: Collective, F>(
+pub(super) fn state<C: Collective, F>(
     file: &Handle<C, F>,
-    old: &Old,
-) -> Result<[u64; 6], DriveError<io::Error, SionError>>
+    head: &Head,
+    sealed: Option<bool>,
+    has_unowned: bool,
+) -> Result<State, Failure>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    let state = read_state(file, head, sealed).map_err(|error| match error {
+        DriveError::Store(error) => Failure::io("reading META2", &error),
+        DriveError::Ended { .. } => changed(),
+        DriveError::Format(error @ SionError::NotClosed { .. }) => {
+            Failure::new(Code::Unclosed, error)
+        }
+        DriveError::Format(error) if error.blames_caller() => Failure::new(Code::Refused, error),
+        _ => Failure::new(Code::Damaged, error),
+    })?;
+    let [_, _, _, seals, ..] = state;
+    if seals == TO_BE_SEALED && has_unowned {
+        let text = "to seal a file, each of its tasks must be owned by a rank";
+        return Err(Failure::new(Code::Refused, text));
+    }
+    Ok(state)
+}
+
+fn read_state<C: Collective, F>(
+    file: &Handle<C, F>,
+    head: &Head,
+    sealed: Option<bool>,
+) -> Result<State, DriveError<io::Error, SionError>>
 where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     // What is visible may be the last words of a program that was killed, and not durable.
     file.io().sync().map_err(DriveError::Store)?;
     let not_closed = || {
-        let offset = old.head.meta1.layout().commit_fields().offset();
+        let offset = head.meta1.layout().commit_fields().offset();
         DriveError::Format(SionError::NotClosed { offset })
     };
     let Opened::Closed(physical) = Physical::open(file.io(), &mut [0; Meta1::MAX_LEN])? else {
@@ -154,11 +169,11 @@ where
         Ok(SealState::Sealed(seal)) => Some(seal),
         Ok(_) => None,
         // Whoever takes the seal away need not be told that it is damaged.
-        Err(DriveError::Format(_)) if old.sealed == Some(false) => None,
+        Err(DriveError::Format(_)) if sealed == Some(false) => None,
         Err(error) => return Err(error),
     };
     let (published, crc) = match seal {
-        Some(seal) if old.sealed != Some(false) => {
+        Some(seal) if sealed != Some(false) => {
             let crc = seal.check_metadata(physical.store(), CHECKSUM, &mut window)?;
             (Some(*seal.varheader()), crc)
         }
@@ -173,9 +188,9 @@ where
     let first = physical.tasks(window)?.next().transpose()?;
     let globalskip = first.and_then(|first| first.task.chunks.globalskip).unwrap_or(0);
     let is_sealed = published.is_sealed();
-    let seals = u64::from(is_sealed) | u64::from(old.sealed.unwrap_or(is_sealed)) << 1;
-    let blocks = Blocks { first: old.head.meta1.layout().first_chunk(), globalskip };
-    let last = last_number(file, &old.head, &blocks, &published)?;
+    let seals = u64::from(is_sealed) | u64::from(sealed.unwrap_or(is_sealed)) << 1;
+    let blocks = Blocks { first: head.meta1.layout().first_chunk(), globalskip };
+    let last = last_number(file, head, &blocks, &published)?;
     let (meta2, mapping_len) = (pair(published.maxchunks(), crc), published.shape().mapping_len());
     let numbers = pair(published.set_number(), last);
     Ok([published.start(), meta2, mapping_len, seals, globalskip, numbers])
@@ -225,21 +240,35 @@ fn front_crc<S: ReadAt>(file: &Physical<S>, window: &mut [u8]) -> Result<u32, Re
 }
 
 /// The Book of the file, which all ranks have equally.
-fn book(old: &Old, state: [u64; 6]) -> Result<Book, Failure> {
+fn book(old: &Old, state: State) -> Result<Book, Failure> {
+    let [.., seals, _, _] = state;
+    if old.sealed.is_some_and(|mine| mine != (seals & 2 != 0)) {
+        return Err(differ());
+    }
+    let book = book_of(&old.head.meta1, state).filter(|book| {
+        let place = |at: &Varheader| (at.start(), at.maxchunks());
+        let seen = old.head.meta2.map(|it| (it.start(), it.maxchunks()));
+        seen.is_some() && book.published().map(place) == seen
+    });
+    book.ok_or_else(changed)
+}
+
+/// The Book of a file whose last commit is in this state, if it is one.
+pub(super) fn book_of(meta1: &Meta1, state: State) -> Option<Book> {
     let [start, meta2, mapping_len, seals, globalskip, numbers] = state;
     let ([rows, crc], [number, _]) = (halves(meta2), halves(numbers));
     let [was_sealed, sealed] = [seals & 1 != 0, seals & 2 != 0];
-    if old.sealed.is_some_and(|mine| mine != sealed) {
-        return Err(differ());
-    }
-    let meta1 = &old.head.meta1;
-    let is_same = old.head.meta2.is_some_and(|it| (it.start(), it.maxchunks()) == (start, rows));
-    let shape = VarheaderShape::new(meta1.layout(), rows, mapping_len, was_sealed);
-    let published = shape.and_then(|shape| shape.at(start)).filter(|_| is_same);
-    let published = published.and_then(|published| published.with_set_number(number));
+    let shape = VarheaderShape::new(meta1.layout(), rows, mapping_len, was_sealed)?;
+    let published = shape.at(start)?.with_set_number(number)?;
     let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
-    let book = Book::reopen(meta1, &blocks, published.ok_or_else(changed)?, sealed);
-    Ok(book.with_meta1_crc(crc))
+    Some(Book::reopen(meta1, &blocks, published, sealed).with_meta1_crc(crc))
+}
+
+/// The largest number of a commit of the set in a file.
+pub(super) const fn last_of(state: State) -> u32 {
+    let [_, _, _, _, _, numbers] = state;
+    let [_, last] = halves(numbers);
+    last
 }
 
 /// Two numbers in one value of a message.
@@ -253,6 +282,6 @@ const fn halves(pair: u64) -> [u32; 2] {
     [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
 }
 
-fn changed() -> Failure {
+pub(super) fn changed() -> Failure {
     Failure::new(Code::Damaged, "the set changed while it was opened")
 }

@@ -105,14 +105,15 @@ where
         let mine = self.file.hand_over(self.mine.take_untold().map_or(Ok(()), Err));
         let mine = mine.map(|()| [self.next_round(), usize_to_u64(self.rounds.pending())]);
         let [next, pending] = self.comm.combine(mine, [Fold::Min, Fold::Max])?;
+        self.file.settle();
         self.rounds.left = next;
         if pending > 0 { self.write_pending() } else { Ok(()) }
     }
 
     /// Writes what had no place. All ranks call this if one of them has something.
     pub(super) fn write_pending(&mut self) -> Result<(), Error> {
+        self.advance(usize_to_u64(self.rounds.pending()))?;
         let pending = std::mem::take(&mut self.rounds.pending);
-        self.advance(usize_to_u64(pending.len()))?;
         if pending.is_empty() {
             return Ok(());
         }

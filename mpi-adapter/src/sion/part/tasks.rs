@@ -1,7 +1,7 @@
 //! The tasks of a rank in a physical file.
 
 use super::{CHECKSUM, refused};
-use crate::error::Failure;
+use crate::error::{Code, Failure};
 use std::io;
 use std::ops::Range;
 use striae_core::sion::create::TaskTable;
@@ -200,6 +200,17 @@ impl Mine {
         Self { unowned, ..self }
     }
 
+    /// As [`with_unowned`](Self::with_unowned), in place.
+    pub(super) fn leave_unowned(&mut self, unowned: Vec<Range<u32>>) {
+        self.unowned = unowned;
+    }
+
+    /// Whether this rank knows the mapping, or need not write it: the first task's rank does.
+    pub(super) fn has_mapping(&self) -> bool {
+        let is_first = self.runs().any(|range| range.start == 0);
+        !is_first || !matches!(&self.groups, Groups::Listed(places) if places.is_empty())
+    }
+
     pub(in crate::sion) fn tasks(&self) -> &[Task] {
         &self.tasks
     }
@@ -233,6 +244,13 @@ impl Mine {
     pub(super) fn take_untold(&mut self) -> Option<Failure> {
         let of_task = self.tasks.iter_mut().find_map(|task| task.untold.take());
         self.untold.take().or(of_task)
+    }
+
+    /// As [`take_untold`](Self::take_untold), of all reasons that are of this rank: that another
+    /// one is lost is none.
+    pub(super) fn take_own_failure(&mut self) -> Option<Failure> {
+        let all = std::iter::from_fn(|| self.take_untold());
+        all.filter(|failure| failure.code() != Code::Lost).collect::<Vec<_>>().into_iter().next()
     }
 
     pub(super) fn is_failed(&self) -> bool {
