@@ -46,9 +46,16 @@
 //!   [`Code::Lost`] after the deadline, or the launcher of MPI ends the job before. Without a
 //!   deadline they wait for the launcher. A file is that of the last commit, or of the commit that
 //!   was going on.
-//! - **After [`Code::Lost`]** a rank may only do work of its own, and end the process. With MPI,
+//! - **After [`Code::Lost`]** a rank may go on with the others as the next paragraph says, do work
+//!   of its own, and end the process. With MPI,
 //!   end it by [`std::process::exit`] without `MPI_Finalize`, which would wait for the lost rank:
 //!   the launcher then ends the other ranks.
+//! - **The ranks that are left can go on with a SIONlib set**: they get a communicator of their
+//!   own, by [`Collective::shrink`] or from MPI, and call [`sion::FileWriter::continue_on`]. What
+//!   they wrote is part of the next commit; the tasks of the lost rank stay as the last commit has
+//!   them. Where ranks cannot get such a communicator ([`Code::Unsupported`]), and with GSD files
+//!   and blob sets, the last commit holds. A rank that is lost but not dead must not write any
+//!   more.
 //! - Nothing communicates in `Drop`.
 #![deny(unsafe_code)]
 

@@ -19,7 +19,8 @@ where
     /// Each file is in the state of its last commit, which is read again: it may be that of a
     /// commit that returned an error. What the ranks wrote since then is part of the next commit.
     /// Tasks of ranks that are gone stay as the last commit has them, and so do files of which no
-    /// rank is left; [`commit_set`](Self::commit_set) then has no numbers.
+    /// rank is left; [`commit_set`](Self::commit_set) then has no numbers. If such a file has no
+    /// commit, only [`Recover`](striae::sion::recover::Recover) opens the set.
     ///
     /// From then on each rank writes its own buffer
     /// ([`Builder::collect`](super::Builder::collect)), also what another one had to write and may
