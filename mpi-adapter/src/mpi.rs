@@ -14,11 +14,13 @@
 //!
 //! Any level of MPI's thread support is enough; a [`Rank`] stays in the thread that made it. Each
 //! return code of MPI is checked. Collectives are nonblocking calls that are tested until they are
-//! done, so that a deadline can end them; only splitting is blocking, right after all ranks agreed
-//! to split. Among up to 16 ranks, short collectives are messages between rank 0 and the others.
+//! done, so that a deadline can end them; only splitting and shrinking are blocking, right after
+//! the ranks agreed to do so. Among up to 16 ranks, short collectives are messages between rank 0
+//! and the others.
 #![allow(unsafe_code, reason = "the calls of MPI; each says what it relies on")]
 
 mod few;
+mod left;
 
 use crate::comm::{Comm, Transport, Words};
 use crate::error::Error;
@@ -426,6 +428,10 @@ impl Transport for Communicator {
             raw.assume_init()
         };
         self.child(raw)
+    }
+
+    fn shrink(&self) -> Result<Self, Error> {
+        self.of_the_left()
     }
 
     fn free(mut self) -> Result<(), Error> {

@@ -15,6 +15,8 @@
 mod faults;
 #[path = "common/faulty.rs"]
 mod faulty;
+#[path = "common/goes_on.rs"]
+mod goes_on;
 #[path = "common/gsd_and_blob.rs"]
 mod gsd_and_blob;
 #[path = "common/kills.rs"]
@@ -75,6 +77,10 @@ fn main() {
         }
         launcher.run("a_rank_that_hangs", n).ended().by_an_error_of_the_living();
         launcher.run("a_rank_that_finalizes", n).ended().by_an_error_of_the_living();
+    }
+    goes_on::check(launcher.run("goes_on_after_a_hang", 4).ended().folder.path(), 4);
+    if launcher.is_open_mpi {
+        goes_on::check(launcher.run_on("goes_on_after_a_death", 4).ended().folder.path(), 4);
     }
     for scenario in ["dies_before_its_rows", "dies_after_its_rows", "dies_after_a_commit"] {
         launcher.run(scenario, 3).ended().has_last_commit();
@@ -284,7 +290,9 @@ fn rank(scenario: &str, folder: &Path) {
         "a_rank_that_dies"
         | "a_rank_that_hangs"
         | "a_rank_that_finalizes"
-        | "leaves_before_the_close" => SHORT,
+        | "leaves_before_the_close"
+        | "goes_on_after_a_hang"
+        | "goes_on_after_a_death" => SHORT,
         _ => HANGS_AFTER,
     };
     let settings = Mpi::new().deadline(deadline);
@@ -332,6 +340,10 @@ fn rank(scenario: &str, folder: &Path) {
         "named_faults" => faults::meet(&comm, folder),
         "leaves_before_the_close" => {
             return leave(comm, settings.duplicate(&world).unwrap(), universe, folder);
+        }
+        _ if scenario.starts_with("goes_on_after_") => {
+            let ranks = settings.duplicate(&world).unwrap();
+            end(&comm, &goes_on::go_on(&comm, ranks, scenario, folder), folder)
         }
         "abort" => {
             if rank == 1 {
@@ -448,14 +460,18 @@ fn failures(comm: &Rank, duplicate: &dyn Fn() -> Rank) -> String {
     errors
 }
 
-/// The error of a rank that waits for one that is gone. It ends when the others have theirs too:
-/// they would be killed.
+/// The error of a rank that waits for one that is gone, and its end.
 fn without_the_gone(comm: Rank, folder: &Path) -> ! {
     let error = loop {
         if let Err(error) = comm.agree(Ok(())) {
             break error;
         }
     };
+    end(&comm, &error, folder)
+}
+
+/// Ends a rank after an error, when the others have theirs too: they would be killed.
+fn end(comm: &Rank, error: &Error, folder: &Path) -> ! {
     let path = said(folder, comm.rank());
     std::fs::write(path.with_extension("new"), format!("error: {error}")).unwrap();
     std::fs::rename(path.with_extension("new"), path).unwrap();
