@@ -107,7 +107,7 @@ thread_local! {
 /// Messages are cut into pieces of this length; MPI counts in `int`.
 const PIECE: usize = 1 << 30;
 
-/// The tag of messages of [`Transport::send`].
+/// The tag of messages of [`Transport::send`]; `few` and `left` have others.
 const TAG: c_int = 0;
 
 /// Number of tests before the other ranks get a turn.

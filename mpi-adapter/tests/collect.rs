@@ -11,6 +11,8 @@
 
 #[path = "common/faulty.rs"]
 mod faulty;
+#[path = "common/kept.rs"]
+mod kept;
 
 use faulty::{Fault, Faulty, INJECTED};
 use proptest::prelude::*;
@@ -339,49 +341,6 @@ fn a_full_disk_at_a_rank_that_writes_by_a_passed_file_is_the_error_of_all_ranks(
             assert_eq!(errors[0].code(), Code::Io(28));
             assert!(errors[0].rank() == Some(7) || behind, "{:?}", errors[0]);
             assert_eq!(*counts.openers.lock().unwrap(), BTreeSet::from([0]));
-        }
-    }
-}
-
-#[test]
-fn the_communicator_of_a_writer_is_made_for_the_first_file_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sion");
-    let with = |ranks| Builder::new().collect(Collect::new().ranks_per_writer(ranks));
-    for (builder, first, next) in [
-        (Builder::new(), 6, 6),
-        (with(1), 6, 6),
-        (with(8), 6 + 3, 6 + 2), // the node; each time two for shared memory
-        (with(4), 6 + 5, 6 + 2), // the node is split, and freed
-    ] {
-        run(world(8, 8), |mut comm| {
-            for expected in [first, next, next] {
-                let before = comm.traffic().calls;
-                let file = builder.clone().overwrite(true).create(comm, &path).unwrap();
-                comm = file.close().unwrap();
-                assert_eq!(comm.traffic().calls - before, expected);
-            }
-            comm.free(Ok(())).unwrap();
-        });
-    }
-}
-
-#[test]
-fn a_rank_that_has_no_file_is_the_error_of_all_ranks_also_for_the_second_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let collect = Collect::new().ranks_per_writer(2);
-    let builder = Builder::new().overwrite(true).collect(collect);
-    for wrong in 0..4 {
-        let errors = run(world(4, 4), |comm| {
-            let rank = comm.rank();
-            let path = folder.path().join(format!("{wrong}.sion"));
-            let comm = builder.create(comm, path).unwrap().close().unwrap();
-            let path = folder.path().join(if rank == wrong { "no/b.sion" } else { "b.sion" });
-            builder.create(comm, path).unwrap_err()
-        });
-        for error in errors {
-            let missing = Code::Io(2); // ENOENT
-            assert_eq!((error.rank(), error.code()), (Some(wrong), missing), "{error}");
         }
     }
 }

@@ -287,12 +287,8 @@ fn rank(scenario: &str, folder: &Path) {
     let universe = mpi::initialize().unwrap();
     let world = universe.world();
     let deadline = match scenario {
-        "a_rank_that_dies"
-        | "a_rank_that_hangs"
-        | "a_rank_that_finalizes"
-        | "leaves_before_the_close"
-        | "goes_on_after_a_hang"
-        | "goes_on_after_a_death" => SHORT,
+        "a_rank_that_dies" | "a_rank_that_hangs" | "a_rank_that_finalizes" => SHORT,
+        "leaves_before_the_close" | "goes_on_after_a_hang" | "goes_on_after_a_death" => SHORT,
         _ => HANGS_AFTER,
     };
     let settings = Mpi::new().deadline(deadline);
@@ -305,20 +301,15 @@ fn rank(scenario: &str, folder: &Path) {
         "a_chunk_and_a_set" => text(gsd_and_blob::write_and_read(comm, folder, OnCommit)),
         "a_passed_file" => text(passed::write(comm, &folder.join("a.sion"))),
         "a_failure_at_any_collective" => failures(&comm, &|| settings.duplicate(&world).unwrap()),
-        "a_rank_that_dies" => {
+        "a_rank_that_dies" | "a_rank_that_hangs" => {
             comm.agree(Ok(())).unwrap();
             if rank == 1 {
                 std::fs::write(folder.join("gone"), "").unwrap();
-                std::process::abort(); // without a word to MPI
-            }
-            without_the_gone(comm, folder)
-        }
-        "a_rank_that_hangs" => {
-            comm.agree(Ok(())).unwrap();
-            if rank == 1 {
-                std::fs::write(folder.join("gone"), "").unwrap();
-                loop {
-                    std::thread::park();
+                match scenario {
+                    "a_rank_that_dies" => std::process::abort(), // without a word to MPI
+                    _ => loop {
+                        std::thread::park();
+                    },
                 }
             }
             without_the_gone(comm, folder)

@@ -12,9 +12,10 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
-/// The tags of the messages to the rank that collects, and of its lists. No others have them.
-const HERE: c_int = 1;
-const LIST: c_int = 2;
+/// The tags of the messages to the rank that collects, and of its lists. No others have them: those
+/// of an operation that did not end may still be under way.
+const HERE: c_int = 2;
+const LIST: c_int = 3;
 
 impl Communicator {
     /// A communicator of the ranks that come here within the deadline.
@@ -96,9 +97,10 @@ impl Communicator {
         let at = buffer.as_mut_ptr().cast();
         // SAFETY: MPI-3.1 3.8.3: the buffer has the length of the message and is used by nobody
         // else until the request is complete.
-        let buffer = self.run(buffer, |request| unsafe {
+        let begin = |request| unsafe {
             ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request)
-        })?;
+        };
+        let buffer = self.run(buffer, [begin])?;
         Ok(Some((u32::try_from(source).unwrap_or(0), buffer)))
     }
 
@@ -107,10 +109,10 @@ impl Communicator {
         let (at, len) = (buffer.as_ptr().cast(), to_int(buffer.len()));
         // SAFETY: MPI-3.1 3.7.2: the buffer has `len` bytes and is not changed until the request is
         // complete.
-        let sent = self.run(buffer, |request| unsafe {
+        let begin = |request| unsafe {
             ffi::MPI_Isend(at, len, ffi::RSMPI_UINT8_T, to_int(to), tag, self.raw, request)
-        });
-        sent.map(drop)
+        };
+        self.run(buffer, [begin]).map(drop)
     }
 
     /// A communicator of these ranks, which all call this.
