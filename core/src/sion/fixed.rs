@@ -33,7 +33,7 @@ pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
 /// [`Writer`](super::Writer), and survive the same power cuts; what that type says of devices holds
 /// for this one.
 ///
-/// It needs less code and stack than a `Writer` because less can be asked of it. The file has the
+/// It needs less code than a `Writer` because less can be asked of it. The file has the
 /// attributes and tasks of its [`Shape`]. There are no seals, no key-value records and no sets of
 /// several files. A stream fills one chunk after another: records stay whole in a chunk if the
 /// chunksize is a multiple of their length. A `Writer` can reopen the file and go on with it; this

@@ -310,7 +310,7 @@ fn a_file_whose_next_commit_may_have_been_in_a_damaged_shadow_is_not_complete() 
     }
     let mut file = writer.store().0.clone();
     // The commit after this one is of an even number: the first shadow.
-    file[300] ^= 1;
+    file[512 + 44] ^= 1;
     assert!(!runs(&file).0);
     let (_dir, path) = file_of(&file);
     assert!(!Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound());
