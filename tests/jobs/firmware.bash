@@ -17,7 +17,7 @@ declare -rA bounds=(
     [stack_create]=3950 [stack_open]=3850 [stack_open_in]=1750 [stack_name]=1020
     [stack_chunk]=450 [stack_pieces]=400 [stack_end_frame]=1300 [stack_bring_back]=4150
     [code]=31500
-    [fixed_3]=200 [stack_fixed_create]=1400 [stack_fixed_open]=1650 [stack_fixed_chunk]=200
+    [fixed_3]=200 [stack_fixed_create]=1400 [stack_fixed_open]=1650 [stack_fixed_chunk]=220
     [stack_fixed_end_frame]=950 [stack_fixed_bring_back]=1700
     [own_4]=304 [stack_own_create]=1500 [stack_own_open]=1800 [stack_own_name]=550
     [stack_own_chunk]=150 [stack_own_end_frame]=1000
