@@ -178,8 +178,8 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// unchanged.
     ///
     /// # Errors
-    /// [`Error::NotBlank`](super::Error::NotBlank) if the store is neither blank nor a file that
-    /// can be opened; [`Error::Another`](super::Error::Another) if application, schema or schema
+    /// [`Error::NotBlank`] if the store is neither blank nor a file that
+    /// can be opened; [`Error::Another`] if application, schema or schema
     /// version differ; else see [`Writer::open`] and [`Writer::create`].
     pub fn open_or_create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
         Self::start(store, Start::Log(attributes))

@@ -1,7 +1,7 @@
 //! The machine that writes the tables of a commit: META2, the mapping, and the checksums of a seal.
 //!
 //! Each commit writes all tables at a place where no reader looks yet;
-//! [`Visible`](super::visible::Visible) makes them visible. Entries that changed since the last
+//! [`Visible`] makes them visible. Entries that changed since the last
 //! commit come from [`Written`]; all others are read from the last META2. So the only memory is one
 //! window.
 //!
