@@ -47,6 +47,23 @@ pub enum ErrorKind {
     /// A sync failed. The operating system reports such a failure only once: data written since the
     /// last commit may be lost, and no later commit can be guaranteed.
     SyncFailed,
+    /// The output would be larger than the input justifies.
+    TooLarge {
+        /// The bytes that the output would have.
+        size: u64,
+        /// The largest size that is written: see [`striae_inspect::size`], or what
+        /// [`Output::max_size`](crate::Output::max_size) says.
+        limit: u64,
+        /// The field that asks for the size, with its value.
+        because: Box<str>,
+    },
+    /// The file system has less room than the output needs.
+    NoRoom {
+        /// The bytes that the output would have.
+        size: u64,
+        /// The free bytes.
+        free: u64,
+    },
     /// An address is none of a thing in the file.
     Address(address::Error),
     /// An error of a SIONlib set.
@@ -135,6 +152,14 @@ impl std::fmt::Display for ErrorKind {
                 "the disk failed to make earlier writes durable; the last commit holds, and no \
                  other can be made",
             ),
+            Self::TooLarge { size, limit, because } => write!(
+                f,
+                "would have {size} bytes, because {because}; at most {limit} are written for an \
+                 input of this size"
+            ),
+            Self::NoRoom { size, free } => {
+                write!(f, "needs {size} bytes, but the file system has only {free} free")
+            }
             Self::Address(error) => error.fmt(f),
             Self::Sion(kind) => kind.fmt(f),
             Self::Gsd(kind) => kind.fmt(f),
@@ -213,6 +238,8 @@ impl From<Error> for io::Error {
             ErrorKind::Source | ErrorKind::Closed => io::ErrorKind::InvalidInput,
             ErrorKind::Locked => io::ErrorKind::ResourceBusy,
             ErrorKind::SyncFailed => io::ErrorKind::Other,
+            ErrorKind::TooLarge { .. } => io::ErrorKind::FileTooLarge,
+            ErrorKind::NoRoom { .. } => io::ErrorKind::StorageFull,
             ErrorKind::Address(address::Error::NoMatch { .. }) => io::ErrorKind::NotFound,
             ErrorKind::Address(_) => io::ErrorKind::InvalidInput,
             ErrorKind::Sion(kind) => kind.io_kind(),

@@ -3,10 +3,12 @@
 use crate::copy::Copier;
 use crate::direct::OpenOptions;
 use crate::each::all_processors;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::publish::Publish;
+use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
+use striae_inspect::size::Demand;
 
 /// Options for the output files of a verb.
 ///
@@ -21,13 +23,14 @@ pub struct Output {
     pub(crate) force: bool,
     pub(crate) direct: Option<OpenOptions>,
     threads: Option<NonZeroUsize>,
+    max_size: Option<u64>,
 }
 
 impl Output {
     /// Replaces no file, goes through the page cache, uses all processors.
     #[must_use]
     pub const fn new() -> Self {
-        Self { force: false, direct: None, threads: None }
+        Self { force: false, direct: None, threads: None, max_size: None }
     }
 
     /// Replaces existing files. A replaced file is removed only after the new files are on the
@@ -50,6 +53,50 @@ impl Output {
     pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = Some(threads);
         self
+    }
+
+    /// Writes outputs of up to this number of bytes, however small the input is. Default: `None`,
+    /// at most the [limit](striae_inspect::size::Demand::limit) that the input justifies.
+    #[must_use]
+    pub const fn max_size(mut self, bytes: Option<u64>) -> Self {
+        self.max_size = bytes;
+        self
+    }
+
+    /// Refuses an output that is larger than its input justifies, before its first byte is written.
+    /// `because` names the field that asks for the size, and its value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooLarge`], about the file `input`.
+    #[allow(dead_code, reason = "the formats get it one by one")]
+    pub(crate) fn admit(
+        &self,
+        input: &Path,
+        demand: &Demand,
+        because: impl fmt::Display,
+    ) -> Result<(), Error> {
+        let limit = self.max_size.unwrap_or_else(|| demand.limit());
+        if demand.size <= limit {
+            return Ok(());
+        }
+        let because = because.to_string().into();
+        Err(Error::new(input, ErrorKind::TooLarge { size: demand.size, limit, because }))
+    }
+
+    /// Refuses an output for which the file system of `out` has no room.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoRoom`], about the file `out`.
+    #[allow(dead_code, reason = "the formats get it one by one")]
+    pub(crate) fn has_room(out: &Path, size: u64) -> Result<(), Error> {
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // If the file system does not say how much is free, writing will show it.
+        let Ok(stat) = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
+        let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+        if size <= free {
+            return Ok(());
+        }
+        Err(Error::new(out, ErrorKind::NoRoom { size, free }))
     }
 
     pub(crate) fn nthreads(&self) -> NonZeroUsize {

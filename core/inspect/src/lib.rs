@@ -9,9 +9,11 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`certainty`] | the words for what a recovery returns, for every format |
 //! | [`dump`] | every metadata field of a file, as a line |
 //! | [`finding`] | what was found, as values and as text, for every format |
 //! | [`map`] | whose bytes are where, as a picture, for every format |
+//! | [`size`] | how large an output may be |
 //! | [`subject`] | the file that is inspected |
 #![cfg_attr(feature = "sion", doc = "| [`sion`] | SIONlib files |")]
 #![cfg_attr(feature = "gsd", doc = "| [`gsd`] | GSD files |")]
@@ -30,11 +32,13 @@
 
 extern crate alloc;
 
+pub mod certainty;
 pub mod dump;
 pub mod finding;
 pub mod map;
 #[allow(dead_code, unused_macros, reason = "not every format uses it")]
 mod report;
+pub mod size;
 pub mod subject;
 
 #[cfg(feature = "blob")]

@@ -65,6 +65,22 @@ impl Direct {
     }
 }
 
+/// How large an output may be.
+#[derive(Debug, Clone, Copy, Default, ClapArgs)]
+pub(crate) struct MaxSize {
+    /// Write up to BYTES, however small the input is. Default: 16 times the bytes that the input
+    /// has, and what the format adds; a header that claims more is refused.
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_size: Option<u64>,
+}
+
+impl MaxSize {
+    /// Options of an output with this limit.
+    pub(crate) fn output(self) -> Output {
+        Output::new().max_size(self.max_size)
+    }
+}
+
 /// A verb that works on an existing file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FileVerb {
@@ -330,12 +346,14 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) fill: Option<Box<str>>,
     #[command(flatten)]
+    pub(crate) max_size: MaxSize,
+    #[command(flatten)]
     pub(crate) direct: Direct,
 }
 
 impl ExtractArgs {
     pub(crate) fn output(&self) -> Output {
-        let output = Output::new().force(self.force).direct(self.direct.options());
+        let output = self.max_size.output().force(self.force).direct(self.direct.options());
         self.threads.map_or(output, |threads| output.threads(threads))
     }
 }
@@ -365,6 +383,8 @@ pub(crate) struct Layout {
     /// and the file that it is converted to is written through it.
     #[arg(long)]
     pub(crate) direct: bool,
+    #[command(flatten)]
+    pub(crate) max_size: MaxSize,
 }
 
 impl Layout {
@@ -374,7 +394,7 @@ impl Layout {
     }
 
     pub(crate) fn output(&self) -> Output {
-        let output = Output::new().force(self.force).direct(self.direct());
+        let output = self.max_size.output().force(self.force).direct(self.direct());
         self.threads.map_or(output, |threads| output.threads(threads))
     }
 }

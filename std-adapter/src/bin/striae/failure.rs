@@ -180,6 +180,7 @@ fn buddy_of(first: &Path) -> Option<String> {
 fn advice(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Exists => Some("--force replaces it"),
+        ErrorKind::TooLarge { .. } => Some("--max-size BYTES allows more"),
         ErrorKind::Blob(blob::ErrorKind::Build(BuildError::Ambiguous { .. })) => {
             Some("--decomposition VAR=K or --like SET says it")
         }

@@ -1,6 +1,6 @@
 //! The arguments of `cat`.
 
-use super::{Direct, Rows, Set};
+use super::{Direct, MaxSize, Rows, Set};
 use crate::failure::Failure;
 use crate::size::size;
 use clap::Args as ClapArgs;
@@ -43,6 +43,8 @@ pub(crate) struct CatArgs {
     /// that of the type (blob sets only).
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) fill: Option<Box<str>>,
+    #[command(flatten)]
+    pub(crate) max_size: MaxSize,
     #[command(flatten)]
     pub(crate) direct: Direct,
 }

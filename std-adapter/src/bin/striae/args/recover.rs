@@ -1,7 +1,9 @@
 //! The arguments of `striae recover`.
 
+use super::MaxSize;
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
+use striae::Output;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecoverArgs {
@@ -20,9 +22,17 @@ pub(crate) struct RecoverArgs {
     /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) max_size: MaxSize,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl RecoverArgs {
+    pub(crate) fn output(&self) -> Output {
+        self.max_size.output().force(self.force)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

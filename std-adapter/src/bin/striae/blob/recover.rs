@@ -6,7 +6,6 @@ use crate::progress::with_bar;
 use crate::text::{count, print_json, printable, printable_path, stdout, unless_gone};
 use serde::Serialize;
 use std::io::Write;
-use striae::Output;
 use striae::blob::Request;
 use striae::blob::recover::{Recover, Recovery};
 
@@ -64,7 +63,7 @@ impl Serialize for Range<'_> {
 
 pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     let nothing = |error| Failure::nothing_made(&error);
-    let output = Output::new().force(args.force);
+    let output = args.output();
     let recovery = Recover::new().output(output).examine(&args.path).map_err(nothing)?;
     let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
     written.map_err(nothing)?;

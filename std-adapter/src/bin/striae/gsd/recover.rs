@@ -7,7 +7,6 @@ use crate::text::{print_json, printable_path, unless_gone};
 use anstyle::AnsiColor;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
-use striae::Output;
 use striae::gsd::Name;
 use striae::gsd::recover::{Certainty, Recover, Recovery, Run};
 
@@ -53,10 +52,7 @@ struct Row {
 
 pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     let nothing = |error| Failure::nothing_made(&error);
-    let recovery = Recover::new()
-        .output(Output::new().force(args.force))
-        .examine(&args.path)
-        .map_err(nothing)?;
+    let recovery = Recover::new().output(args.output()).examine(&args.path).map_err(nothing)?;
     let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
     written.map_err(nothing)?;
     if args.json {

@@ -8,7 +8,6 @@ use crate::text::{print_json, printable_path, unless_gone};
 use anstyle::AnsiColor;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
-use striae::Output;
 use striae::sion::recover::{Certainty, OfSet, Recover, RecoveredTask, Recovery};
 
 #[derive(Serialize)]
@@ -55,7 +54,7 @@ struct Row {
 
 pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     let nothing = |error| Failure::nothing_made(&error);
-    let output = Output::new().force(args.force);
+    let output = args.output();
     let recover = Recover::new().alone(args.alone).output(output);
     let recovery = recover.examine(&args.path).map_err(nothing)?;
     let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
