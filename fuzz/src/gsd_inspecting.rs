@@ -97,8 +97,8 @@ fn verified(bytes: &[u8]) -> Vec<FindingKind> {
     damage
 }
 
-/// The input is a GSD file. What is recovered of it verifies; frames that are certain are those of
-/// the file; recovered again, it is the same.
+/// The input is a GSD file. What is recovered of it verifies; frames that are exact or as found are
+/// those of the file; recovered again, it is the same.
 pub fn gsd_recover(data: &[u8]) {
     each_sealing(data, |bytes| {
         let subject = Watched::new(bytes);
@@ -159,8 +159,8 @@ fn frame_of(read: &Summary, bytes: &[u8], frame: u64) -> BTreeMap<Vec<u8>, Rows>
 /// Type, rows, columns and bytes of a chunk.
 type Rows = (u8, u64, u32, Vec<u8>);
 
-/// Where index and names are sound, frames that are certain, or as found, are in both files with
-/// the same chunks. Where they are not, readers may see something else.
+/// Where index and names are sound, frames that are exact or as found are in both files with the
+/// same chunks. Where they are not, readers may see something else.
 fn compare(recovery: &Recovery, old: &[u8], new: &[u8]) {
     let after = read_everything(new).unwrap();
     assert!(after.head.frames <= recovery.frames());
@@ -177,7 +177,7 @@ fn compare(recovery: &Recovery, old: &[u8], new: &[u8]) {
     };
     for run in recovery.runs() {
         let Some(first) = run.first else { continue };
-        if matches!(run.certainty, Certainty::Certain(_) | Certainty::AsFound) {
+        if matches!(run.certainty, Certainty::Exact | Certainty::AsFound(_)) {
             let frames = run.frames.clone().zip(first..);
             frames.for_each(|(frame, number)| is_same(frame, number, run.certainty));
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use striae_inspect::certainty::{Certainty, Tally, Word};
 pub use striae_inspect::finding::{Coverage, Facts, FieldId, Found, Kind, Severity, Value};
 
 /// A problem or an unusual fact in a file. `Display` prints it on one line, without the severity.

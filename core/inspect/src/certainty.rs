@@ -109,7 +109,11 @@ impl<P: fmt::Display, D: fmt::Display, L: fmt::Display> fmt::Display for Why<'_,
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
-    /// Number of streams, frames or values that are a guess.
+    /// Number of streams, frames or values that are exact.
+    pub exact: u64,
+    /// Number of those that are as found.
+    pub as_found: u64,
+    /// Number of those that are a guess.
     pub guesses: u64,
     /// Number of those that are lost.
     pub lost: u64,
@@ -123,11 +127,13 @@ pub struct Tally {
 impl Tally {
     /// Adds so many streams, frames or values with this word.
     pub const fn add(&mut self, word: Word, number: u64) {
-        match word {
-            Word::Exact | Word::AsFound => {}
-            Word::Guess => self.guesses = self.guesses.saturating_add(number),
-            Word::Lost => self.lost = self.lost.saturating_add(number),
-        }
+        let count = match word {
+            Word::Exact => &mut self.exact,
+            Word::AsFound => &mut self.as_found,
+            Word::Guess => &mut self.guesses,
+            Word::Lost => &mut self.lost,
+        };
+        *count = count.saturating_add(number);
     }
 
     /// Whether everything is exact or as found, and nothing contradicts it.
@@ -139,7 +145,7 @@ impl Tally {
     /// Whether everything is exact: every byte was compared with a checksum.
     #[must_use]
     pub const fn is_exact(&self) -> bool {
-        self.is_sound() && self.coverage.checked >= self.coverage.bytes
+        self.is_sound() && self.as_found == 0 && self.coverage.checked >= self.coverage.bytes
     }
 
     /// The worst word; what contradicts makes it a guess.
@@ -192,5 +198,8 @@ mod tests {
         assert_eq!((tally.word(), tally.is_sound()), (Word::Guess, false));
         tally.add(Word::Lost, 1);
         assert_eq!((tally.word(), tally.is_sound(), tally.guesses), (Word::Lost, false, 3));
+        let mut tally = Tally::default();
+        tally.add(Word::AsFound, 2);
+        assert_eq!((tally.word(), tally.is_sound()), (Word::AsFound, true)); // of no bytes
     }
 }

@@ -46,9 +46,13 @@ fn saved(bytes: &[u8]) -> (Recovery, Vec<u8>) {
 
 /// Frames with checksums, committed one by one.
 fn written(one_sync: bool) -> Vec<u8> {
-    let about = Attributes { checksums: true, one_sync, ..Attributes::default() };
+    written_with(&Attributes { checksums: true, one_sync, ..Attributes::default() })
+}
+
+/// Frames with these attributes, committed one by one.
+fn written_with(about: &Attributes<'_>) -> Vec<u8> {
     let memory = vec![Slot::EMPTY; 8];
-    let mut writer = Writer::create(Growing::default(), &about, memory).unwrap();
+    let mut writer = Writer::create(Growing::default(), about, memory).unwrap();
     for frame in 0_u8..6 {
         for name in [b"one".as_slice(), b"two"] {
             let id = writer.name(name).unwrap();
@@ -96,7 +100,7 @@ fn what_is_recovered_is_sound_and_recovered_again_the_same() {
 }
 
 #[test]
-fn every_flipped_bit_of_a_sealed_file_is_found_and_nothing_certain_is_wrong() {
+fn every_flipped_bit_of_a_sealed_file_is_found_and_nothing_exact_is_wrong() {
     for one_sync in [false, true] {
         let whole = written(one_sync);
         assert_eq!(verified(&whole).1, []);
@@ -119,13 +123,45 @@ fn every_flipped_bit_of_a_sealed_file_is_found_and_nothing_certain_is_wrong() {
                 // A byte that nobody reads, or one that others say as well.
                 assert_eq!(recovery.frames(), frames, "byte {at}");
             }
-            let certain =
-                recovery.runs().filter(|run| matches!(run.certainty, Certainty::Certain(_)));
-            for run in certain.cloned().collect::<Vec<_>>() {
+            for run in recovery.runs().filter(|run| run.certainty == Certainty::Exact) {
                 assert!(run.frames.end <= frames, "byte {at}: {run:?}");
             }
         }
     }
+}
+
+/// Whether every byte of every frame that is exact is compared: no byte of it can change unnoticed.
+#[test]
+fn a_frame_is_exact_only_if_a_checksum_notices_every_byte_of_it() {
+    let of_ours = [(true, true), (true, false), (false, true), (false, false)];
+    let of_ours = of_ours.map(|(checksums, one_sync)| {
+        let about = Attributes { checksums, one_sync, ..Attributes::default() };
+        (format!("checksums {checksums}, one sync {one_sync}"), written_with(&about))
+    });
+    let (mut exact, mut as_found) = (0, 0);
+    for (name, bytes) in golden().into_iter().chain(of_ours) {
+        let Ok(recovery) = Recovery::examine(&bytes.as_slice()) else { continue };
+        let Ok(file) = Reader::open(bytes.as_slice(), &mut [0; 4096]) else { continue };
+        let chunks: Vec<_> = file.chunks(vec![0; 4096]).filter_map(Result::ok).collect();
+        let tally = recovery.tally();
+        assert!(tally.coverage.checked <= tally.coverage.bytes, "{name}");
+        as_found += tally.as_found;
+        for run in recovery.runs().filter(|run| run.certainty == Certainty::Exact) {
+            for chunk in chunks.iter().filter(|chunk| run.frames.contains(&chunk.frame)) {
+                for at in chunk.span.offset()..chunk.span.end() {
+                    let mut damaged = bytes.clone();
+                    damaged[usize::try_from(at).unwrap()] ^= 0x10;
+                    let again = Recovery::examine(&damaged.as_slice()).unwrap();
+                    let mut runs = again.runs();
+                    let is = runs.find(|run| run.frames.contains(&chunk.frame)).unwrap();
+                    assert_ne!(is.certainty, Certainty::Exact, "{name}: byte {at} of {chunk:?}");
+                    assert!(!again.is_exact(), "{name}: byte {at} of {chunk:?}");
+                    exact += 1;
+                }
+            }
+        }
+    }
+    assert!(exact > 500 && as_found > 500, "{exact} {as_found}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod blob;
 mod cdf;
+mod certainty;
 mod decomposition;
 mod dump;
 mod failure;

@@ -1,4 +1,4 @@
-//! A recovered trajectory has no frame that is called certain and read as another one.
+//! A recovered trajectory has no frame that is called exact and read as another one.
 
 use super::made::{Seen, Trajectory as Made, frames_of};
 use std::fs;
@@ -9,16 +9,16 @@ use striae::gsd::recover::{Certainty, Doubt, Loss, Recover, Recovery};
 use striae_core::gsd::ChunkType;
 use striae_kit::adapter::Random;
 
-/// Recovers a file, and sees to it that frames which are certain are read as they were.
+/// Recovers a file, and sees to it that frames which are exact are read as they were.
 fn recovered(bytes: &[u8], path: &Path, frames: &[Seen], what: &str) -> Option<Recovery> {
     fs::write(path, bytes).unwrap();
     let out = path.with_extension("out");
     let _ = fs::remove_file(&out);
     let recovery = Recover::new().examine(path).ok()?;
     recovery.write(&out, &|_| {}).unwrap();
-    let certain: Vec<_> = recovery.runs().filter(|run| run.certainty.is_certain()).collect();
-    let certain = certain.into_iter().flat_map(|run| run.frames.clone().zip(run.first.unwrap()..));
-    for (old, new) in certain {
+    let exact: Vec<_> = recovery.runs().filter(|run| run.certainty == Certainty::Exact).collect();
+    let exact = exact.into_iter().flat_map(|run| run.frames.clone().zip(run.first.unwrap()..));
+    for (old, new) in exact {
         let read = Trajectory::open(&out).unwrap();
         let (new, old) = (Seen::of(&read.frame(new).unwrap()), &frames[old as usize]);
         assert!(new.is_as(old), "{what}: is {new:#?}, must be {old:#?}");
@@ -27,7 +27,7 @@ fn recovered(bytes: &[u8], path: &Path, frames: &[Seen], what: &str) -> Option<R
 }
 
 #[test]
-fn of_a_trajectory_with_a_wrong_bit_no_frame_that_is_certain_is_another() {
+fn of_a_trajectory_with_a_wrong_bit_no_frame_that_is_exact_is_another() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.gsd");
     let (mut carried, mut doubted) = (0, 0);
@@ -51,14 +51,14 @@ fn of_a_trajectory_with_a_wrong_bit_no_frame_that_is_certain_is_another() {
             let Some(recovery) = recovered(&bytes, &path, &frames, &what) else { continue };
             let runs: Vec<_> = recovery.runs().map(|run| run.certainty).collect();
             if matches!(runs[0], Certainty::Lost(_)) {
-                carried += runs.iter().filter(|certainty| certainty.is_certain()).count();
+                carried += runs.iter().filter(|certainty| **certainty == Certainty::Exact).count();
                 let first = Certainty::Guess(Doubt::First);
                 doubted += runs.iter().filter(|certainty| **certainty == first).count();
                 assert!(!recovery.is_complete());
             }
         }
     }
-    println!("{carried} runs are certain without frame 0, {doubted} are a guess");
+    println!("{carried} runs are exact without frame 0, {doubted} are a guess");
     assert!(carried > 50 && doubted > 50);
 }
 
@@ -82,10 +82,8 @@ fn what_is_left_of_a_lost_frame_0_goes_to_the_others() {
     let recovery = recovered(&bytes, &path, &frames, "typeid").unwrap();
     let runs: Vec<_> = recovery.runs().map(|run| (run.frames.clone(), run.certainty)).collect();
     let first = Certainty::Guess(Doubt::First);
-    let certain = runs[2].1;
-    assert!(certain.is_certain());
     let lost = Certainty::Lost(Loss::Checksum { id: typeid.id });
-    assert_eq!(runs, [(0..1, lost), (1..3, first), (3..4, certain), (4..6, first)]);
+    assert_eq!(runs, [(0..1, lost), (1..3, first), (3..4, Certainty::Exact), (4..6, first)]);
     // All that is known is right, also in those that are a guess: but for typeid, which is the
     // default.
     let read = frames_of(&path.with_extension("out"));

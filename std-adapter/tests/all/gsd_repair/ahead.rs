@@ -96,12 +96,15 @@ fn gsd_sees_the_commit_before_and_a_writer_of_striae_lets_it_see_this_one() {
 }
 
 #[test]
-fn recover_saves_the_commit_that_a_shadow_proves_and_is_certain() {
+fn recover_saves_the_commit_that_a_shadow_proves_with_its_proof() {
     for (number, bytes) in files(true).into_iter().chain(files(false)) {
         let (dir, path) = file_of(&bytes);
         let recovery = Recover::new().examine(&path).unwrap();
         let runs: Vec<_> = recovery.runs().collect();
-        assert!(recovery.is_exact() && recovery.is_complete(), "{runs:?}");
+        assert!(recovery.is_complete(), "{runs:?}");
+        let is_sealed = recovery.attributes().checksums;
+        assert_eq!(recovery.is_exact(), is_sealed, "{runs:?}");
+        assert!(runs.iter().all(|run| is_proven(&run.certainty)), "{runs:?}");
         assert_eq!((recovery.frames(), recovery.lost()), (u64::from(number) + 1, 0));
         let out = dir.path().join("out.gsd");
         recovery.write(&out, &|_| {}).unwrap();
@@ -177,7 +180,7 @@ fn a_commit_of_which_a_byte_is_missing_is_noted_and_the_one_before_it_is_not_cal
         assert_eq!(shown, Some(striae::finding::Value::Integer(5)), "byte {at}");
         let recovery = Recover::new().examine(&path).unwrap();
         assert_eq!((recovery.is_complete(), recovery.lost_entries()), (false, None), "byte {at}");
-        assert!(recovery.runs().all(|run| run.certainty.is_certain()), "byte {at}");
+        assert!(recovery.runs().all(|run| is_proven(&run.certainty)), "byte {at}");
         assert_eq!(recovery.frames(), 4);
     }
 }
@@ -198,6 +201,8 @@ fn the_program_says_of_a_file_that_is_ahead_that_it_is_sound_and_what_gsd_sees()
     assert_eq!(folder.json("info", &[], 0)["record"], "ahead");
     let says = predicate::str::contains("number 6, as a shadow proves; gsd sees the one before");
     folder.run("info", &[], 0).stderr("").stdout(says);
-    let says = predicate::str::contains("out.gsd: complete: 6 frames, ");
+    let says = predicate::str::contains(
+        "out.gsd: exact: 279 of 279 bytes of data compared with checksums; 6 frames, ",
+    );
     folder.run("recover", &["out.gsd"], 0).stderr("").stdout(says);
 }

@@ -140,7 +140,7 @@ struct Tally {
     files: u64,
     nothing: u64,
     complete: u64,
-    certain: u64,
+    proven: u64,
     saved: u64,
 }
 
@@ -188,16 +188,16 @@ fn judge(history: &History, damage: Damage, random: &mut Random, what: &str, tal
     let is_told = is_old && is_overtaken(&file);
     let from = if is_old { 0 } else { history.now };
     for run in recovery.runs().filter(|run| run.certainty.is_saved()) {
-        let is_sealed = run.certainty == Certainty::Certain(Proof::Checksums);
+        let is_sealed = run.certainty == Certainty::Exact;
         for (frame, number) in run.frames.clone().zip(run.first.unwrap()..) {
             tally.saved += 1;
-            if run.certainty.is_certain() {
-                tally.certain += 1;
+            if is_proven(&run.certainty) {
+                tally.proven += 1;
                 let got = of_frame(&found, number);
                 let mut truths =
                     history.commits[from..].iter().map(|commit| of_frame(commit, frame));
                 let is_true = truths.any(|truth| is_equal(frame, &got, &truth, is_sealed));
-                assert!(is_true, "{}: frame {frame} is certain and wrong: {got:?}", what());
+                assert!(is_true, "{}: frame {frame} is proven and wrong: {got:?}", what());
             }
         }
     }
@@ -211,7 +211,7 @@ fn judge(history: &History, damage: Damage, random: &mut Random, what: &str, tal
     tally.complete += 1;
     let is_proven = match damage {
         Damage::None | Damage::Cut => true,
-        Damage::OldHeader => recovery.is_exact(),
+        Damage::OldHeader => recovery.runs().all(|run| is_proven(&run.certainty)),
         // What gsd wrote has no checksum, also where striae goes on.
         _ => is_covered(&history.disk.file),
     };
@@ -241,7 +241,7 @@ fn is_all_there(history: &History, from: usize, found: &[Frame], is_equal: IsEqu
 }
 
 #[test]
-fn what_is_certain_was_committed_and_what_is_complete_is_all_of_it_in_random_histories() {
+fn what_is_proven_was_committed_and_what_is_complete_is_all_of_it_in_random_histories() {
     let mut tallies = BTreeMap::<Damage, Tally>::new();
     for seed in seeds(25, 12_000) {
         if seed % 1000 == 999 {
@@ -255,7 +255,7 @@ fn what_is_certain_was_committed_and_what_is_complete_is_all_of_it_in_random_his
         }
     }
     println!("{tallies:#?}");
-    assert!(tallies.values().all(|tally| tally.certain > 0), "{tallies:?}");
+    assert!(tallies.values().all(|tally| tally.proven > 0), "{tallies:?}");
 }
 
 /// The file after each of five commits of a frame, the last of which closes it.
@@ -281,7 +281,7 @@ fn runs(file: &[u8]) -> (bool, Vec<(Range<u64>, Certainty)>) {
 #[test]
 fn an_older_header_is_damage_and_costs_no_commit_that_a_shadow_was_written_after() {
     let commits = commits(false);
-    let committed = Certainty::Certain(Proof::Committed);
+    let committed = Certainty::AsFound(Proof::Committed);
     for (number, old) in (1..4).zip(&commits) {
         let mut file = commits[4].clone();
         file[..256].copy_from_slice(&old[..256]);
@@ -341,7 +341,7 @@ fn what_a_crash_of_gsd_has_left_behind_the_committed_entries_is_damage() {
 /// What striae adopts of gsd has no checksum: an entry that says another frame leaves its own one
 /// empty.
 #[test]
-fn a_frame_without_chunks_is_certain_only_if_the_entries_on_both_sides_are() {
+fn a_frame_without_chunks_is_exact_only_if_the_entries_on_both_sides_are_proven() {
     let mut stock = Stock::open(&[0; 256], 1);
     stock.truncate();
     let chunk = |frame| Chunk { frame, name: b"step", bytes: b"1" };
@@ -353,17 +353,17 @@ fn a_frame_without_chunks_is_certain_only_if_the_entries_on_both_sides_are() {
     writer.close().unwrap();
     let mut file = writer.into_store().0;
     let index = u64::from_le_bytes(file[8..16].try_into().unwrap()) as usize;
-    let committed = Certainty::Certain(Proof::Committed);
-    assert_eq!(runs(&file).1, [(0..4, Certainty::AsFound), (4..6, committed)]);
+    let [shown, committed] = [Proof::Shown, Proof::Committed].map(Certainty::AsFound);
+    assert_eq!(runs(&file).1, [(0..4, shown), (4..6, committed)]);
     assert_eq!(file[index + 64], 3);
     file[index + 64] = 2;
-    assert_eq!(runs(&file).1, [(0..4, Certainty::AsFound), (4..6, committed)]);
+    assert_eq!(runs(&file).1, [(0..4, shown), (4..6, committed)]);
 }
 
 /// The last commit may have been cut off, so that data of it are missing, or a later one have
 /// truncated the file.
 #[test]
-fn without_a_header_nothing_is_certain() {
+fn without_a_header_nothing_is_proven() {
     for checksums in [false, true] {
         let mut file = commits(checksums)[4].clone();
         file[..256].fill(0);
@@ -374,12 +374,13 @@ fn without_a_header_nothing_is_certain() {
 /// A frame's checksums are of ids. The names have one in the record, which is stale when gsd has
 /// appended, and still that of the names of before.
 #[test]
-fn a_frame_is_certain_only_if_its_names_are() {
+fn a_frame_is_exact_only_if_its_names_are() {
     let mut stock = Stock::open(&commits(true)[4], 1);
     stock.flush(&[Chunk { frame: 5, name: b"of gsd", bytes: b"1" }], None);
-    let certain = Certainty::Certain(Proof::Checksums);
-    assert_eq!(runs(&stock.file).1, [(0..5, certain), (5..6, Certainty::AsFound)]);
+    let (exact, shown) = (Certainty::Exact, Certainty::AsFound(Proof::Shown));
+    assert_eq!(runs(&stock.file).1, [(0..5, exact), (5..6, shown)]);
     let name = stock.file.windows(9).rposition(|bytes| bytes == b"position\0").unwrap();
     stock.file[name] ^= 1;
-    assert_eq!(runs(&stock.file).1, [(0..6, Certainty::AsFound)]);
+    let unnamed = Certainty::AsFound(Proof::Unnamed);
+    assert_eq!(runs(&stock.file).1, [(0..5, unnamed), (5..6, shown)]);
 }

@@ -20,8 +20,14 @@ mod work;
 use made::{Made, Shape, golden_files};
 use std::fs;
 use std::path::{Path, PathBuf};
+use striae::gsd::recover::{Certainty, Proof};
 use striae_kit::gsd_files::golden_dir;
 use tempfile::TempDir;
+
+/// Whether a checksum covers what the frame has, or at least which chunks it has and where.
+fn is_proven(certainty: &Certainty) -> bool {
+    matches!(certainty, Certainty::Exact | Certainty::AsFound(Proof::Committed))
+}
 
 /// A file with these bytes.
 fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {

@@ -99,14 +99,15 @@ fn recover_of_a_sound_file_of_gsd_is_status_0_and_says_that_it_is_as_found() {
     let frames = frames_of(&folder.path("a.gsd")).unwrap();
     let last = frames.len() - 1;
     let says = predicate::str::starts_with(format!(
-        "frames 0 to {last}: as found: no checksum covers them\nout.gsd: complete, as found: "
+        "frames 0 to {last}: as found: the header shows them, no checksum covers them\n\
+         out.gsd: as found: 0 of "
     ));
     folder.run("recover", &["out.gsd"], 0).stderr("").stdout(says);
     assert_eq!(frames_of(&folder.path("out.gsd")).unwrap(), frames);
     // What was made of it has a commit record.
     let again = Folder::new(fs::read(folder.path("out.gsd")).unwrap());
     let says = predicate::str::contains(
-        "certain: as they were committed, their data not checked\nout.gsd: complete: ",
+        "as found: their entries are as committed, their data not checked\nout.gsd: as found: 0 of ",
     );
     again.run("recover", &["out.gsd"], 0).stderr("").stdout(says);
 }
@@ -125,10 +126,10 @@ fn recover_of_what_the_schema_forbids_is_status_1_and_says_what_it_is() {
     let folder = Folder::new(bytes);
     let says =
         predicate::str::contains("\nforbidden by the schema: chunk particles/position of frame 0 ")
-            .and(predicate::str::contains("\nout.gsd: not complete, or a guess: "));
+            .and(predicate::str::contains("\nout.gsd: a guess: "));
     folder.run("recover", &["out.gsd"], 1).stderr("").stdout(says);
     let report = folder.json("recover", &["out.gsd", "--force"], 1);
-    assert_eq!((&report["complete"], &report["guesses"]), (&json!(false), &json!(0)));
+    assert_eq!((&report["sound"], &report["counts"]["guess"]), (&json!(false), &json!(0)));
     let (forbidden, _place) = report["forbidden"].as_str().unwrap().split_once(", says").unwrap();
     assert!(forbidden.starts_with("chunk particles/position of frame 0 "), "{forbidden}");
     let again = Folder::new(fs::read(folder.path("out.gsd")).unwrap());
@@ -139,28 +140,31 @@ fn recover_of_what_the_schema_forbids_is_status_1_and_says_what_it_is() {
 fn recover_says_of_each_frame_how_it_fared() {
     let folder = Folder::golden("bad_entry3_type_12");
     let report = folder.json("recover", &["out.gsd"], 1);
-    let row = |frame, first: Option<u64>, result, why: &str| {
-        let mut row = json!({"from": frame, "to": frame + 1, "result": result, "why": why});
+    let row = |frame, first: Option<u64>, word, why: &str| {
+        let mut row = json!({"from": frame, "to": frame + 1, "word": word, "why": why});
         if let Some(first) = first {
             row["first"] = json!(first);
         }
         row
     };
-    let as_found = "no checksum covers them";
+    let as_found = "the header shows them, no checksum covers them";
     let expected = json!({
-        "complete": false, "exact": false, "frames": 2, "guesses": 0, "lost": 1,
-        "lost_entries": 0, "bytes": 240, "invented": [],
+        "word": "lost", "sound": false, "frames": 2,
+        "counts": {"exact": 0, "as found": 2, "guess": 0, "lost": 1},
+        "data": {"bytes": 240, "checked": 0}, "lost_entries": 0, "invented": [],
         "runs": [
-            row(0, Some(0), "as_found", as_found),
+            row(0, Some(0), "as found", as_found),
             row(1, None, "lost", "an entry is damaged"),
-            row(2, Some(1), "as_found", as_found),
+            row(2, Some(1), "as found", as_found),
         ],
     });
     assert_eq!(report, expected);
     assert_eq!(File::open(folder.path("out.gsd")).unwrap().frames(), 2);
     let says = "frame 1: lost: an entry is damaged\n\
-                frame 2: as found: no checksum covers them; from 1 on in the new file\n\
-                out.gsd: not complete, or a guess: 2 frames, 240 bytes, 0 guesses; 1 lost\n";
+                frame 2: as found: the header shows them, no checksum covers them; \
+                from 1 on in the new file\n\
+                out.gsd: a part is lost: 0 of 240 bytes of data compared with checksums; \
+                2 frames, 0 guessed, 1 lost\n";
     let says = predicate::str::ends_with(says);
     folder.run("recover", &["out.gsd", "--force"], 1).stderr("").stdout(says);
 }
@@ -169,7 +173,7 @@ fn recover_says_of_each_frame_how_it_fared() {
 fn recover_of_a_file_with_a_damaged_header_is_a_guess() {
     let folder = Folder::golden("bad_version_0_9");
     let report = folder.json("recover", &["out.gsd"], 1);
-    assert_eq!((&report["complete"], &report["frames"]), (&json!(false), &json!(3)));
+    assert_eq!((&report["word"], &report["frames"]), (&json!("guess"), &json!(3)));
     assert_eq!(report["runs"][0]["why"], "the header is damaged");
 }
 
@@ -193,7 +197,10 @@ fn a_lost_first_sector_costs_no_frame_if_the_format_is_named() {
         let alone = ["b.gsd", "--format", "gsd", "--alone"];
         folder.refused("recover", &alone, 2, "is a GSD file; --alone is for SIONlib sets");
         let report = folder.json("recover", &["b.gsd", "--format", "gsd"], 1);
-        assert_eq!((&report["frames"], &report["guesses"]), (&json!(commits), &json!(commits)));
+        assert_eq!(
+            (&report["frames"], &report["counts"]["guess"]),
+            (&json!(commits), &json!(commits))
+        );
         let file = File::open(folder.path("b.gsd")).unwrap();
         for frame in 0..commits {
             let chunk = file.find(frame.into(), "t").unwrap().unwrap();

@@ -137,7 +137,7 @@ pub(crate) fn recover_and_compare(whole: &Whole, damaged: &[u8], tally: &mut Tal
                     whole.frames.get(frame as usize)
                 );
             }
-            tally.certain += u64::from(run.certainty.is_certain());
+            tally.certain += u64::from(is_proven(&run.certainty));
             saved += 1;
         }
     }

@@ -140,7 +140,7 @@ fn recover(
             let is_right = found.get(number as usize).unwrap_or(&Frame::new()) == truth;
             let is_guess = matches!(run.certainty, Certainty::Guess(_));
             assert!(is_right || is_guess && !is_durable, "{what}: frame {frame} is wrong");
-            assert!(!run.certainty.is_certain(), "{what}: nothing proves frame {frame}");
+            assert!(!is_proven(&run.certainty), "{what}: nothing proves frame {frame}");
             saved += u64::from(is_durable);
             wrong += u64::from(!is_right);
         }
@@ -247,7 +247,7 @@ fn a_file_that_can_lack_a_chunk_without_rows_is_called_perhaps_cut() {
     let (_dir, path) = file_of(&sound);
     let recovery = Recover::new().examine(&path).unwrap();
     let runs: Vec<_> = recovery.runs().map(|run| (run.frames.clone(), run.certainty)).collect();
-    let doubt = Certainty::Guess(Doubt::Torn);
-    assert_eq!(runs, [(0..6, Certainty::AsFound), (6..7, doubt)]);
+    let (shown, doubt) = (Certainty::AsFound(Proof::Shown), Certainty::Guess(Doubt::Torn));
+    assert_eq!(runs, [(0..6, shown), (6..7, doubt)]);
     assert!(!recovery.is_complete());
 }

@@ -107,7 +107,7 @@ fn no_more_is_read_to_find_the_checksums_than_a_few_times_the_file() {
         assert!(read < 32 * len, "{name}: {read} of {len}");
         assert_eq!(recovery.frames(), 0, "{name}");
         let losses: Vec<_> = recovery.runs().map(|run| run.certainty).collect();
-        let lost = striae::gsd::recover::Certainty::Lost(Loss::Checksums);
+        let lost = Certainty::Lost(Loss::Checksums);
         assert_eq!(losses, [lost], "{name}");
     }
 }

@@ -438,7 +438,7 @@ impl Index {
             return Certainty::Guess(Doubt::Header);
         }
         if self.proven_from.is_some_and(|from| slots.start >= from) {
-            return Certainty::Certain(Proof::Committed);
+            return Certainty::AsFound(Proof::Committed);
         }
         let hole = self.of_gsd.and_then(|of_gsd| of_gsd.hole);
         let is_behind = hole.is_some_and(|hole| slots.start > hole);
@@ -447,7 +447,7 @@ impl Index {
             (_, Some(Doubt::Corrected)) => Certainty::Guess(Doubt::Corrected),
             (Some(_), _) => Certainty::Guess(Doubt::Superseded),
             (None, Some(doubt)) => Certainty::Guess(doubt),
-            (None, None) => Certainty::AsFound,
+            (None, None) => Certainty::AsFound(Proof::Shown),
         }
     }
 

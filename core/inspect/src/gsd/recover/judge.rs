@@ -7,6 +7,7 @@ use super::sums::{self, SumVerdict};
 use super::torn::{self, Tail};
 use super::trajectory::{self, FirstFrame, at_most};
 use super::{Certainty, Doubt, Loss, Proof, Run};
+use crate::finding::Coverage;
 use crate::gsd::Failed;
 use crate::subject::Subject;
 use alloc::collections::BTreeSet;
@@ -16,11 +17,14 @@ use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
 use striae_hoomd::room::Room;
 
+/// A frame whose entries are those of a commit.
+const COMMITTED: Certainty = Certainty::AsFound(Proof::Committed);
+
 /// The results for all frames.
 pub(super) struct Judged {
     pub(super) runs: Vec<Run>,
-    /// Bytes of the chunks that are saved.
-    pub(super) bytes: u64,
+    /// The bytes of saved chunks, and how many of them were compared with checksums.
+    pub(super) coverage: Coverage,
     pub(super) has_text: bool,
     /// The values that frames take from a lost frame 0.
     pub(super) taken: Option<FirstFrame>,
@@ -60,7 +64,8 @@ pub(super) fn judge<S: Subject>(
     evidence: &Evidence,
     names: &mut Names,
 ) -> Result<Judged, Failed<S>> {
-    let judged = Judged { runs: Vec::new(), bytes: 0, has_text: false, taken: None };
+    let judged =
+        Judged { runs: Vec::new(), coverage: Coverage::default(), has_text: false, taken: None };
     let unknown = BTreeSet::new();
     let (held, data_end, room) = (None, 0, Room::damaged(evidence.file_len));
     let tail = Tail::new();
@@ -70,7 +75,7 @@ pub(super) fn judge<S: Subject>(
     judge.release();
     let Judge { judged, names, unknown, .. } = judge;
     unknown.into_iter().for_each(|id| names.invent(id));
-    let Judged { mut runs, bytes, has_text, .. } = judged;
+    let Judged { mut runs, coverage, has_text, .. } = judged;
     if has_text && !evidence.version.is_sorted() && names.replace_cut() {
         let limit = Certainty::Guess(Doubt::Names);
         runs.iter_mut().for_each(|run| run.certainty = at_most(run.certainty, limit));
@@ -83,7 +88,7 @@ pub(super) fn judge<S: Subject>(
             next = next.saturating_add(run.frames.end.saturating_sub(run.frames.start));
         }
     }
-    Ok(Judged { runs, bytes, has_text, taken })
+    Ok(Judged { runs, coverage, has_text, taken })
 }
 
 impl<S: Subject> Judge<'_, S> {
@@ -154,9 +159,11 @@ impl<S: Subject> Judge<'_, S> {
         let is_lost = entries.lost_before || before.is_some_and(|(_, lost)| lost);
         let certainty = match is_lost {
             true => Certainty::Lost(Loss::Neighbour),
-            // They are only as certain as the entry in front of them: it may have been one of
-            // theirs.
-            false => self.belief(entries.slots.start.saturating_sub(1)..entries.slots.end),
+            // They are only as certain as the entry before them: it may have been one of theirs.
+            false => match self.belief(entries.slots.start.saturating_sub(1)..entries.slots.end) {
+                COMMITTED => Certainty::Exact, // they have no bytes
+                belief => belief,
+            },
         };
         self.push(start..entries.frame, certainty);
     }
@@ -180,7 +187,7 @@ impl<S: Subject> Judge<'_, S> {
         match *said {
             SumVerdict::Right if self.names.are_doubtful => return Certainty::Guess(Doubt::Names),
             SumVerdict::Right => return self.by_checksums(entries, belief),
-            SumVerdict::Damaged if belief.is_certain() => {
+            SumVerdict::Damaged if belief == COMMITTED => {
                 return Certainty::Guess(Doubt::Checksums);
             }
             SumVerdict::Damaged => return lost(Loss::Checksums),
@@ -190,8 +197,9 @@ impl<S: Subject> Judge<'_, S> {
             }
             SumVerdict::Nothing => {}
         }
-        if belief == Certainty::Certain(Proof::Committed) {
-            return belief;
+        if belief == COMMITTED {
+            let has_bytes = entries.chunks.iter().any(|chunk| !chunk.span.is_empty());
+            return if has_bytes { belief } else { Certainty::Exact };
         }
         if entries.has_lost {
             return lost(Loss::Entry);
@@ -210,7 +218,7 @@ impl<S: Subject> Judge<'_, S> {
             return lost(Loss::Overlap);
         }
         match belief {
-            Certainty::AsFound if self.may_lack(entries) => Certainty::Guess(Doubt::Torn),
+            Certainty::AsFound(_) if self.may_lack(entries) => Certainty::Guess(Doubt::Torn),
             belief => belief,
         }
     }
@@ -226,8 +234,8 @@ impl<S: Subject> Judge<'_, S> {
         match belief {
             Certainty::Guess(Doubt::Header) => belief,
             Certainty::Guess(Doubt::Superseded) if is_unrelated => belief,
-            _ if entries.chunks.iter().all(is_named) => Certainty::Certain(Proof::Checksums),
-            _ => Certainty::AsFound,
+            _ if entries.chunks.iter().all(is_named) => Certainty::Exact,
+            _ => Certainty::AsFound(Proof::Unnamed),
         }
     }
 
@@ -262,7 +270,7 @@ impl<S: Subject> Judge<'_, S> {
     /// How certain the index and the names are.
     fn belief(&self, slots: Range<u64>) -> Certainty {
         match self.evidence.index.belief(slots) {
-            Certainty::Certain(_) if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
+            COMMITTED if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
             belief => belief,
         }
     }
@@ -277,12 +285,13 @@ impl<S: Subject> Judge<'_, S> {
     fn release(&mut self) {
         let Some(held) = self.held.take() else { return };
         let certainty = match held.certainty {
-            Certainty::AsFound if !held.ids.is_empty() => Certainty::Guess(Doubt::Names),
+            Certainty::AsFound(_) if !held.ids.is_empty() => Certainty::Guess(Doubt::Names),
             certainty => certainty,
         };
         if certainty.is_saved() {
             self.data_end = self.data_end.max(held.data.map_or(0, |data| data.end));
-            self.judged.bytes = self.judged.bytes.saturating_add(held.bytes);
+            self.judged.coverage.add(held.bytes);
+            self.judged.coverage.add_checked(if held.is_right { held.bytes } else { 0 });
             self.judged.has_text |= held.has_text;
             self.unknown.extend(held.ids);
         }
@@ -294,7 +303,7 @@ impl<S: Subject> Judge<'_, S> {
             return;
         }
         let certainty = match certainty {
-            Certainty::AsFound if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
+            Certainty::AsFound(_) if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
             certainty => certainty,
         };
         match self.judged.runs.last_mut() {
@@ -322,7 +331,7 @@ fn share_bytes(chunks: &[Chunk]) -> bool {
 fn doubt(certainty: &mut Certainty) {
     if matches!(
         certainty,
-        Certainty::AsFound
+        Certainty::AsFound(Proof::Unnamed | Proof::Shown)
             | Certainty::Guess(Doubt::Header | Doubt::Index | Doubt::Superseded | Doubt::Torn)
     ) {
         *certainty = Certainty::Lost(Loss::Overlap);

@@ -42,7 +42,8 @@ pub use write::{Copied, IntoWriter, Output, Unwritten};
 
 use super::verify::{self, Depth};
 use super::{Failed, FindingKind, Stale};
-use crate::finding::{Found, Severity};
+use crate::certainty::{self, Tally};
+use crate::finding::{Coverage, Found, Severity};
 use crate::subject::Subject;
 use alloc::vec::Vec;
 use core::fmt;
@@ -51,28 +52,20 @@ use evidence::Evidence;
 use striae_core::gsd::{Attributes, Version};
 
 /// How certain it is that a frame is what was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Certainty {
-    /// It is as it was written, for this reason.
-    Certain(Proof),
-    /// It is saved with the entries that the header shows, as every reader sees it, and nothing
-    /// contradicts them. No checksum covers it.
-    AsFound,
-    /// It is saved, but the header, index or names that describe it are damaged or reconstructed.
-    Guess(Doubt),
-    /// It cannot be saved.
-    Lost(Loss),
-}
+///
+/// A frame of the schema hoomd is no more certain than the values that it takes from frame 0.
+pub type Certainty = certainty::Certainty<Proof, Doubt, Loss>;
 
-/// The reason why a frame is certain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The proof of a frame that is as found, from the strongest to the weakest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Proof {
-    /// The checksums of the frame fit, and cover all its chunks.
-    Checksums,
     /// A commit record has a checksum that covers its entries, and their bytes are in the file.
     Committed,
+    /// The checksums of its chunks fit, but no checksum covers all their names.
+    Unnamed,
+    /// The header shows its entries, so every reader sees it, and nothing contradicts them.
+    Shown,
 }
 
 /// The reason why a frame is a guess.
@@ -124,54 +117,46 @@ pub enum Loss {
     Unreadable,
 }
 
-impl Certainty {
-    /// Whether the frame is certain.
-    #[must_use]
-    pub const fn is_certain(&self) -> bool {
-        matches!(self, Self::Certain(_))
-    }
-
-    /// Whether the frame is in the new file.
-    #[must_use]
-    pub const fn is_saved(&self) -> bool {
-        !matches!(self, Self::Lost(_))
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Committed => "their entries are as committed, their data not checked",
+            Self::Unnamed => "as their checksums say, but no checksum covers a name",
+            Self::Shown => "the header shows them, no checksum covers them",
+        })
     }
 }
 
-impl fmt::Display for Certainty {
+impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = match self {
-            Self::Certain(Proof::Checksums) => "as their checksums say",
-            // Of a file without checksums: what was committed is which chunks there are, and where.
-            Self::Certain(Proof::Committed) => "as they were committed, their data not checked",
-            Self::AsFound => "no checksum covers them",
-            Self::Guess(Doubt::Header) => "the header is damaged",
-            Self::Guess(Doubt::Index) => "the index is not as it was committed",
-            Self::Guess(Doubt::Corrected) => "a bit of the index was wrong",
-            Self::Guess(Doubt::Superseded) => "the index is one of before",
-            Self::Guess(Doubt::Checksums) => "the checksums are damaged",
-            Self::Guess(Doubt::Names) => "names are not certain",
-            Self::Guess(Doubt::First) => "what they take from frame 0 is not certain",
-            Self::Guess(Doubt::Torn) => "perhaps cut by a crash of gsd",
-            Self::Lost(Loss::Cut) => "the file ends in front of a chunk's end",
-            Self::Lost(Loss::Checksum { id }) => {
-                return write!(f, "lost: the chunk of name {id} is not as its checksum says");
+        f.write_str(match self {
+            Self::Header => "the header is damaged",
+            Self::Index => "the index is not as it was committed",
+            Self::Corrected => "a bit of the index was wrong",
+            Self::Superseded => "their index is a superseded one",
+            Self::Checksums => "the checksums are damaged",
+            Self::Names => "names are not certain",
+            Self::First => "what they take from frame 0 is not certain",
+            Self::Torn => "perhaps cut by a crash of gsd",
+        })
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cut => "a chunk ends after the end of the file",
+            Self::Checksum { id } => {
+                return write!(f, "the chunk of name {id} is not as its checksum says");
             }
-            Self::Lost(Loss::Checksums) => "the checksums are damaged",
-            Self::Lost(Loss::Chunks) => "the chunks are not those that there are checksums of",
-            Self::Lost(Loss::Entry) => "an entry is damaged",
-            Self::Lost(Loss::Neighbour) => "damaged entries may have been theirs",
-            Self::Lost(Loss::Order) => "entries are not in order",
-            Self::Lost(Loss::Overlap) => "a chunk shares bytes with something else",
-            Self::Lost(Loss::Unreadable) => "a chunk cannot be read",
-        };
-        let what = match self {
-            Self::Certain(_) => "certain",
-            Self::AsFound => "as found",
-            Self::Guess(_) => "a guess",
-            Self::Lost(_) => "lost",
-        };
-        write!(f, "{what}: {why}")
+            Self::Checksums => "the checksums are damaged",
+            Self::Chunks => "the chunks are not those that there are checksums of",
+            Self::Entry => "an entry is damaged",
+            Self::Neighbour => "damaged entries may have been theirs",
+            Self::Order => "entries are not in order",
+            Self::Overlap => "a chunk shares bytes with something else",
+            Self::Unreadable => "a chunk cannot be read",
+        })
     }
 }
 
@@ -194,7 +179,8 @@ pub struct Recovery {
     evidence: Evidence,
     names: names::Names,
     runs: Vec<Run>,
-    bytes: u64,
+    /// The bytes of saved chunks, and how many of them were compared with checksums.
+    coverage: Coverage,
     /// Whether `verify` finds no damage except in data.
     is_whole: bool,
     /// A violation of the schema that `verify` finds.
@@ -214,7 +200,7 @@ impl Recovery {
         let mut evidence = Evidence::gather(subject)?;
         let mut names = names::Names::find(subject, &evidence)?;
         evidence.complete(subject)?;
-        let judge::Judged { runs, bytes, has_text, taken } =
+        let judge::Judged { runs, coverage, has_text, taken } =
             judge::judge(subject, &evidence, &mut names)?;
         let (mut is_whole, mut forbidden) = (true, None);
         let verified = verify::verify(subject, Depth::Structure, &mut |finding| match finding {
@@ -225,7 +211,7 @@ impl Recovery {
             finding => is_whole &= finding.severity() != Severity::Damage,
         });
         is_whole &= verified.is_ok();
-        Ok(Self { evidence, names, runs, bytes, is_whole, forbidden, has_text, taken })
+        Ok(Self { evidence, names, runs, coverage, is_whole, forbidden, has_text, taken })
     }
 
     /// The attributes and the layout of the new file: those of the damaged file, as far as they are
@@ -256,27 +242,38 @@ impl Recovery {
         self.runs.iter()
     }
 
+    /// The number of frames with each word, and how many bytes of their chunks were compared with
+    /// checksums.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally { coverage: self.coverage, ..Tally::default() };
+        for run in &self.runs {
+            let count = run.frames.end.saturating_sub(run.frames.start);
+            tally.add(run.certainty.word(), count);
+        }
+        let is_all = self.is_whole && self.evidence.lost_entries() == Some(0);
+        let is_named = self.names.invented().next().is_none();
+        tally.is_contradicted = !is_all || !is_named || self.forbidden.is_some();
+        tally
+    }
+
     /// Number of frames of the new file.
     #[must_use]
     pub fn frames(&self) -> u64 {
-        self.count(Certainty::is_saved)
+        let Tally { exact, as_found, guesses, .. } = self.tally();
+        exact.saturating_add(as_found).saturating_add(guesses)
     }
 
     /// Frames that are known of and lost.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.count(|certainty| !certainty.is_saved())
+        self.tally().lost
     }
 
     /// Frames that are saved and a guess.
     #[must_use]
     pub fn guesses(&self) -> u64 {
-        self.count(|certainty| matches!(certainty, Certainty::Guess(_)))
-    }
-
-    fn count(&self, is_counted: impl Fn(&Certainty) -> bool) -> u64 {
-        let runs = self.runs.iter().filter(|run| is_counted(&run.certainty));
-        runs.fold(0, |sum, run| sum.saturating_add(run.frames.end.saturating_sub(run.frames.start)))
+        self.tally().guesses
     }
 
     /// Entries of the index that were committed, or have room in it, and are not there: how many
@@ -300,7 +297,7 @@ impl Recovery {
     /// Bytes of the chunks that are saved.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
-        self.bytes
+        self.coverage.bytes
     }
 
     /// Whether `verify` finds no damage in header, names and index. A header that was half written
@@ -322,16 +319,12 @@ impl Recovery {
     /// it was written only checksums can say.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        let is_found =
-            |certainty: &Certainty| matches!(certainty, Certainty::Certain(_) | Certainty::AsFound);
-        let all = self.runs.iter().all(|run| is_found(&run.certainty));
-        let is_all = self.is_whole && self.evidence.lost_entries() == Some(0);
-        all && is_all && self.forbidden.is_none() && self.names.invented().next().is_none()
+        self.tally().is_sound()
     }
 
-    /// Whether it is [complete](Self::is_complete), and all frames are certain.
+    /// Whether it is [complete](Self::is_complete), and all frames are exact.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        self.is_complete() && self.runs.iter().all(|run| run.certainty.is_certain())
+        self.tally().is_exact()
     }
 }

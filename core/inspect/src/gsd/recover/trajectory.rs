@@ -87,8 +87,8 @@ pub(super) fn judge<S: Subject>(
         return Ok((runs, None));
     };
     let limit = match first.certainty {
-        Certainty::Certain(_) => return Ok((runs, None)),
-        Certainty::AsFound => Certainty::AsFound,
+        Certainty::Exact => return Ok((runs, None)),
+        Certainty::AsFound(proof) => Certainty::AsFound(proof),
         Certainty::Guess(_) => Certainty::Guess(Doubt::First),
         Certainty::Lost(_) => {
             if let Some(taken) = left_of_first(subject, evidence, names)? {
@@ -116,9 +116,11 @@ pub(super) fn judge<S: Subject>(
 }
 
 /// The less certain of both; a lost frame stays lost.
-pub(super) const fn at_most(certainty: Certainty, limit: Certainty) -> Certainty {
-    match certainty {
-        Certainty::Certain(_) | Certainty::AsFound => limit,
+pub(super) fn at_most(certainty: Certainty, limit: Certainty) -> Certainty {
+    match (certainty, limit) {
+        (Certainty::Exact, limit) => limit,
+        (Certainty::AsFound(own), Certainty::AsFound(most)) => Certainty::AsFound(own.max(most)),
+        (Certainty::AsFound(_), Certainty::Guess(_)) => limit,
         _ => certainty,
     }
 }

@@ -61,11 +61,8 @@ SIONlib: recover makes a closed copy of a set that was never closed, or whose ME
 reports for each task whether its stream is exact or a guess, and why. Chunks keep their \
 offsets.\n\n\
 GSD: recover saves the complete frames; it also uses what a commit record and old index blocks \
-still say. It reports which frames are certain, as found, a guess, or lost, and why. An incomplete \
-frame is left out, because readers would take other values for the missing ones.\n\n\
-A frame is as found if the header, the index and all its chunks are intact, but no checksums cover \
-it, as in all files of gsd. Every reader sees this frame, but nobody can tell whether a bit of it \
-has changed.\n\n\
+still say. An incomplete frame is left out, because readers would take other values for the \
+missing ones.\n\n\
 netCDF: recover saves the variables before a damage of the header, and the whole records of which the \
 file has the values, whatever number of records it says.\n\n\
 Blob sets: recover makes the canonical netCDF file, as convert does, of the subfiles that are left; give \
@@ -73,5 +70,10 @@ the name of the set or one of its subfiles. It uses what one table proves if ano
 Values that are lost, or that are not as sealed, have the fill value of their variable, and are \
 listed: for a decomposition the elements that no subfile has, for a variable the records and \
 ranges of values.\n\n\
-Exit status: 0: everything is saved, and is certain or as found; 1: something is a guess or lost; \
-2: nothing was written.";
+Four words say how certain a stream, a frame or a value is, and why. Exact: a checksum covers every \
+byte, and all bytes were compared with it. As found: the structure is proven, and the text says by \
+what, but nobody can tell whether a bit of the data has changed. Guess: it may be what was written. \
+Lost: it is not in the new file. The last line says how many bytes were compared with \
+checksums.\n\n\
+Exit status: 0: everything is exact or as found, and nothing in the file contradicts it; 1: \
+something is a guess or lost, or contradicted; 2: nothing was written.";

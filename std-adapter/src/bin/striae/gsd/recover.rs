@@ -1,28 +1,24 @@
 //! `striae recover`.
 
 use crate::args::RecoverArgs;
+use crate::certainty::{Told, style};
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
-use crate::text::{print_json, printable_path, unless_gone};
-use anstyle::AnsiColor;
+use crate::text::{count, print_json, printable_path, unless_gone};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
 use striae::gsd::Name;
-use striae::gsd::recover::{Certainty, Recover, Recovery, Run};
+use striae::gsd::recover::{Recover, Recovery, Run};
 
 #[derive(Serialize)]
 struct Report {
-    /// Whether everything that the file shows is saved.
-    complete: bool,
-    /// Whether it is also certain.
-    exact: bool,
+    #[serde(flatten)]
+    told: Told,
+    /// Frames of the new file.
     frames: u64,
-    guesses: u64,
-    lost: u64,
     /// Number of lost index entries; left out if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost_entries: Option<u64>,
-    bytes: u64,
     /// Something in the file that the schema forbids.
     #[serde(skip_serializing_if = "Option::is_none")]
     forbidden: Option<String>,
@@ -46,7 +42,7 @@ struct Row {
     /// The number of the first of them in the new file.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<u64>,
-    result: &'static str,
+    word: &'static str,
     why: String,
 }
 
@@ -68,24 +64,15 @@ fn report_json(recovery: &Recovery) -> Result<(), Failure> {
         from: run.frames.start,
         to: run.frames.end,
         first: run.first,
-        result: match run.certainty {
-            Certainty::Certain(_) => "certain",
-            Certainty::AsFound => "as_found",
-            Certainty::Guess(_) => "guess",
-            _ => "lost",
-        },
-        why: split(&run.certainty).1,
+        word: run.certainty.word().as_str(),
+        why: run.certainty.why().to_string(),
     };
     let invented = recovery.invented();
     let invented = invented.map(|(id, name)| Invented { id, name: Name(name).to_string() });
     print_json(&Report {
-        complete: recovery.is_complete(),
-        exact: recovery.is_exact(),
+        told: recovery.tally().into(),
         frames: recovery.frames(),
-        guesses: recovery.guesses(),
-        lost: recovery.lost(),
         lost_entries: recovery.lost_entries(),
-        bytes: recovery.bytes(),
         forbidden: recovery.forbidden().map(|finding| finding.to_string()),
         invented: invented.collect(),
         runs: recovery.runs().map(row).collect(),
@@ -105,6 +92,7 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         }
         match recovery.lost_entries() {
             Some(0) => {}
+            Some(1) => writeln!(lines, "1 entry of the index is lost")?,
             Some(count) => writeln!(lines, "{count} entries of the index are lost")?,
             None => writeln!(
                 lines,
@@ -118,45 +106,24 @@ fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         if let Some(finding) = recovery.forbidden() {
             writeln!(lines, "forbidden by the schema: {}", finding)?;
         }
-        let verdict = match (recovery.is_exact(), recovery.is_complete()) {
-            (true, _) => "complete",
-            (false, true) => "complete, as found",
-            (false, false) => "not complete, or a guess",
-        };
-        writeln!(
-            lines,
-            "{}: {verdict}: {} frames, {} bytes, {} guesses; {} lost",
-            printable_path(&args.out),
-            recovery.frames(),
-            recovery.bytes(),
-            recovery.guesses(),
-            recovery.lost(),
-        )?;
+        let (tally, frames) = (recovery.tally(), count(recovery.frames(), "frame"));
+        let (guessed, lost) = (tally.guesses, tally.lost);
+        let out = printable_path(&args.out);
+        writeln!(lines, "{out}: {tally}; {frames}, {guessed} guessed, {lost} lost")?;
         lines.flush()
     };
     unless_gone(write())
 }
 
-/// How certain frames are, and the reason.
-fn split(certainty: &Certainty) -> (String, String) {
-    let text = certainty.to_string();
-    let (what, why) = text.split_once(": ").unwrap_or((&text, ""));
-    (what.to_owned(), why.to_owned())
-}
-
 fn write_run(lines: &mut impl Write, run: &Run) -> std::io::Result<()> {
-    let style = match run.certainty {
-        Certainty::Certain(_) | Certainty::AsFound => AnsiColor::Green.on_default(),
-        Certainty::Guess(_) => AnsiColor::Yellow.on_default(),
-        _ => AnsiColor::Red.on_default(),
-    };
     let (start, last) = (run.frames.start, run.frames.end.saturating_sub(1));
     match last > start {
         true => write!(lines, "frames {start} to {last}: ")?,
         false => write!(lines, "frame {start}: ")?,
     }
-    let (what, why) = split(&run.certainty);
-    write!(lines, "{style}{what}{style:#}: {why}")?;
+    let (word, why) = (run.certainty.word(), run.certainty.why());
+    let style = style(word);
+    write!(lines, "{style}{word}{style:#}: {why}")?;
     match run.first.filter(|&first| first != start) {
         Some(first) => writeln!(lines, "; from {first} on in the new file"),
         None => writeln!(lines),
