@@ -34,6 +34,7 @@ mod recover;
 mod sion_book;
 mod source;
 mod stores;
+mod traces;
 mod versions;
 mod wear;
 mod writer;
