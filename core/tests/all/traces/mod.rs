@@ -15,8 +15,9 @@
 //! hash. Then print one of these, step by step:
 //!
 //! ```text
-//! TRACES='logger align' cargo test -p striae-core --test all traces::print -- --ignored --nocapture
-//! TRACES='logger align: 3 17 once' cargo test ...
+//! export TRACES='gsd::Logger small'         # a line for each history
+//! export TRACES='gsd::Logger small: 2 17 once' # seed 2, fault at step 17: each step
+//! cargo test -p striae-core --test all traces::print -- --ignored --nocapture
 //! ```
 
 mod blob;

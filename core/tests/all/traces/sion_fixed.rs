@@ -11,7 +11,8 @@ use super::tape::{ready, wait};
 const TASKS: [(i64, u64); 3] = [(0, 100), (1, 37), (2, 0)];
 
 macro_rules! form {
-    ($form:ident, $do:ident, $store:ident, $create:ident $write:ident $commit:ident $close:ident) => {
+    ($form:ident, $do:ident, $store:ident,
+        $create:ident $write:ident $commit:ident $close:ident) => {
         fn $form(tape: &Tape, shape: &Shape<3>, seed: u64) {
             let dice = &mut Dice::new(seed);
             for turn in 0..2 {
