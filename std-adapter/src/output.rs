@@ -68,7 +68,6 @@ impl Output {
     ///
     /// # Errors
     /// [`ErrorKind::TooLarge`], about the file `input`.
-    #[allow(dead_code, reason = "the formats get it one by one")]
     pub(crate) fn admit(
         &self,
         input: &Path,
@@ -87,7 +86,6 @@ impl Output {
     ///
     /// # Errors
     /// [`ErrorKind::NoRoom`], about the file `out`.
-    #[allow(dead_code, reason = "the formats get it one by one")]
     pub(crate) fn has_room(out: &Path, size: u64) -> Result<(), Error> {
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
         // If the file system does not say how much is free, writing will show it.

@@ -62,6 +62,7 @@ const MAX_PATH: usize = 4096;
 pub struct Convert {
     force: bool,
     fill: Option<Box<str>>,
+    max_size: Option<u64>,
 }
 
 /// What [`Convert`] has made.
@@ -99,6 +100,14 @@ impl Convert {
         self
     }
 
+    /// Writes a file of up to this number of bytes, however small the subfiles are: see
+    /// [`Output::max_size`]. Default: `None`, at most what the subfiles justify.
+    #[must_use]
+    pub const fn max_size(mut self, bytes: Option<u64>) -> Self {
+        self.max_size = bytes;
+        self
+    }
+
     /// Makes `out`. All ranks call this with equal arguments. It takes 5 calls of the message
     /// layer, whatever the size of the set, and memory as [`striae::blob::OpenOptions::buffer`]
     /// says.
@@ -114,7 +123,7 @@ impl Convert {
         out: impl AsRef<Path>,
     ) -> Result<Converted, Error> {
         let (comm, out) = (set.comm(), out.as_ref());
-        let output = Output::new().threads(NonZeroUsize::MIN);
+        let output = Output::new().threads(NonZeroUsize::MIN).max_size(self.max_size);
         let serial = Serial::new().output(output).fill(self.fill.as_deref());
         let pieces = serial.pieces(set.whole(), out).map_err(Failure::from);
         let crc = crc32c(0, format!("{out:?} {self:?}").as_bytes());

@@ -177,6 +177,15 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         of.and_then(|of| of.requests.get(rank)).map_or(&[], Vec::as_slice)
     }
 
+    /// The elements of all requests of each decomposition.
+    pub(crate) fn elements(&self) -> Vec<u64> {
+        let lens = |of: &Decomposed| {
+            let requests = of.requests.iter().flatten().map(|request| request.len);
+            requests.fold(0, u64::saturating_add)
+        };
+        self.decompositions.iter().map(lens).collect()
+    }
+
     /// The ranks of each subfile.
     fn members(&self) -> Result<(Vec<Members>, bool), BuildError> {
         let (nprocs, count) = (self.nprocs.get(), self.subfiles.get());

@@ -12,6 +12,8 @@ use striae_inspect::cdf::{Header, Variable};
 /// What the header of the canonical file is made of: the header of a subfile.
 #[derive(Debug)]
 pub(crate) struct Source {
+    /// The number of the subfile.
+    pub(crate) number: u32,
     pub(crate) header: Header,
     pub(crate) places: Vec<Placed>,
     pub(crate) numrecs: u64,

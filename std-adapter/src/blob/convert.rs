@@ -64,6 +64,8 @@ impl Convert {
     /// The values of subfiles that are missing or damaged are filled; [`Set::lost`] names them.
     ///
     /// # Errors
+    /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if a header claims more values than the
+    /// subfiles justify; [`NoRoom`](crate::error::ErrorKind::NoRoom);
     /// [`Exists`](crate::error::ErrorKind::Exists) if `out` is there already;
     /// [`Source`](crate::error::ErrorKind::Source) if it is or would be a subfile of the set, even
     /// if files may be replaced; [`ErrorKind::Value`] if the fill value is none of the type of a
@@ -98,10 +100,12 @@ impl Convert {
         }
         let fill = |variable| set.fill_from(variable, self.fill.as_deref());
         let fills = set.header().variables().map(fill).collect::<Result<Vec<_>, _>>()?;
+        let parts = set.header().variables().map(|variable| (variable, variable.len()));
+        let existing = set.admit(&self.output, parts)?; // before anything is counted
         let threads = self.output.nthreads();
         let most = set.options.memory().checked_div(threads.get()).unwrap_or(0).max(1 << 16);
         let mut pieces =
-            Pieces { set, fills, threads, room: set.at_once().min(most), most, count: 0 };
+            Pieces { set, fills, threads, room: set.at_once().min(most), most, count: 0, existing };
         pieces.count = usize_to_u64(pieces.images().count());
         Ok(pieces)
     }
@@ -121,6 +125,8 @@ pub struct Pieces<'s> {
     room: usize,
     most: usize,
     count: u64,
+    /// The bytes of the subfiles that exist.
+    existing: u64,
 }
 
 impl Pieces<'_> {
@@ -140,9 +146,12 @@ impl Pieces<'_> {
     /// errors, here and in the other methods.
     ///
     /// # Errors
-    /// The operating system's.
+    /// [`NoRoom`](crate::error::ErrorKind::NoRoom); the operating system's.
     pub fn begin(&self, (file, path): (&PosixFile, &Path)) -> Result<(), Error> {
-        let made = file.preallocate_new(self.bytes());
+        Output::has_room(path, self.bytes())?;
+        // What is longer than the subfiles has holes.
+        let room = if self.bytes() <= self.existing { self.bytes() } else { 0 };
+        let made = file.preallocate_new(room);
         let made = made.and_then(|()| file.write_all_at(0, self.set.header().bytes()));
         made.map_err(|error| Error::new(path, error))
     }
@@ -166,8 +175,11 @@ impl Pieces<'_> {
             let (mut memory, mut scratch) = (Vec::new(), Scratch::default());
             move |image: Image| {
                 let bytes = image.read(self.set, &mut memory, &mut scratch)?;
-                let written = file.write_all_at(image.span.offset(), bytes);
-                written.map_err(|error| Error::new(path, error))?;
+                // Zeros of a new file need no write.
+                if bytes.iter().any(|&byte| byte != 0) {
+                    let written = file.write_all_at(image.span.offset(), bytes);
+                    written.map_err(|error| Error::new(path, error))?;
+                }
                 progress(image.span.len());
                 Ok(())
             }

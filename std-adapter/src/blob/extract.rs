@@ -88,6 +88,8 @@ impl Extract {
             }
         };
         let bytes = chosen.iter().map(|variable| variable.len()).fold(0, u64::saturating_add);
+        set.admit(&self.output, chosen.iter().map(|one| (*one, one.len())))?;
+        Output::has_room(dir, bytes)?;
         let found = set.subfiles().filter_map(|(_, path)| fs::metadata(path).ok());
         let sources = found.map(|there| (there.dev(), there.ino()));
         let files = fill(dir, self.output.force, sources, check, |hidden| {

@@ -20,6 +20,7 @@
 mod builder;
 mod canonical;
 mod convert;
+mod demand;
 pub mod dump;
 pub(crate) mod error;
 mod extract;

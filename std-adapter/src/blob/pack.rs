@@ -4,6 +4,7 @@ mod assign;
 mod requests;
 
 use super::builder::error::BuildError;
+use super::demand::longest_dimension;
 use super::map::Order;
 use super::{Builder, Container, Map, Rank, Set, Writer};
 use crate::cdf::{Attribute, File, Region, Variable};
@@ -11,15 +12,18 @@ use crate::error::Error;
 use crate::files::max_open_files;
 use crate::output::Output;
 use crate::posix::PosixFile;
+use crate::shown;
+use crate::store::existing;
 use requests::distribute;
 use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use striae_core::blob::map::Request;
-use striae_core::cdf::{AttrDef, Definition, DimDef, Values, VarDef};
+use striae_core::cdf::{AttrDef, Define, Definition, DimDef, Values, VarDef};
 use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
+use striae_inspect::size::Demand;
 
 /// Makes a set of the arrays of a netCDF file, as E3SM-IO writes it.
 #[derive(Debug, Clone)]
@@ -192,6 +196,7 @@ impl Pack {
                 builder = builder.decomposed(varid, of);
             }
         }
+        self.admit((&file, &store), &map, &builder, &assigned.variables)?;
         let writer = builder.create(out)?;
         let source = Source { file: &file, store, appended: None };
         let requests = |of, rank: u32| builder.requests(of, rank);
@@ -201,6 +206,50 @@ impl Pack {
 }
 
 impl Pack {
+    /// Refuses a set that is larger than the netCDF file justifies: requests may overlap, and the
+    /// file may be cut or have holes.
+    fn admit<D: Define + ?Sized>(
+        &self,
+        (file, store): (&File, &PosixFile),
+        map: &Map,
+        builder: &Builder<'_, D>,
+        assigned: &[Option<usize>],
+    ) -> Result<(), Error> {
+        let existing = existing(store).map_err(|error| file.error(error))?;
+        let elements = builder.elements();
+        let (mut longest, mut sum, mut copies) = (None, 0_u64, 0_u64);
+        for (variable, of) in file.header().variables().zip(assigned) {
+            let (len, layout) = (variable.len(), variable.layout());
+            let of = of.and_then(|index| elements.get(index));
+            let bytes = match of {
+                // Each subfile has a copy.
+                None => {
+                    copies = copies.saturating_add(len);
+                    len.saturating_mul(self.subfiles.get().into())
+                }
+                Some(elements) => {
+                    let records = len.checked_div(layout.first.len()).unwrap_or(0);
+                    elements.saturating_mul(layout.value_len).saturating_mul(records)
+                }
+            };
+            sum = sum.saturating_add(bytes);
+            if longest.is_none_or(|(_, _, most)| bytes > most) {
+                longest = Some((variable, of, bytes));
+            }
+        }
+        let because = longest.map(|(variable, of, _)| match of {
+            Some(elements) => format!(
+                "the requests of {} have {elements} elements of variable {}",
+                shown::path(map.path()),
+                variable.name().escape_debug()
+            ),
+            None => longest_dimension(variable, file.header()),
+        });
+        let own = copies.min(existing).saturating_mul(self.subfiles.get().into());
+        let demand = Demand { size: sum, existing, own };
+        self.output.admit(file.path(), &demand, because.unwrap_or_default())
+    }
+
     /// Appends all records of the netCDF file `canonical` to the CDF-5 set `set`, which has the
     /// same variables; see [`Writer::append`]. Variables without records stay as they are. Calls
     /// `progress` with numbers of bytes that were written. This has no options.

@@ -196,6 +196,21 @@ impl Set {
         self.names.path(number)
     }
 
+    /// The number of the subfile whose header counts.
+    pub(super) const fn truth(&self) -> u32 {
+        self.source.number
+    }
+
+    /// The header of that subfile.
+    pub(super) const fn own_header(&self) -> &Header {
+        &self.source.header
+    }
+
+    /// The file of a subfile, by its index.
+    pub(super) fn file(&self, index: usize) -> Result<Arc<Bulk>, AnyError> {
+        self.files.get(index).map_err(Into::into)
+    }
+
     /// The names of the subfiles.
     pub(crate) const fn names(&self) -> &Names {
         &self.names

@@ -71,7 +71,6 @@ impl Sparse for SparseFile {
 }
 
 /// The number of bytes of a file that are not in a hole; its length if the file system cannot tell.
-#[allow(dead_code, reason = "the formats get it one by one")]
 pub(crate) fn existing(file: &PosixFile) -> io::Result<u64> {
     let size = file.size()?;
     let (mut at, mut sum) = (0, 0_u64);

@@ -321,6 +321,13 @@ impl Header {
         self.variables().find(|variable| variable.name() == name)
     }
 
+    /// The offset of the length of the dimension with this name.
+    #[must_use]
+    pub fn offset_of_length(&self, name: &str) -> Option<u64> {
+        let dim = self.dims.iter().find(|dim| self.text(dim.name) == name)?;
+        dim.name.end().checked_next_multiple_of(4) // names are padded to it
+    }
+
     /// The dimensions in the header.
     pub(crate) fn raw_dims(&self) -> &[Dim] {
         &self.dims

@@ -154,7 +154,7 @@ impl OpenOptions {
                         subfiles.pop();
                         subfiles.push(OnceLock::from(Some(Arc::new(subfile))));
                     }
-                    found = Some(first);
+                    found = Some((number, first));
                 }
                 Err(error) => {
                     let new = Lost::new(number, Error::new(&path, error))?;
@@ -162,7 +162,7 @@ impl OpenOptions {
                 }
             }
         }
-        let Some(First { head, numrecs, .. }) = found else {
+        let Some((number, First { head, numrecs, .. })) = found else {
             let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
@@ -186,7 +186,7 @@ impl OpenOptions {
         Ok(Set {
             canonical,
             header: OnceLock::new(),
-            source: canonical::Source { header, places, numrecs },
+            source: canonical::Source { number, header, places, numrecs },
             container,
             files: Arc::new(files),
             names,

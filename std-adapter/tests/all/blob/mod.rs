@@ -12,6 +12,7 @@ mod made;
 mod program;
 mod recover;
 mod regions;
+mod size;
 mod verify;
 
 use serde_json::Value;

@@ -82,13 +82,17 @@ fn info_text(set: &Set, info: &Info) -> Result<Sound, Failure> {
         all if all == info.subfiles => "yes".to_owned(),
         some => format!("{some} of {}", count(info.subfiles, "subfile")),
     };
+    let counted = match info.nprocs {
+        1 => "1 process".to_owned(),
+        n => format!("{n} processes"),
+    };
     let variables = format!("{}, {} decomposed", info.variables, info.decomposed_variables);
     let lines = [
         ("format", "E3SM-IO blob".to_owned()),
         ("container", container.to_owned()),
         ("subfiles", subfiles),
         ("sealed", sealed),
-        ("written by", count(info.nprocs, "process").replace("processs", "processes")),
+        ("written by", counted),
         ("decompositions", info.decompositions.to_string()),
         ("records", records),
         ("dimensions", info.dims.to_string()),

@@ -42,6 +42,12 @@ pub(crate) fn write(
     written.and_then(|()| out.flush()).map_err(Failure::stdout)
 }
 
+/// The bytes of the region of a variable that was asked for.
+pub(crate) fn bytes(args: &CatArgs, variable: Variable<'_>) -> Result<u64, Failure> {
+    let part = Part::new(&args.file.path, &args.region, variable)?;
+    Ok(part.count.iter().fold(variable.nc_type().size(), |len, n| len.saturating_mul(*n)))
+}
+
 /// The part of a variable that was asked for.
 pub(crate) struct Part {
     start: Vec<u64>,
