@@ -63,6 +63,11 @@ impl Output {
         self
     }
 
+    /// The largest size, if it does not follow from the input.
+    pub(crate) const fn allowed(&self) -> Option<u64> {
+        self.max_size
+    }
+
     /// Refuses an output that is larger than its input justifies, before its first byte is written.
     /// `because` names the field that asks for the size, and its value.
     ///

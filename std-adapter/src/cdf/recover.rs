@@ -12,19 +12,21 @@
 //! let recovery = Recover::new().examine(&damaged)?;
 //! assert_eq!(recovery.records().saved, 3);
 //! recovery.write(&whole, &|_| {})?;
-//! # assert_eq!(std::fs::read(golden)?, std::fs::read(whole)?);
+//! # let recovered = striae::cdf::File::open(whole)?;
+//! # assert_eq!(recovered.numrecs(), 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use crate::error::Error;
 use crate::output::Output;
 use crate::posix::PosixFile;
+use crate::store::existing;
 use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use striae_inspect::cdf::recover::{Recovery as Judged, Unwritten};
 
-pub use striae_inspect::cdf::recover::{Filled, Records};
+pub use striae_inspect::cdf::recover::{Certainty, Doubt, Loss, Proof, Records};
 
 /// How to recover a file. The damaged file is only read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,7 +41,8 @@ impl Recover {
         Self::default()
     }
 
-    /// Sets how the new file is made. By default, no file is replaced.
+    /// Sets how the new file is made. By default, no file is replaced. Its largest size also
+    /// decides whether a variable is saved of which the file does not have all values.
     #[must_use]
     pub const fn output(mut self, output: Output) -> Self {
         self.output = output;
@@ -54,7 +57,8 @@ impl Recover {
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let path = path.as_ref();
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-        let judged = Judged::examine(&file).map_err(|error| Error::new(path, error))?;
+        let judged = Judged::examine_for(&file, self.output.allowed());
+        let judged = judged.map_err(|error| Error::new(path, error))?;
         Ok(Recovery { path: path.to_owned(), file, judged, output: self.output })
     }
 }
@@ -81,9 +85,21 @@ impl Recovery {
     /// [`Publish`](crate::publish::Publish). `progress` gets the length of each copied piece.
     ///
     /// # Errors
+    /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the values that are saved are more than
+    /// [`Output::max_size`] allows; [`NoRoom`](crate::error::ErrorKind::NoRoom);
     /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced; an
     /// error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        let demand = self.judged.demand();
+        let (variables, records) =
+            (self.judged.header().variables().len(), self.judged.records().saved);
+        let because =
+            format_args!("header.numrecs is {records} and var_list has {variables} items");
+        self.output.admit(&self.path, &demand, because)?;
+        // Holes of the damaged file stay holes.
+        let existing = existing(&self.file).map_err(|error| Error::new(&self.path, error))?;
+        let holes = demand.existing.saturating_sub(existing);
+        Output::has_room(out, demand.size.saturating_sub(holes))?;
         self.output.make(out, NonZeroU32::MIN, Some(&self.path), |publish| {
             let hidden = publish.hidden(0);
             let mut to =

@@ -62,6 +62,18 @@ findings! {
         span.len()
     );
 
+    /// The header counts records, and no variable has records: variables are lost. All writers count
+    /// the records of variables only; ncvalidator refuses such a file if it has no variable at all.
+    Damage "no_records" NoRecords {
+        /// The number of records in the header.
+        records: u64,
+    }
+    |facts| facts.field(raw::TABLES, raw::Header1::numrecs, 4).value(*records),
+    |f| write!(
+        f,
+        "header.numrecs at offset 4 is {records}, must be 0 as no variable has records"
+    );
+
     /// The bytes after a name or after the values of an attribute, up to a multiple of 4, are not
     /// null. The libraries do not check them, ncvalidator does.
     Note "padding" Padding {

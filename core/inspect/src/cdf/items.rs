@@ -163,11 +163,6 @@ impl<'a> Variable<'a> {
         self.known.var
     }
 
-    /// The end of the variable in the header.
-    pub(super) const fn end(self) -> u64 {
-        self.known.end
-    }
-
     /// The bytes of the values or of one record, as stored; it may be wrong.
     #[must_use]
     pub const fn vsize(self) -> u64 {

@@ -191,6 +191,10 @@ fn check_len(header: &Header, report: &mut Report<'_>) {
             report.add(FindingKind::Variable { number: variable.varid(), error });
         }
     }
+    let has_records = header.variables().any(|variable| variable.is_record());
+    if !has_records && head.numrecs > 0 && !head.is_streaming {
+        report.add(FindingKind::NoRecords { records: head.numrecs });
+    }
     if head.is_streaming {
         report.add(FindingKind::Streaming { records: head.numrecs });
     } else if header.first_record().is_some() && head.numrecs > whole && head.recsize > 0 {

@@ -1,11 +1,16 @@
 //! Classic netCDF files.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::PathBuf;
 use striae_core::endian::ByteOrder;
-use striae_inspect::cdf::recover::{Records, Recovery};
-use striae_inspect::cdf::{FindingKind, Header, OwnedValues, verify};
+use striae_core::store::ReadAt;
+use striae_inspect::cdf::recover::{Certainty, Doubt, Records, Recovery};
+use striae_inspect::cdf::{FindingKind, Header, OwnedValues, dump, verify};
+use striae_inspect::certainty::Word;
+use striae_inspect::dump::Line;
 use striae_inspect::finding::Found as _;
+use striae_inspect::subject::Subject;
 use striae_kit::cdf_verifying::cdf_verify;
 
 /// Names and contents of the golden files.
@@ -140,14 +145,14 @@ fn lost_numbers_of_records_are_found_again() {
             let (recovery, new) = saved(&wrong);
             let claimed = Some(0).filter(|_| lost[0] == 0);
             assert_eq!(recovery.records(), Records { claimed, saved: records }, "{name}");
-            assert_eq!(recovery.is_complete(), claimed.is_none());
+            assert_eq!(recovery.tally().is_sound(), claimed.is_none());
             assert_eq!(new[..64], data[..64], "{name}");
         }
         let mut wrong = data.clone();
         wrong[7] ^= 0x40; // of the number in CDF-1 and CDF-2, and a part of it in CDF-5
         let (recovery, _) = saved(&wrong);
         assert_eq!(recovery.records().saved, records, "{name}");
-        assert!(!recovery.is_complete());
+        assert!(!recovery.tally().is_sound());
     }
 }
 
@@ -158,7 +163,7 @@ fn variables_before_a_cut_of_the_header_are_saved() {
         let mut most = 0;
         for len in 0..usize::try_from(header.head().header_len).unwrap() {
             let Ok(recovery) = Recovery::examine(&data[..len]) else { continue };
-            assert!(!recovery.is_complete(), "{name} {len}");
+            assert!(!recovery.tally().is_sound(), "{name} {len}");
             let kept = recovery.header().variables().len();
             assert!(kept >= most, "{name} {len}");
             most = kept;
@@ -194,4 +199,181 @@ fn a_header_in_little_endian_is_that_of_the_big_endian_one() {
     assert_eq!(header.attribute("n").unwrap().values(), OwnedValues::Short(vec![1, -2]));
     assert_eq!(header.variable("T").unwrap().len(), 24);
     assert!(Header::parse(&bytes, ByteOrder::Big).is_err());
+}
+
+/// The offsets of the numbers that say how large a file is, and their lengths: the number of
+/// records, the lengths of dimensions, and every `begin`.
+fn claims(data: &[u8]) -> Vec<(usize, usize)> {
+    let mut claims = Vec::new();
+    dump(&data, &mut |line| {
+        if let Line::Field { name, offset, len, .. } = line {
+            let field = name.split('[').next().unwrap();
+            if ["header.numrecs", "dim.length", "var.begin"].contains(&field) {
+                claims.push((usize::try_from(offset).unwrap(), usize::try_from(len).unwrap()));
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+    claims
+}
+
+/// Files whose header claims more than it has, in each number on its own.
+fn claiming(data: &[u8], each: &mut dyn FnMut(&[u8])) {
+    const VALUES: [u64; 9] =
+        [0, 1, 1000, 1 << 20, 400 << 20, 0x7fff_fffc, 0xffff_fff0, 1 << 40, (1 << 62) + 4];
+    for (at, len) in claims(data) {
+        for value in VALUES {
+            let mut wrong = data.to_vec();
+            wrong[at..at + len].copy_from_slice(&value.to_be_bytes()[8 - len..]);
+            each(&wrong);
+        }
+    }
+}
+
+/// A file that counts how often it is read, and how many bytes.
+struct Counted<'a>(&'a [u8], Cell<(u64, u64)>);
+
+impl ReadAt for Counted<'_> {
+    type Error = striae_core::store::FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        let read = self.0.read_at(offset, buf)?;
+        let (calls, bytes) = self.1.get();
+        self.1.set((calls + 1, bytes + u64::try_from(read).unwrap()));
+        Ok(read)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        self.0.size()
+    }
+}
+
+impl Subject for Counted<'_> {}
+
+#[test]
+fn what_is_recovered_is_as_large_as_the_input_justifies_whatever_the_header_claims() {
+    let found = [
+        &include_bytes!("../../../../tests/golden/cdf_damaged/min1_begin_400M.nc")[..],
+        include_bytes!("../../../../tests/golden/cdf_damaged/min5_begin_2e40.nc"),
+    ];
+    for data in found {
+        let (recovery, new) = saved(data);
+        assert!(new.len() < data.len() + 8, "{recovery:?}");
+        assert_eq!(recovery.tally().word(), Word::Lost);
+        assert_eq!(kinds(&new), [""; 0]);
+    }
+    let mut cases = found.len();
+    for (name, data) in golden() {
+        claiming(&data, &mut |wrong| {
+            let len = u64::try_from(wrong.len()).unwrap();
+            let counted = Counted(wrong, Cell::default());
+            let Ok(recovery) = Recovery::examine(&counted) else { return };
+            assert!(recovery.bytes() <= 16 * len + 2 * len + (1 << 20), "{name}: {recovery:?}");
+            let mut new = vec![0; usize::try_from(recovery.bytes()).unwrap()];
+            let saved = recovery.save(&counted, &mut &mut new[..], &mut |_| ());
+            assert!(saved.is_ok(), "{name}: {recovery:?}");
+            let (calls, bytes) = counted.1.get();
+            let variables = u64::try_from(recovery.variables().len()).unwrap();
+            assert!(calls <= 16 + variables + len / 512, "{name}: {calls} reads");
+            assert!(bytes <= 6 * len, "{name}: {bytes} of {len}");
+            cases += 1;
+        });
+    }
+    assert!(cases > 1000, "{cases}");
+}
+
+#[test]
+fn what_is_recovered_is_sound_whatever_the_header_claims() {
+    let mut cases = 0;
+    for (name, data) in golden() {
+        if name.contains("hdralign") {
+            continue; // long, and of the same parts
+        }
+        claiming(&data, &mut |wrong| {
+            cdf_verify(wrong);
+            cases += 1;
+        });
+    }
+    assert!(cases > 1000, "{cases}");
+}
+
+#[test]
+fn a_variable_is_not_lost_for_the_place_of_another_one() {
+    let data = golden_file("cdf5_pn_default");
+    let header = Header::read(&data[..]).unwrap();
+    let values = |data: &[u8], variable: &str| {
+        let header = Header::read(data).unwrap();
+        let variable = header.variable(variable).unwrap();
+        let numbers = if variable.is_record() { 0..header.numrecs() } else { 0..1 };
+        let record = |number| {
+            let layout = variable.layout();
+            let span = layout.record(number).unwrap_or(layout.first);
+            data[usize::try_from(span.offset()).unwrap()..usize::try_from(span.end()).unwrap()]
+                .to_vec()
+        };
+        numbers.flat_map(record).collect::<Vec<u8>>()
+    };
+    let begins = claims(&data).into_iter().rev().take(header.variables().len()).rev();
+    for ((at, len), wrong_one) in begins.zip(header.variables()) {
+        let mut wrong = data.clone();
+        wrong[at..at + len].copy_from_slice(&(1_u64 << 40).to_be_bytes());
+        let (recovery, new) = saved(&wrong);
+        assert!(!recovery.tally().is_sound());
+        for variable in header.variables() {
+            // The others of a record say where a record variable is.
+            if variable.name() != wrong_one.name() || variable.is_record() {
+                let name = variable.name();
+                assert_eq!(values(&new, name), values(&data, name), "{}", wrong_one.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_whose_variables_are_gone_is_no_sound_file() {
+    let data = include_bytes!("../../../../tests/golden/cdf_damaged/zeroed_var_list.nc");
+    assert_eq!(kinds(data), ["no_records", "tail"]);
+    let (recovery, new) = saved(data);
+    assert_eq!(recovery.tally().word(), Word::Guess);
+    assert!(recovery.rest().is_some());
+    assert_eq!((new[4..8].to_vec(), kinds(&new)), (vec![0; 4], vec![]));
+}
+
+#[test]
+fn records_that_overlap_are_a_guess_and_are_apart_in_the_new_file() {
+    let data = golden_file("cdf1_pn_default");
+    let header = Header::read(&data[..]).unwrap();
+    let last = header.variables().filter(|variable| variable.is_record()).last().unwrap();
+    let at = usize::try_from(variable_begin(header.bytes(), last.begin())).unwrap();
+    let mut wrong = data.clone();
+    let begin = u32::try_from(last.begin()).unwrap() + 12;
+    wrong[at..at + 4].copy_from_slice(&begin.to_be_bytes());
+    assert!(kinds(&wrong).contains(&"overlap"));
+    let (recovery, new) = saved(&wrong);
+    let word = recovery.variables().find(|(one, _)| one.name() == last.name()).unwrap().1;
+    assert!(matches!(word, Certainty::Guess(Doubt::Begin { found, taken })
+        if found == u64::from(begin) && taken == last.begin()));
+    assert_eq!(kinds(&new), [""; 0]);
+}
+
+#[test]
+fn no_reference_program_counts_records_that_no_variable_has() {
+    let mut folders =
+        vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/blob")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let data = fs::read(&path).unwrap();
+            if data.starts_with(b"CDF") {
+                assert!(!kinds(&data).contains(&"no_records"), "{path:?}");
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 10, "{files}");
 }

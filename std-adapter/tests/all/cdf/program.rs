@@ -91,19 +91,30 @@ fn extract_makes_arrays_of_numpy() {
     assert_eq!(fs::read_dir(one).unwrap().count(), 1);
 }
 
+/// A listing without what recovery may change: the path and the places.
+fn without_places(path: &str) -> Value {
+    let mut listing = listing(path);
+    listing["path"] = Value::Null;
+    for variable in listing["variables"].as_array_mut().unwrap() {
+        variable["begin"] = Value::Null;
+    }
+    listing
+}
+
 #[test]
-fn golden_files_are_sound_and_recover_to_the_same_listing() {
+fn golden_files_are_sound_and_recover_to_the_same_listing_and_values() {
     let dir = tempfile::tempdir().unwrap();
-    for (number, (path, _)) in all().into_iter().enumerate() {
+    for (number, (path, expected)) in all().into_iter().enumerate() {
         output(&["verify", &path]);
         let new = dir.path().join(format!("{number}.nc"));
         let new = new.to_str().unwrap();
         output(&["recover", &path, new]);
-        let (mut one, mut other) = (listing(&path), listing(new));
-        for listing in [&mut one, &mut other] {
-            listing["path"] = Value::Null;
+        assert_eq!(without_places(&path), without_places(new));
+        for variable in list(&expected["vars"]) {
+            let name = variable["name"].as_str().unwrap();
+            let bytes = output(&["cat", new, "--variable", name]);
+            assert_eq!(variable["sha256_be"], hex_sha256(&bytes), "{path} {name}");
         }
-        assert_eq!(one, other);
         output(&["verify", new]);
         output(&["map", &path]);
     }
@@ -114,14 +125,87 @@ fn a_lost_number_of_records_is_found_and_one_that_is_too_large_is_cut() {
     let dir = tempfile::tempdir().unwrap();
     let (damaged, new) = (dir.path().join("damaged.nc"), dir.path().join("new.nc"));
     let [damaged, new] = [&damaged, &new].map(|path| path.to_str().unwrap());
-    let bytes = fs::read(golden("cdf1_onerec_short.nc")).unwrap();
+    let path = golden("cdf1_onerec_short.nc");
+    let bytes = fs::read(&path).unwrap();
     for (numrecs, status) in [(u32::MAX, 0), (0, 1), (77, 1)] {
         let mut wrong = bytes.clone();
         wrong[4..8].copy_from_slice(&numrecs.to_be_bytes());
         fs::write(damaged, wrong).unwrap();
         crate::run::striae(&["recover", "--force", damaged, new]).assert().code(status);
-        assert_eq!(fs::read(new).unwrap(), bytes, "{numrecs}");
+        assert_eq!(without_places(new), without_places(&path), "{numrecs}");
+        let values = |path: &str| output(&["cat", path, "variable/r"]);
+        assert_eq!(values(new), values(&path), "{numrecs}");
     }
+}
+
+fn damaged(name: &str) -> String {
+    format!("{}/../tests/golden/cdf_damaged/{name}.nc", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn recover_says_how_certain_it_is_and_how_much_was_compared_with_checksums() {
+    let dir = tempfile::tempdir().unwrap();
+    let new = dir.path().join("new.nc");
+    let new = new.to_str().unwrap();
+    let text = |path: &str, status| {
+        let run = crate::run::striae(&["recover", "--force", path, new]).assert().code(status);
+        String::from_utf8(run.get_output().stdout.clone()).unwrap()
+    };
+    let path = golden("cdf1_onerec_short.nc");
+    let found = text(&path, 0);
+    let len = output(&["cat", &path, "variable/*"]).len();
+    let end = format!(": as found: 0 of {len} bytes of data compared with checksums\n");
+    assert!(found.ends_with(&end), "{found}");
+    for name in ["min1_begin_400M", "min5_begin_2e40"] {
+        let found = text(&damaged(name), 1);
+        assert!(found.contains("variable v: lost: 4 of 4 bytes are not in the file"), "{found}");
+        assert!(fs::metadata(new).unwrap().len() < 200);
+        output(&["verify", new]);
+    }
+    let found = text(&damaged("zeroed_var_list"), 1);
+    assert!(found.contains("header.numrecs at offset 4 is 4, must be 0"), "{found}");
+    assert!(found.lines().last().unwrap().contains(": 0 variables, "), "{found}");
+    assert!(found.contains(" a guess: "), "{found}");
+    let mut run =
+        crate::run::striae(&["recover", "--force", "--json", &damaged("min1_begin_400M"), new]);
+    let report: Value = serde_json::from_slice(&run.assert().code(1).get_output().stdout).unwrap();
+    assert_eq!(
+        (&report["result"], &report["variables"][0]["result"]),
+        (&json!("lost"), &json!("lost"))
+    );
+}
+
+#[test]
+fn a_variable_that_only_the_header_claims_needs_max_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let (claiming, new) = (dir.path().join("claiming.nc"), dir.path().join("new.nc"));
+    let [claiming, new] = [&claiming, &new].map(|path| path.to_str().unwrap());
+    let path = golden("cdf5_pn_default.nc");
+    let mut bytes = fs::read(&path).unwrap();
+    let header = listing(&path);
+    let dim = list(&header["dims"]).iter().rposition(|dim| dim["unlimited"] == json!(false));
+    let dump: Value = serde_json::from_slice(&output(&["dump", "--json", &path])).unwrap();
+    let name = format!("dim.length[{}]", dim.unwrap());
+    let field = list(&dump).iter().find(|line| line["name"] == json!(name)).unwrap();
+    let at = field["offset"].as_u64().unwrap() as usize;
+    bytes[at..at + 8].copy_from_slice(&1_000_000_u64.to_be_bytes());
+    fs::write(claiming, &bytes).unwrap();
+    let run = |args: &[&str]| {
+        let args = [&["recover", "--force", claiming, new], args].concat();
+        let run = crate::run::striae(&args).assert();
+        (run.get_output().clone(), fs::metadata(new).map_or(0, |new| new.len()))
+    };
+    let (printed, len) = run(&[]);
+    let text = String::from_utf8(printed.stdout).unwrap();
+    assert!(
+        text.contains("the new file has at most") && text.contains("--max-size BYTES"),
+        "{text}"
+    );
+    assert!(len <= 18 * bytes.len() as u64 + (1 << 20) && printed.status.code() == Some(1));
+    let (printed, len) = run(&["--max-size", "1G"]);
+    assert!(len > 2_000_000 && printed.status.code() == Some(1), "{len}");
+    output(&["verify", new]);
+    refused(&["recover", "--force", &path, new, "--max-size", "100"], 2, "at most 100 are written");
 }
 
 #[test]

@@ -64,7 +64,8 @@ GSD: recover saves the complete frames; it also uses what a commit record and ol
 still say. An incomplete frame is left out, because readers would take other values for the \
 missing ones.\n\n\
 netCDF: recover saves the variables before a damage of the header, and the whole records of which the \
-file has the values, whatever number of records it says.\n\n\
+file has the values, whatever number of records it says. It places the variables anew. It reports \
+for each variable whether it is as found, a guess or lost, and why.\n\n\
 Blob sets: recover makes the canonical netCDF file, as convert does, of the subfiles that are left; give \
 the name of the set or one of its subfiles. It uses what one table proves if another is damaged. \
 Values that are lost, or that are not as sealed, have the fill value of their variable, and are \

@@ -6,33 +6,50 @@ use crate::progress::with_bar;
 use crate::text::{count, print_json, printable, printable_path, stdout, unless_gone};
 use serde::Serialize;
 use std::io::Write;
-use striae::cdf::recover::{Recover, Recovery};
+use striae::cdf::recover::{Loss, Recover, Recovery};
+use striae_core::store::usize_to_u64;
+use striae_inspect::certainty::{Certainty, Word};
 
 #[derive(Serialize)]
 struct Report<'a> {
-    /// Whether everything that the header says is saved.
-    complete: bool,
-    variables: usize,
-    lost_variables: u64,
-    records: u64,
-    /// The number in the damaged header; left out if it is that of a stream.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    claimed_records: Option<u64>,
+    /// How certain the whole is.
+    result: &'static str,
     bytes: u64,
-    /// The first damage in the header.
+    /// The bytes of values that are saved, and how many of them were compared with checksums.
+    data: Data,
+    /// What contradicts the file, as `verify` says it.
+    damage: Vec<String>,
+    /// The number of variables whose definition is lost.
+    lost_variables: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    damage: Option<String>,
-    /// The bytes of a record, if the records overlap.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    overlapping_record: Option<u64>,
-    filled: Vec<Filled<'a>>,
+    records: Option<Records>,
+    variables: Vec<Variable<'a>>,
 }
 
-/// A variable with missing values.
 #[derive(Serialize)]
-struct Filled<'a> {
-    name: &'a str,
+struct Data {
     bytes: u64,
+    checked: u64,
+}
+
+#[derive(Serialize)]
+struct Records {
+    saved: u64,
+    /// The number in the damaged header; left out if it is that of a stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed: Option<u64>,
+    result: &'static str,
+    why: String,
+}
+
+/// A variable of the damaged file.
+#[derive(Serialize)]
+struct Variable<'a> {
+    name: &'a str,
+    result: &'static str,
+    why: String,
+    #[serde(skip)]
+    is_claimed: bool,
 }
 
 pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
@@ -42,56 +59,76 @@ pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     let written =
         with_bar(recovery.bytes(), |progress| recovery.write(&args.out, &|bytes| progress(bytes)));
     written.map_err(nothing)?;
+    let report = Report::new(&recovery);
     if args.json {
-        print_json(&Report::new(&recovery))?;
+        print_json(&report)?;
     } else {
-        unless_gone(report_text(args, &Report::new(&recovery)))?;
+        unless_gone(report_text(args, &recovery, &report))?;
     }
-    Ok(if recovery.is_complete() { Sound::Yes } else { Sound::No })
+    Ok(if recovery.tally().is_sound() { Sound::Yes } else { Sound::No })
 }
 
 impl<'a> Report<'a> {
     fn new(recovery: &'a Recovery) -> Self {
-        let records = recovery.records();
-        let filled = recovery.filled().iter();
+        let tally = recovery.tally();
+        let mut damage: Vec<String> =
+            recovery.contradictions().iter().map(ToString::to_string).collect();
+        damage.extend(recovery.rest().map(|rest| {
+            let (len, offset) = (rest.len(), rest.offset());
+            format!("{len} bytes at offset {offset} belong to no variable, and are not saved")
+        }));
+        let variables = recovery.variables().map(|(variable, certainty)| Variable {
+            name: variable.name(),
+            result: certainty.word().as_str(),
+            why: certainty.why().to_string(),
+            is_claimed: matches!(certainty, Certainty::Lost(Loss::Claimed { .. })),
+        });
+        let records = recovery.of_records().map(|certainty| Records {
+            saved: recovery.records().saved,
+            claimed: recovery.records().claimed,
+            result: certainty.word().as_str(),
+            why: certainty.why().to_string(),
+        });
         Self {
-            complete: recovery.is_complete(),
-            variables: recovery.header().variables().len(),
-            lost_variables: recovery.lost_variables(),
-            records: records.saved,
-            claimed_records: records.claimed,
+            result: tally.word().as_str(),
             bytes: recovery.bytes(),
-            damage: recovery.damage().map(ToString::to_string),
-            overlapping_record: recovery.overlap().map(|first| first.len()),
-            filled: filled.map(|one| Filled { name: &one.name, bytes: one.bytes }).collect(),
+            data: Data { bytes: tally.coverage.bytes, checked: tally.coverage.checked },
+            damage,
+            lost_variables: recovery.lost_variables(),
+            records,
+            variables: variables.collect(),
         }
     }
 }
 
-fn report_text(args: &RecoverArgs, report: &Report<'_>) -> std::io::Result<()> {
+fn report_text(
+    args: &RecoverArgs,
+    recovery: &Recovery,
+    report: &Report<'_>,
+) -> std::io::Result<()> {
     let mut out = stdout();
-    if let Some(damage) = &report.damage {
+    for damage in &report.damage {
         writeln!(out, "{}: {damage}", printable_path(&args.path))?;
     }
     if report.lost_variables > 0 {
-        writeln!(out, "{} lost", count(report.lost_variables, "variable"))?;
+        writeln!(out, "{} lost: the header is damaged", count(report.lost_variables, "variable"))?;
     }
-    match report.claimed_records {
-        Some(claimed) if claimed != report.records => {
-            writeln!(out, "{} in the header, {} saved", count(claimed, "record"), report.records)?;
-        }
-        _ => {}
+    let found = Word::AsFound.as_str();
+    let all = report.variables.iter().filter(|one| one.result == found);
+    if let (count @ 1.., Some(first)) = (all.clone().count(), all.clone().next()) {
+        let variables = self::count(usize_to_u64(count), "variable");
+        writeln!(out, "{variables}: {found}: {}", first.why)?;
     }
-    if let Some(bytes) = report.overlapping_record {
-        writeln!(out, "records of {bytes} bytes overlap: values of one are those of the next")?;
+    let others = report.variables.iter().filter(|one| one.result != found);
+    for Variable { name, result, why, is_claimed } in others {
+        let way = if *is_claimed { "; --max-size BYTES allows more" } else { "" };
+        writeln!(out, "variable {}: {result}: {why}{way}", printable(name))?;
     }
-    for Filled { name, bytes } in &report.filled {
-        writeln!(out, "variable {}: the last {bytes} bytes are fill values", printable(name))?;
+    if let Some(Records { saved, result, why, .. }) = &report.records {
+        writeln!(out, "{}: {result}: {why}", count(*saved, "record"))?;
     }
-    let verdict = if report.complete { "complete" } else { "not complete, or a guess" };
-    let variables = count(striae_core::store::usize_to_u64(report.variables), "variable");
-    let (records, bytes) = (count(report.records, "record"), report.bytes);
-    let path = printable_path(&args.out);
-    writeln!(out, "{path}: {verdict}: {variables}, {records}, {bytes} bytes")?;
+    let variables = count(usize_to_u64(recovery.header().variables().len()), "variable");
+    let (path, bytes) = (printable_path(&args.out), report.bytes);
+    writeln!(out, "{path}: {variables}, {bytes} bytes: {}", recovery.tally())?;
     out.flush()
 }

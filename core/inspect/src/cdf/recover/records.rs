@@ -1,0 +1,204 @@
+//! The records of a damaged file: where they are, and how many.
+
+use super::places::there;
+use super::words::{Certainty, Doubt, Loss, Proof};
+use crate::cdf::header::Header;
+use crate::cdf::items::Variable;
+use crate::subject::{Failed, Subject, WINDOW, read};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use striae_core::cdf::Error;
+use striae_core::cdf::layout::padded;
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::usize_to_u64;
+
+/// The records of a damaged file that has record variables.
+#[derive(Debug)]
+pub(super) struct Records {
+    /// The number in the header; `None` if it is that of a stream.
+    pub(super) claimed: Option<u64>,
+    /// The number of records to save.
+    pub(super) saved: u64,
+    /// The bytes from one record to the next.
+    pub(super) recsize: u64,
+    /// The variables: their numbers, and where their values of the first record are.
+    pub(super) places: Vec<(u64, Span)>,
+    /// The span of the first record, from its first value to its last one.
+    pub(super) first: Span,
+    pub(super) word: Certainty,
+}
+
+impl Records {
+    /// Finds the records; `None` if there is no record variable. `is_whole` says that the header
+    /// has all of its variables.
+    pub(super) fn find<S: Subject + ?Sized>(
+        store: &S,
+        old: &Header,
+        is_whole: bool,
+    ) -> Result<Option<Self>, Failed<S, Error>> {
+        let head = old.head();
+        let claimed = Some(head.numrecs).filter(|_| !head.is_streaming);
+        if record_variables(old).next().is_none() {
+            return Ok(None);
+        }
+        let (places, first) = match old.first_record().filter(|first| is_in_order(old, *first)) {
+            Some(first) => {
+                let own = |one: Variable<'_>| (one.varid(), one.layout().first);
+                (record_variables(old).map(own).collect(), first)
+            }
+            None => joined(old),
+        };
+        let recsize = match is_whole {
+            true => Some(head.recsize),
+            false => guess(old, claimed, first),
+        };
+        let room = head.file_len.checked_sub(first.end());
+        let room = room.filter(|_| head.header_len <= first.offset() && !first.is_empty());
+        let whole = room.map_or(0, |room| {
+            let more = recsize.and_then(|recsize| room.checked_div(recsize));
+            more.unwrap_or(0).saturating_add(1)
+        });
+        let most = match claimed {
+            None => old.version().streaming().saturating_sub(1),
+            Some(0) if whole > 0 => {
+                let end = last_byte(store, first.offset(), head.file_len)?;
+                let used = end.saturating_sub(first.offset());
+                recsize.map_or(used.min(1), |recsize| used.div_ceil(recsize.max(1)))
+            }
+            Some(claimed) => claimed,
+        };
+        let saved = whole.min(most);
+        let word = match (claimed, recsize) {
+            (Some(claimed), _) if saved < claimed => {
+                Certainty::Lost(Loss::Records { claimed, saved })
+            }
+            (Some(0), _) if saved > 0 => Certainty::Guess(Doubt::Uncounted),
+            (_, Some(recsize)) if !is_whole => Certainty::Guess(Doubt::Distance(recsize)),
+            (None, None) => Certainty::Guess(Doubt::OneRecord),
+            (None, _) => Certainty::AsFound(Proof::Length),
+            (Some(_), _) => Certainty::AsFound(Proof::Header),
+        };
+        let recsize = recsize.unwrap_or(first.len());
+        Ok(Some(Self { claimed, saved, recsize, places, first, word }))
+    }
+
+    /// The span of all saved records; `None` if there are none.
+    pub(super) fn span(&self) -> Option<Span> {
+        let before = self.saved.checked_sub(1)?.saturating_mul(self.recsize);
+        Span::new(self.first.offset(), before.saturating_add(self.first.len()))
+    }
+
+    /// The most bytes of the saved records in a new file.
+    pub(super) fn bytes(&self) -> u64 {
+        let len = |place: &(u64, Span)| place.1.len().saturating_add(3);
+        let each = self.places.iter().map(len).fold(0, u64::saturating_add);
+        match self.saved {
+            0 | 1 => self.saved.saturating_mul(each),
+            saved => saved.saturating_mul(self.recsize),
+        }
+    }
+
+    /// Where the values of a variable in the first record are.
+    pub(super) fn place(&self, variable: Variable<'_>) -> Option<Span> {
+        let found = self.places.binary_search_by_key(&variable.varid(), |(number, _)| *number);
+        Some(self.places.get(found.ok()?)?.1)
+    }
+
+    /// Why the values of a variable may be wrong.
+    pub(super) fn doubt_of(&self, variable: Variable<'_>) -> Option<Doubt> {
+        let (found, taken) = (variable.begin(), self.place(variable)?.offset());
+        match (&self.word, self.saved) {
+            (_, 1..) if found != taken => Some(Doubt::Begin { found, taken }),
+            (Certainty::Guess(distance @ Doubt::Distance(_)), 2..) => Some(*distance),
+            _ => None,
+        }
+    }
+}
+
+fn record_variables(old: &Header) -> impl Iterator<Item = Variable<'_>> {
+    old.variables().filter(|variable| variable.is_record())
+}
+
+/// Whether the variables of a record follow each other, and records do not overlap.
+fn is_in_order(old: &Header, first: Span) -> bool {
+    let mut end = 0;
+    let mut in_order = record_variables(old).all(|one| {
+        let place = one.layout().first;
+        let is_after = end <= place.offset();
+        end = place.end();
+        is_after
+    });
+    in_order &= old.head().header_len <= first.offset();
+    in_order && (old.numrecs() <= 1 || first.len() <= old.head().recsize)
+}
+
+/// The places of variables that follow each other without gaps, as all libraries write them. They
+/// begin where most variables say.
+fn joined(old: &Header) -> (Vec<(u64, Span)>, Span) {
+    let mut next = 0_u64;
+    let mut all = Vec::new();
+    for variable in record_variables(old) {
+        let len = variable.layout().first.len();
+        all.push((variable, next, len));
+        next = next.saturating_add(padded(len).unwrap_or(u64::MAX));
+    }
+    let len = all.last().map_or(0, |(_, skip, len)| skip.saturating_add(*len));
+    let mut begins: Vec<u64> =
+        all.iter().filter_map(|(one, skip, _)| one.begin().checked_sub(*skip)).collect();
+    begins.sort_unstable();
+    let fixed = old.variables().filter(|variable| !variable.is_record());
+    let min = fixed.map(|one| there(old, one).end()).fold(old.head().header_len, u64::max);
+    let is_possible = |begin: u64| {
+        min <= begin && Span::new(begin, len).is_some_and(|first| first.fits(old.head().file_len))
+    };
+    // Of several that as many variables say, the first one that can be.
+    let runs = begins.chunk_by(|one, other| one == other);
+    let runs = runs.filter_map(|run| Some((run.len(), *run.first()?)));
+    let most = runs.max_by_key(|&(count, begin)| (count, is_possible(begin), Reverse(begin)));
+    let begin = most.map_or(u64::MAX, |(_, begin)| begin);
+    let place = |&(one, skip, len): &(Variable<'_>, u64, u64)| {
+        let place = Span::new(begin.saturating_add(skip), len);
+        (one.varid(), place.unwrap_or(Span::ZERO))
+    };
+    let places: Vec<_> = all.iter().map(place).collect();
+    (places, Span::new(begin, len).unwrap_or(Span::ZERO))
+}
+
+/// The bytes from one record to the next if only the first variables are known: those of all
+/// records divided by their number. The record of a single one needs none.
+fn guess(old: &Header, claimed: Option<u64>, first: Span) -> Option<u64> {
+    let all = old.head().file_len.checked_sub(first.offset())?;
+    let claimed = claimed.filter(|&claimed| claimed > 1)?;
+    let recsize = all.checked_div(claimed).filter(|_| all.checked_rem(claimed) == Some(0))?;
+    Some(recsize).filter(|&recsize| recsize >= old.head().recsize.max(first.len()))
+}
+
+/// The end of the last byte of the file from `start` on that is not null; `start` if there is none.
+/// Holes are not read.
+pub(super) fn last_byte<S: Subject + ?Sized>(
+    store: &S,
+    start: u64,
+    file_len: u64,
+) -> Result<u64, Failed<S, Error>> {
+    let (mut parts, mut at) = (Vec::new(), start);
+    while let Some(rest) = Span::between(at, file_len).filter(|rest| !rest.is_empty()) {
+        let Some(part) = store.first_data(rest).map_err(DriveError::Store)? else { break };
+        at = part.end().max(at.saturating_add(1));
+        parts.push(part);
+    }
+    let mut window = Vec::new();
+    for part in parts.iter().rev() {
+        let mut end = part.end();
+        while end > part.offset() {
+            let from = end.saturating_sub(WINDOW.get()).max(part.offset());
+            window.resize(usize::try_from(end.saturating_sub(from)).unwrap_or(0), 0);
+            read(store, from, &mut window)?;
+            if let Some(last) = window.iter().rposition(|&byte| byte != 0) {
+                return Ok(from.saturating_add(usize_to_u64(last)).saturating_add(1));
+            }
+            end = from;
+        }
+    }
+    Ok(start)
+}
