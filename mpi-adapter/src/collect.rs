@@ -153,7 +153,10 @@ impl Collect {
         }
         let kept_as = u64::from(self.ranks_per_writer);
         let (ranks, mine) = match comm.kept(kept_as) {
-            Some(ranks) => (Ok(ranks), mine),
+            Some(ranks) => {
+                comm.agree(mine)?; // before the ranks of a group are by themselves
+                (Ok(ranks), Ok(()))
+            }
             // From here on only the ranks of a node know of an error.
             None => (self.ranks_of(comm.node(mine)?), Ok(())),
         };

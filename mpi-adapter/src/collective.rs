@@ -1,6 +1,7 @@
 //! The operations of all ranks of a parallel program.
 
 use crate::error::{Error, Failure};
+use crate::operation::Operation;
 
 /// How the values of the ranks become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,14 +61,21 @@ pub trait Collective: Sized {
     /// The error that poisoned this communicator.
     fn error(&self) -> Option<Error>;
 
-    /// Number of collective calls of the message layer so far at this rank; for MPI, of
-    /// `MPI_Iallreduce`, `MPI_Ireduce` and `MPI_Ibcast`, of scans, and of what takes their place
-    /// among few ranks.
+    /// Number of collective calls of the message layer so far at this rank: of folds, of scans, and
+    /// of copies of what one rank has to all.
     fn calls(&self) -> u64;
 
     /// What this rank did so far, with this communicator and all that were split from the same
     /// first one.
     fn traffic(&self) -> Traffic;
+
+    /// Begins an operation of several collectives, with a number of those of its arguments that
+    /// must be equal at all ranks. All ranks call this. There is no message: the next collectives
+    /// compare the operation, how many there were on this communicator, and the number. Ranks that
+    /// differ get one error, [`Code::Differ`](crate::Code::Differ), before any of them does
+    /// anything; so do ranks that call different collectives. The [rank](Error::rank) of the error
+    /// is the lowest one that differs from rank 0.
+    fn begin(&self, operation: Operation, arguments: u32);
 
     /// The values of all ranks, combined value by value. One call of the message layer.
     ///
@@ -111,6 +119,18 @@ pub trait Collective: Sized {
     /// The failure of this rank, or that a lower rank failed, or that a sum overflows. Some ranks
     /// may have a value and others none: each passes what it has to the next collective.
     fn exscan<const N: usize>(&self, mine: Result<[u64; N], Failure>) -> Result<[u64; N], Failure>;
+
+    /// The sums of [`exscan`](Self::exscan), after rank 0 has done `work`, which it does only when
+    /// all ranks have come, call the same, and have values. One call of the message layer.
+    ///
+    /// # Errors
+    /// The failure of the lowest rank that has one, at all ranks; then `work` did not run. Else the
+    /// failure of `work`.
+    fn exscan_after<const N: usize>(
+        &self,
+        mine: Result<[u64; N], Failure>,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<[u64; N], Error>;
 
     /// Sends a message to one rank, which must call [`recv`](Self::recv) for it.
     ///

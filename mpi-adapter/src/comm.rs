@@ -1,17 +1,20 @@
 //! The rules of [`Collective`], once for every message layer, and what such a layer must have.
 
-use crate::collective::{Collective, Fold, MAX_VALUES, Traffic};
+use crate::collective::{Collective, Fold, Traffic};
 use crate::error::{Code, Error, Failure, RECORD};
+use crate::operation::Operation;
+use crate::words::Stamp;
+pub use crate::words::{Folded, Step, Words};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::store::usize_to_u64;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A message layer: it carries words and bytes between ranks and has no rule of its own.
 ///
 /// Every method is called by all ranks in the same order, except [`send`](Self::send),
-/// [`recv`](Self::recv) and [`abort`](Self::abort). After an error no rank gets past the same call:
+/// [`recv`](Self::recv) and [`abort`](Self::abort): [`exchange`](Self::exchange) is called before
+/// any other one, and shows whether they all will. After an error no rank gets past the same call:
 /// either all of them have finished it, or none can.
 pub trait Transport: Sized {
     /// This rank, counted from 0.
@@ -23,48 +26,52 @@ pub trait Transport: Sized {
     /// This rank in the first communicator.
     fn world_rank(&self) -> u32;
 
-    /// Folds the words of all ranks by [`Words::fold`], for one rank or for all of them.
+    /// Brings the words of all ranks together, folded by [`Words::fold`]. If there is `work`, which
+    /// all ranks have or none, rank 0 alone runs it when all words are there, and it may change
+    /// what the ranks get; it does nothing unless the words are [agreed](Words::is_agreed).
+    ///
+    /// This has the same messages whatever the ranks call: those that call different collectives
+    /// all get the words that show it.
     ///
     /// # Errors
     /// A rank is lost, or the layer failed; so for all methods.
-    fn reduce(&self, words: &mut Words, to: Option<u32>) -> Result<(), Error>;
-
-    /// Folds the words of all lower ranks; those of rank 0 stay as they are.
-    ///
-    /// # Errors
-    /// As [`reduce`](Self::reduce).
-    fn exscan(&self, words: &mut Words) -> Result<(), Error>;
+    fn exchange(
+        &self,
+        step: Step,
+        words: &Words,
+        work: Option<&mut dyn FnMut(&mut Words)>,
+    ) -> Result<Folded, Error>;
 
     /// Copies the bytes of rank `root` to all others; all pass as many.
     ///
     /// # Errors
-    /// As [`reduce`](Self::reduce).
+    /// As [`exchange`](Self::exchange).
     fn bcast(&self, root: u32, bytes: &mut [u8]) -> Result<(), Error>;
 
     /// Sends a message to one rank.
     ///
     /// # Errors
-    /// As [`reduce`](Self::reduce).
+    /// As [`exchange`](Self::exchange).
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Error>;
 
     /// Receives the next message of a rank, and returns its length. If that is more than `buf` has,
     /// the message is dropped.
     ///
     /// # Errors
-    /// As [`reduce`](Self::reduce).
+    /// As [`exchange`](Self::exchange).
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Error>;
 
     /// A new communicator of the ranks with the same color, in the order of their keys, and of
     /// their ranks if those are equal.
     ///
     /// # Errors
-    /// As [`reduce`](Self::reduce).
+    /// As [`exchange`](Self::exchange).
     fn split(&self, color: u32, key: u32) -> Result<Self, Error>;
 
     /// A new communicator of the ranks of a node.
     ///
     /// # Errors
-    /// As [`reduce`](Self::reduce).
+    /// As [`exchange`](Self::exchange).
     fn node(&self) -> Result<Self, Error>;
 
     /// A new communicator of the ranks that call this within the deadline, also if others do not,
@@ -79,89 +86,11 @@ pub trait Transport: Sized {
     /// Gives the resources of the communicator back.
     ///
     /// # Errors
-    /// As [`reduce`](Self::reduce).
+    /// As [`exchange`](Self::exchange).
     fn free(self) -> Result<(), Error>;
 
     /// Ends the job, if the layer can; else returns the error of all later calls.
     fn abort(&self, code: i32) -> Error;
-}
-
-/// The words of a fold, and how each is folded: nine `u64`s.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
-#[repr(C)]
-pub struct Words {
-    /// The lowest rank that failed, or [`NONE`].
-    failed: u64,
-    /// 1 if a sum was too large.
-    overflow: u64,
-    /// The [`Fold`] of each value, 8 bits each.
-    folds: u64,
-    values: [u64; MAX_VALUES],
-}
-
-/// No rank failed.
-const NONE: u64 = u64::MAX;
-
-impl Words {
-    fn new<const N: usize>(values: Result<[u64; N], ()>, rank: u32, folds: [Fold; N]) -> Self {
-        const { assert!(N <= MAX_VALUES, "a collective has at most MAX_VALUES values") };
-        let failed = if values.is_ok() { NONE } else { rank.into() };
-        let mut words = Self { failed, overflow: 0, folds: 0, values: [0; MAX_VALUES] };
-        let values = values.unwrap_or([0; N]);
-        words.values.iter_mut().zip(values).for_each(|(to, value)| *to = value);
-        words.folds = folds.iter().rev().fold(0, |folds, fold| folds << 8 | fold.to_byte());
-        words
-    }
-
-    /// Folds the words of another rank into these.
-    pub fn fold(&mut self, other: &Self) {
-        self.failed = self.failed.min(other.failed);
-        self.overflow |= other.overflow;
-        let mut folds = self.folds;
-        for (value, other) in self.values.iter_mut().zip(other.values) {
-            match folds & 0xff {
-                1 => *value = (*value).max(other),
-                2 => *value = (*value).min(other),
-                3 => *value ^= other,
-                _ => {
-                    let sum = value.checked_add(other);
-                    self.overflow |= u64::from(sum.is_none());
-                    *value = sum.unwrap_or(u64::MAX);
-                }
-            }
-            folds >>= 8;
-        }
-    }
-
-    /// The words of so many ranks that all have these: only sums change.
-    #[must_use]
-    pub fn times(mut self, ranks: u64) -> Self {
-        let mut folds = self.folds;
-        for value in &mut self.values {
-            if folds & 0xff == Fold::Sum.to_byte() {
-                let sum = value.checked_mul(ranks);
-                self.overflow |= u64::from(sum.is_none());
-                *value = sum.unwrap_or(u64::MAX);
-            }
-            folds >>= 8;
-        }
-        self
-    }
-
-    fn values<const N: usize>(&self) -> [u64; N] {
-        self.values.first_chunk().copied().unwrap_or([0; N]) // N is at most MAX_VALUES
-    }
-}
-
-impl Fold {
-    const fn to_byte(self) -> u64 {
-        match self {
-            Self::Sum => 0,
-            Self::Max => 1,
-            Self::Min => 2,
-            Self::Xor => 3,
-        }
-    }
 }
 
 /// A communicator over a message layer.
@@ -169,7 +98,10 @@ impl Fold {
 pub struct Comm<T> {
     transport: T,
     poison: OnceCell<Error>,
+    /// A message to or from one rank failed, which not all ranks know.
+    untold: OnceCell<Error>,
     calls: Cell<u64>,
+    stamp: Cell<Stamp>,
     counters: Arc<Counters>,
     kept: RefCell<Vec<(u64, Self)>>,
 }
@@ -191,12 +123,19 @@ impl Counters {
 impl<T: Transport> Comm<T> {
     /// Makes the communicator of this rank.
     pub fn new(transport: T) -> Self {
-        Self::counting(transport, Arc::default())
+        Self::counting(transport, Arc::default(), Stamp::NEW)
     }
 
-    const fn counting(transport: T, counters: Arc<Counters>) -> Self {
-        let kept = RefCell::new(Vec::new());
-        Self { transport, poison: OnceCell::new(), calls: Cell::new(0), counters, kept }
+    fn counting(transport: T, counters: Arc<Counters>, stamp: Stamp) -> Self {
+        let (poison, untold) = (OnceCell::new(), OnceCell::new());
+        let (calls, stamp, kept) = (Cell::new(0), Cell::new(stamp), RefCell::new(Vec::new()));
+        Self { transport, poison, untold, calls, stamp, counters, kept }
+    }
+
+    /// A communicator of some of these ranks, which are in the same operation.
+    fn child(&self, transport: T) -> Self {
+        let stamp = Stamp { operations: 0, steps: 0, ..self.stamp.get() };
+        Self::counting(transport, Arc::clone(&self.counters), stamp)
     }
 
     /// The message layer.
@@ -214,20 +153,58 @@ impl<T: Transport> Comm<T> {
 
     fn call<R>(&self, operation: impl FnOnce(&T) -> Result<R, Error>) -> Result<R, Error> {
         self.run(|transport| {
-            self.calls.set(self.calls.get().saturating_add(1));
-            Counters::add(&self.counters.calls, 1);
+            self.count_call();
             operation(transport)
         })
+    }
+
+    fn count_call(&self) {
+        self.calls.set(self.calls.get().saturating_add(1));
+        Counters::add(&self.counters.calls, 1);
+    }
+
+    /// Sends or receives a message. Its error is that of this rank alone, until the next collective
+    /// tells all of them. Until then there are no more messages: a rank would wait for each.
+    fn pass<R>(&self, operation: impl FnOnce(&T) -> Result<R, Error>) -> Result<R, Error> {
+        if let Some(error) = self.poison.get().or(self.untold.get()) {
+            return Err(error.clone());
+        }
+        operation(&self.transport).map_err(|error| self.untold.get_or_init(|| error).clone())
     }
 
     fn poison(&self, error: Error) -> Error {
         self.poison.get_or_init(|| error).clone()
     }
 
-    /// Tells all ranks the failure of rank `failed`, which all ranks know to have failed, and
-    /// poisons the communicator.
-    fn tell<R>(&self, failed: u64, mine: Option<&Failure>) -> Result<R, Error> {
-        let root = u32::try_from(failed).unwrap_or(u32::MAX);
+    /// What this rank has, unless a message failed.
+    fn told<R>(&self, mine: Result<R, Failure>) -> Result<R, Failure> {
+        self.untold.get().map_or(mine, |error| Err(error.clone().into()))
+    }
+
+    /// Brings the words of all ranks together, and compares what they call.
+    fn exchange<const N: usize>(
+        &self,
+        (step, detail): (Step, u32),
+        mine: &Result<[u64; N], Failure>,
+        folds: [Fold; N],
+        work: Option<&mut dyn FnMut(&mut Words)>,
+    ) -> Result<Folded, Error> {
+        let last = self.stamp.get();
+        let steps = last.steps.wrapping_add(1);
+        let stamp = Stamp { step: step.number(), steps, detail, ..last };
+        self.stamp.set(stamp);
+        let ranks = (self.transport.rank(), self.transport.world_rank());
+        let words = Words::new(mine.as_ref().map(|it| *it).map_err(drop), ranks, stamp, folds);
+        let folded = self.call(|transport| transport.exchange(step, &words, work))?;
+        match folded.all.difference() {
+            Some(failure) => Err(self.poison(Error::agreed(failure))),
+            None => Ok(folded),
+        }
+    }
+
+    /// Tells all ranks the failure of rank `root`, which all ranks know to have failed, and poisons
+    /// the communicator.
+    fn tell<R>(&self, root: u32, mine: Option<&Failure>) -> Result<R, Error> {
         let mut record = [0; RECORD];
         if let Some(mine) = mine.filter(|_| root == self.transport.rank()) {
             record = mine.to_record(self.transport.world_rank());
@@ -242,24 +219,31 @@ impl<T: Transport> Comm<T> {
         words: &Words,
         mine: Option<&Failure>,
     ) -> Result<[u64; N], Error> {
-        if words.failed != NONE {
-            return self.tell(words.failed, mine);
+        if let Some(failed) = words.failed() {
+            return self.tell(failed, mine);
         }
-        if words.overflow != 0 {
+        if words.is_overflow() {
             return Err(self.poison(Error::agreed(overflow())));
         }
         Ok(words.values())
+    }
+
+    /// A fold for all ranks, before they do `step` together.
+    fn combine_for<const N: usize>(
+        &self,
+        step: (Step, u32),
+        mine: Result<[u64; N], Failure>,
+        folds: [Fold; N],
+    ) -> Result<[u64; N], Error> {
+        let mine = self.told(mine);
+        let folded = self.exchange(step, &mine, folds, None)?;
+        self.judge(&folded.all, mine.as_ref().err())
     }
 
     /// Frees what is kept, in the same order at all ranks, and this.
     fn free_transports(self) -> Result<(), Error> {
         self.kept.into_inner().into_iter().try_for_each(|(_, part)| part.free_transports())?;
         self.transport.free()
-    }
-
-    fn words<const N: usize>(&self, mine: &Result<[u64; N], Failure>, folds: [Fold; N]) -> Words {
-        let values = mine.as_ref().map(|values| *values).map_err(drop);
-        Words::new(values, self.transport.rank(), folds)
     }
 }
 
@@ -290,14 +274,18 @@ impl<T: Transport> Collective for Comm<T> {
         Traffic { calls: number(calls), messages: number(messages), bytes: number(bytes) }
     }
 
+    fn begin(&self, operation: Operation, arguments: u32) {
+        let last = self.stamp.get();
+        let (operation, operations) = (operation.number(), last.operations.wrapping_add(1));
+        self.stamp.set(Stamp { operation, operations, arguments, ..Stamp::NEW });
+    }
+
     fn combine<const N: usize>(
         &self,
         mine: Result<[u64; N], Failure>,
         folds: [Fold; N],
     ) -> Result<[u64; N], Error> {
-        let mut words = self.words(&mine, folds);
-        self.call(|transport| transport.reduce(&mut words, None))?;
-        self.judge(&words, mine.as_ref().err())
+        self.combine_for((Step::Combine, 0), mine, folds)
     }
 
     fn decide<const N: usize, const M: usize>(
@@ -306,28 +294,19 @@ impl<T: Transport> Collective for Comm<T> {
         folds: [Fold; N],
         work: impl FnOnce([u64; N]) -> Result<[u64; M], Failure>,
     ) -> Result<[u64; M], Error> {
-        let mut words = self.words(&mine, folds);
-        self.call(|transport| transport.reduce(&mut words, Some(0)))?;
-        let mut mine = mine.err();
-        let mut answer = [0; 8 * (2 + MAX_VALUES)];
-        if self.rank() == 0 {
-            if words.failed == NONE {
-                let sums = if words.overflow == 0 { Ok(words.values()) } else { Err(overflow()) };
-                let values = sums.and_then(work);
-                words = Words::new(values.as_ref().map(|v| *v).map_err(drop), 0, [Fold::Sum; M]);
-                mine = values.err();
-            }
-            let numbers = [words.failed, words.overflow].into_iter().chain(words.values);
-            let bytes = numbers.flat_map(u64::to_le_bytes);
-            answer.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
-        }
-        self.call(|transport| transport.bcast(0, &mut answer))?;
-        let mut numbers = answer.chunks_exact(8).filter_map(|word| word.first_chunk());
-        let mut next = || numbers.next().map_or(0, |word| u64::from_le_bytes(*word));
-        let (failed, overflow) = (next(), next());
-        let mut values = [0; MAX_VALUES];
-        values.iter_mut().for_each(|value| *value = next());
-        self.judge(&Words { failed, overflow, folds: 0, values }, mine.as_ref())
+        let mine = self.told(mine);
+        let (mut work, mut failed) = (Some(work), None);
+        let mut answer = |words: &mut Words| {
+            let Some(work) = work.take().filter(|_| words.is_agreed()) else { return };
+            let sums = if words.is_overflow() { Err(overflow()) } else { Ok(words.values()) };
+            let values = sums.and_then(work);
+            words.answer(values.as_ref().ok().copied());
+            failed = values.err();
+        };
+        let folded = self.exchange((Step::Decide, 0), &mine, folds, Some(&mut answer))?;
+        self.count_call(); // of the answer
+        let mine = mine.err().or(failed);
+        self.judge(&folded.all, mine.as_ref())
     }
 
     fn bcast(
@@ -348,7 +327,8 @@ impl<T: Transport> Collective for Comm<T> {
                 Err(Failure::new(Code::TooLong, text))
             }
         });
-        let [len] = self.total(len)?;
+        let [len] =
+            self.combine_for((Step::Broadcast, root), len.map(|len: [u64; 1]| len), [Fold::Sum])?;
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(0).min(limit)];
         if is_root {
             bytes.copy_from_slice(own);
@@ -358,30 +338,51 @@ impl<T: Transport> Collective for Comm<T> {
     }
 
     fn exscan<const N: usize>(&self, mine: Result<[u64; N], Failure>) -> Result<[u64; N], Failure> {
-        let mut words = self.words(&mine, [Fold::Sum; N]);
-        self.call(|transport| transport.exscan(&mut words))?;
+        let mine = self.told(mine);
+        let folded = self.exchange((Step::Scan, 0), &mine, [Fold::Sum; N], None)?;
         mine?;
-        match self.rank() {
-            0 => Ok([0; N]),
-            _ if words.failed != NONE => {
+        let Folded { before, .. } = folded;
+        match (self.rank(), before.failed()) {
+            (0, _) => Ok([0; N]),
+            (_, Some(failed)) => {
                 // The next collective has the failure of that rank itself.
-                let text = format_args!("rank {} of this communicator failed", words.failed);
+                let text = format_args!("rank {failed} of this communicator failed");
                 Err(Failure::new(Code::Lost, text))
             }
-            _ if words.overflow != 0 => Err(overflow()),
-            _ => Ok(words.values()),
+            _ if before.is_overflow() => Err(overflow()),
+            _ => Ok(before.values()),
         }
     }
 
+    fn exscan_after<const N: usize>(
+        &self,
+        mine: Result<[u64; N], Failure>,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<[u64; N], Error> {
+        let mine = self.told(mine);
+        let (mut work, mut failed) = (Some(work), None);
+        let mut first = |words: &mut Words| {
+            let Some(work) = work.take().filter(|_| words.is_agreed()) else { return };
+            failed = work().err();
+            if failed.is_some() {
+                words.answer::<N>(None);
+            }
+        };
+        let folded = self.exchange((Step::Scan, 0), &mine, [Fold::Sum; N], Some(&mut first))?;
+        let mine = mine.err().or(failed);
+        let _sums: [u64; N] = self.judge(&folded.all, mine.as_ref())?;
+        Ok(if self.rank() == 0 { [0; N] } else { folded.before.values() })
+    }
+
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Failure> {
-        self.run(|transport| transport.send(to, bytes))?;
+        self.pass(|transport| transport.send(to, bytes))?;
         Counters::add(&self.counters.messages, 1);
         Counters::add(&self.counters.bytes, usize_to_u64(bytes.len()));
         Ok(())
     }
 
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Failure> {
-        let (len, limit) = (self.run(|transport| transport.recv(from, buf))?, buf.len());
+        let (len, limit) = (self.pass(|transport| transport.recv(from, buf))?, buf.len());
         if len > limit {
             let text = format_args!("a message of {len} bytes, must have at most {limit}");
             return Err(Failure::new(Code::TooLong, text));
@@ -398,15 +399,13 @@ impl<T: Transport> Collective for Comm<T> {
                 Err(Failure::new(Code::Refused, text))
             }
         });
-        self.agree(place)?;
-        let child = self.run(|transport| transport.split(own, key))?;
-        Ok(Self::counting(child, Arc::clone(&self.counters)))
+        self.combine_for((Step::Split, 0), place.map(|()| []), [])?;
+        self.run(|transport| transport.split(own, key)).map(|child| self.child(child))
     }
 
     fn node(&self, mine: Result<(), Failure>) -> Result<Self, Error> {
-        self.agree(mine)?;
-        let child = self.run(Transport::node)?;
-        Ok(Self::counting(child, Arc::clone(&self.counters)))
+        self.combine_for((Step::Node, 0), mine.map(|()| []), [])?;
+        self.run(Transport::node).map(|child| self.child(child))
     }
 
     fn keep(&self, number: u64, part: Self) {
@@ -420,12 +419,11 @@ impl<T: Transport> Collective for Comm<T> {
     }
 
     fn shrink(&self) -> Result<Self, Error> {
-        let child = self.transport.shrink()?;
-        Ok(Self::counting(child, Arc::clone(&self.counters)))
+        self.transport.shrink().map(|child| self.child(child))
     }
 
     fn free(self, mine: Result<(), Failure>) -> Result<(), Error> {
-        self.agree(mine)?;
+        self.combine_for((Step::Free, 0), mine.map(|()| []), [])?;
         self.free_transports()
     }
 

@@ -26,6 +26,7 @@
 
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
+use crate::operation::Operation;
 use std::path::Path;
 use striae::direct::{Batch, DirectFile, OpenOptions};
 use striae::posix::PosixFile;
@@ -107,6 +108,7 @@ impl<C: Collective> File<C> {
         path: impl AsRef<Path>,
         options: &OpenOptions,
     ) -> Result<Self, Error> {
+        comm.begin(Operation::DirectOpen, 0);
         let node = comm.node(Ok(()))?;
         let open = || -> Result<_, Failure> {
             let file = options.open(path.as_ref())?;
@@ -149,6 +151,7 @@ impl<C: Collective> File<C> {
     /// The failure of a rank, at all ranks of the node: [`Code::Refused`] for a span that is not in
     /// the file; an error of the operating system.
     pub fn read(&self, wanted: &[Span]) -> Result<Samples, Error> {
+        self.node.begin(Operation::DirectRead, 0);
         let (all, counts) = self.tell(wanted)?;
         let mut runs = vec![Run::EMPTY; all.len()];
         let plan = Plan::new(&all, self.rules, &mut runs);

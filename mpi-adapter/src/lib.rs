@@ -42,6 +42,10 @@
 //!   counts. The communicator of the file is poisoned; the program's own communicators are not.
 //!   A file is that of the last commit; or that of the commit that failed, if it was visible
 //!   already.
+//! - **It makes another call than the others, or passes another argument where all must pass equal
+//!   ones**: all ranks get an equal [`Code::Differ`] from the next collective, with the lowest rank
+//!   that differs and what it called, before any of them makes, splits or writes anything. A file is
+//!   that of the last commit that all ranks made.
 //! - **It panics, dies, hangs or leaves**: threads notice a panic at once. Else the other ranks get
 //!   [`Code::Lost`] after the deadline, or the launcher of MPI ends the job before. Without a
 //!   deadline they wait for the launcher. A file is that of the last commit, or of the commit that
@@ -68,15 +72,18 @@ pub mod error;
 pub mod gsd;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+mod operation;
 pub mod simulated;
 pub mod sion;
 pub mod threads;
+mod words;
 
 pub use collect::Collect;
 pub use collective::{Collective, Fold, Traffic};
 pub use error::{Code, Error, Failure};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
+pub use operation::Operation;
 pub use threads::Threads;
 
 /// The part of rank `rank` of `n` things that are dealt to `size` ranks, in their order.

@@ -13,22 +13,34 @@
 //! ```
 //!
 //! Any level of MPI's thread support is enough; a [`Rank`] stays in the thread that made it. Each
-//! return code of MPI is checked. Collectives are nonblocking calls that are tested until they are
-//! done, so that a deadline can end them; only splitting and shrinking are blocking, right after
-//! the ranks agreed to do so. Among up to 16 ranks, short collectives are messages between rank 0
-//! and the others.
+//! return code of MPI is checked.
+//!
+//! Only [`Mpi::duplicate`] is a collective of MPI, a nonblocking one. All else are messages between
+//! two processes, which are tested until they are done, so that a deadline can end each wait: a
+//! process that does something else, or nothing, cannot keep the others in a call of MPI. The words
+//! of a collective go up a tree of the ranks, in which up to 15 ranks send to one on each of its
+//! levels, and the result comes down again. So all ranks call the same, or all learn at once that
+//! they do not. Communicators of some of the ranks share that of MPI, and have tags of their own.
+//!
+//! A rank that does not come within the deadline is named to all by rank 0, or by nobody if it is
+//! rank 0: the others wait for its answer as long again, and once more for each 16 times as many
+//! ranks.
 #![allow(unsafe_code, reason = "the calls of MPI; each says what it relies on")]
 
-mod few;
+mod exchange;
 mod left;
+mod messages;
+mod split;
+mod tree;
 
-use crate::comm::{Comm, Transport, Words};
+use crate::comm::{Comm, Folded, Step, Transport, Words};
 use crate::error::Error;
 use mpi::ffi;
 use mpi::traits::AsRaw;
-use std::cell::OnceCell;
-use std::ffi::{c_char, c_int, c_void};
+use split::Base;
+use std::ffi::{c_char, c_int};
 use std::mem::MaybeUninit;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// A rank of an MPI program.
@@ -63,52 +75,35 @@ impl Mpi {
     where
         C: mpi::topology::Communicator + AsRaw<Raw = ffi::MPI_Comm>,
     {
-        let world_rank = u32::try_from(comm.rank()).unwrap_or(0);
-        let user = Communicator {
-            raw: comm.as_raw(),
-            rank: world_rank,
-            size: u32::try_from(comm.size()).unwrap_or(0),
-            world_rank,
-            deadline: self.deadline,
-        };
-        let _handler = ErrorsReturn::set(user.raw);
-        let mut raw = vec![user.raw];
+        let rank = u32::try_from(comm.rank()).unwrap_or(0);
+        let size = u32::try_from(comm.size()).unwrap_or(0);
+        let user = Communicator::whole(Base::of(comm.as_raw()), (rank, size), self.deadline);
+        let _handler = ErrorsReturn::set(user.base.raw);
+        let mut raw = vec![user.base.raw];
         let into = raw.as_mut_ptr();
         // SAFETY: MPI_Comm_idup, MPI-3.1 6.4.2: "it is erroneous to use newcomm before the request
         // is complete"; `raw` is not used before, and is leaked if it never is.
-        let raw =
-            user.run(raw, [|request| unsafe { ffi::MPI_Comm_idup(user.raw, into, request) }])?;
-        let raw = raw.into_iter().next().unwrap_or(user.raw); // it has one element
-        Ok(Comm::new(user.child(raw)?))
+        let begin = [|request| unsafe { ffi::MPI_Comm_idup(user.base.raw, into, request) }];
+        let raw = user.run(raw, begin)?.into_iter().next().unwrap_or(user.base.raw); // has one
+        user.check(set_errors_return(raw))?;
+        Ok(Comm::new(Communicator::whole(Base::of(raw), (rank, size), self.deadline)))
     }
 }
 
-/// A duplicated or split communicator, with an error handler that returns.
+/// Some of the processes of a communicator of MPI, and the tags of their messages.
 #[derive(Debug)]
 pub struct Communicator {
-    raw: ffi::MPI_Comm,
+    base: Rc<Base>,
+    /// Which communicator of the same processes it is: it is part of all tags.
+    context: u32,
+    /// The ranks of the processes in `base`; `None` if these are all of them.
+    members: Option<Box<[u32]>>,
     rank: u32,
     size: u32,
+    /// The rank of this process in `base`, the first communicator.
     world_rank: u32,
     deadline: Option<Duration>,
 }
-
-/// MPI's handles of [`Words`] and [`Words::fold`], made once and kept to the end.
-#[derive(Debug, Clone, Copy)]
-struct Handles {
-    words: ffi::MPI_Datatype,
-    fold: ffi::MPI_Op,
-}
-
-thread_local! {
-    static HANDLES: OnceCell<Handles> = const { OnceCell::new() };
-}
-
-/// Messages are cut into pieces of this length; MPI counts in `int`.
-const PIECE: usize = 1 << 30;
-
-/// The tag of messages of [`Transport::send`]; `few` and `left` have others.
-const TAG: c_int = 0;
 
 /// Number of tests before the other ranks get a turn.
 const TESTS: u32 = 16;
@@ -158,36 +153,22 @@ fn to_int(value: impl TryInto<c_int>) -> c_int {
     value.try_into().unwrap_or(c_int::MAX) // ranks and lengths of pieces are ints
 }
 
-/// Folds words for MPI.
-unsafe extern "C" fn fold(
-    from: *mut c_void,
-    into: *mut c_void,
-    len: *mut c_int,
-    _: *mut ffi::MPI_Datatype,
-) {
-    let (from, into) = (from.cast::<Words>(), into.cast::<Words>());
-    // SAFETY: MPI-3.1 5.9.5: "invec and inoutvec are arrays of len elements"; MPI does not say how
-    // they are aligned.
-    unsafe {
-        for at in 0..usize::try_from(*len).unwrap_or(0) {
-            let mut words = into.add(at).read_unaligned();
-            words.fold(&from.add(at).read_unaligned());
-            into.add(at).write_unaligned(words);
-        }
-    }
-}
-
 impl Communicator {
-    /// Wraps a new communicator of which this process is a rank.
-    fn child(&self, raw: ffi::MPI_Comm) -> Result<Self, Error> {
-        self.check(set_errors_return(raw))?;
-        let (mut rank, mut size) = (0, 0);
-        // SAFETY: MPI-3.1 6.4.1: local calls that write an int each.
-        self.check(unsafe { ffi::MPI_Comm_rank(raw, &raw mut rank) })?;
-        // SAFETY: as above.
-        self.check(unsafe { ffi::MPI_Comm_size(raw, &raw mut size) })?;
-        let (rank, size) = (u32::try_from(rank).unwrap_or(0), u32::try_from(size).unwrap_or(0));
-        Ok(Self { raw, rank, size, world_rank: self.world_rank, deadline: self.deadline })
+    /// That of all processes of `base`.
+    fn whole(base: Base, (rank, size): (u32, u32), deadline: Option<Duration>) -> Self {
+        let base = Rc::new(base);
+        Self { base, context: 0, members: None, rank, size, world_rank: rank, deadline }
+    }
+
+    /// The rank in the first communicator of a rank of this one.
+    fn world_rank_of(&self, rank: u32) -> u32 {
+        let Some(members) = &self.members else { return rank };
+        let at = usize::try_from(rank).unwrap_or(usize::MAX);
+        members.get(at).copied().unwrap_or(u32::MAX) // MPI refuses it
+    }
+
+    fn lost(&self, rank: u32) -> Error {
+        Error::lost(Some(self.world_rank_of(rank)))
     }
 
     /// An error for a return code.
@@ -217,28 +198,6 @@ impl Communicator {
         Ok(())
     }
 
-    fn handles(&self) -> Result<Handles, Error> {
-        if let Some(handles) = HANDLES.with(|handles| handles.get().copied()) {
-            return Ok(handles);
-        }
-        // SAFETY: constants of mpi-sys; errors without a communicator are those of one of these,
-        // MPI-3.1 8.3 and MPI-4.0 9.3.
-        let [world, own] = unsafe { [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] };
-        let _handlers = [ErrorsReturn::set(world), ErrorsReturn::set(own)];
-        let count = to_int(size_of::<Words>() >> 3);
-        let (mut words, mut op) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: MPI-3.1 4.1.2, 4.1.9, 5.9.5: local calls that write a handle each; `Words` is
-        // `repr(C)` of that number of u64.
-        unsafe {
-            let make = ffi::MPI_Type_contiguous(count, ffi::RSMPI_UINT64_T, words.as_mut_ptr());
-            self.check(make)?;
-            self.check(ffi::MPI_Type_commit(words.as_mut_ptr()))?;
-            self.check(ffi::MPI_Op_create(Some(fold), 1, op.as_mut_ptr()))?;
-            let handles = Handles { words: words.assume_init(), fold: op.assume_init() };
-            Ok(HANDLES.with(|cell| *cell.get_or_init(|| handles)))
-        }
-    }
-
     /// Begins operations, each by one of `begin`, and waits for the end of all. They may use
     /// `buffers` until then, so these are leaked if an operation does not end.
     fn run<B>(
@@ -265,30 +224,37 @@ impl Communicator {
     }
 
     fn wait(&self, requests: &mut [ffi::MPI_Request]) -> Result<(), Error> {
-        let mut statuses = vec![MaybeUninit::<ffi::MPI_Status>::uninit(); requests.len()];
-        self.poll(|| {
-            let (len, mut are_done) = (to_int(requests.len()), 0);
-            let (at, into) = (requests.as_mut_ptr(), statuses.as_mut_ptr().cast());
-            // SAFETY: MPI-3.1 3.7.5: a local call that writes a flag and a status of each request.
-            self.check(unsafe { ffi::MPI_Testall(len, at, &raw mut are_done, into) })?;
-            Ok((are_done != 0).then_some(()))
-        })
+        let done = self.poll(self.deadline, || self.test_all(requests))?;
+        done.ok_or_else(|| Error::lost(None))
     }
 
-    /// Calls `test` until it has a result or the deadline is over. There may be more ranks than
-    /// processors, so the others get a turn; but not after each test, because a test by Open MPI
-    /// then gives them one itself.
-    fn poll<R>(&self, mut test: impl FnMut() -> Result<Option<R>, Error>) -> Result<R, Error> {
+    fn test_all(&self, requests: &mut [ffi::MPI_Request]) -> Result<Option<()>, Error> {
+        let mut statuses = vec![MaybeUninit::<ffi::MPI_Status>::uninit(); requests.len()];
+        let (len, mut are_done) = (to_int(requests.len()), 0);
+        let (at, into) = (requests.as_mut_ptr(), statuses.as_mut_ptr().cast());
+        // SAFETY: MPI-3.1 3.7.5: a local call that writes a flag and a status of each request.
+        self.check(unsafe { ffi::MPI_Testall(len, at, &raw mut are_done, into) })?;
+        Ok((are_done != 0).then_some(()))
+    }
+
+    /// Calls `test` until it has a result, or returns none when the time is over. There may be more
+    /// ranks than processors, so the others get a turn; but not after each test, because a test by
+    /// Open MPI then gives them one itself.
+    fn poll<R>(
+        &self,
+        time: Option<Duration>,
+        mut test: impl FnMut() -> Result<Option<R>, Error>,
+    ) -> Result<Option<R>, Error> {
         let start = Instant::now();
         loop {
             for _ in 0..TESTS {
                 if let Some(result) = test()? {
-                    return Ok(result);
+                    return Ok(Some(result));
                 }
             }
             let waited = start.elapsed();
-            if self.deadline.is_some_and(|deadline| waited >= deadline) {
-                return Err(Error::lost(None));
+            if time.is_some_and(|time| waited >= time) {
+                return Ok(None);
             }
             match waited < Duration::from_millis(1) {
                 true => std::thread::yield_now(),
@@ -311,135 +277,49 @@ impl Transport for Communicator {
         self.world_rank
     }
 
-    fn reduce(&self, words: &mut Words, to: Option<u32>) -> Result<(), Error> {
-        if self.is_few() {
-            return self.reduce_few(words, to);
-        }
-        let (Handles { words: kind, fold }, raw) = (self.handles()?, self.raw);
-        let mut buffers = (vec![*words], vec![*words]);
-        let (from, into) = (buffers.0.as_ptr().cast(), buffers.1.as_mut_ptr().cast());
-        // SAFETY: MPI-3.1 5.12.8, 5.12.10: the buffers have one element of `kind` each, and are
-        // used by nobody else until the request is complete.
-        let begin = |request| unsafe {
-            match to {
-                None => ffi::MPI_Iallreduce(from, into, 1, kind, fold, raw, request),
-                Some(to) => ffi::MPI_Ireduce(from, into, 1, kind, fold, to_int(to), raw, request),
-            }
-        };
-        let (_, into) = self.run(buffers, [begin])?;
-        into.into_iter().for_each(|folded| *words = folded);
-        Ok(())
-    }
-
-    fn exscan(&self, words: &mut Words) -> Result<(), Error> {
-        self.exscan_in_steps(words)
+    fn exchange(
+        &self,
+        _: Step,
+        words: &Words,
+        work: Option<&mut dyn FnMut(&mut Words)>,
+    ) -> Result<Folded, Error> {
+        self.exchange_words(words, work)
     }
 
     fn bcast(&self, root: u32, bytes: &mut [u8]) -> Result<(), Error> {
-        if self.is_short(bytes.len()) {
-            return self.bcast_short(root, bytes);
-        }
-        for piece in bytes.chunks_mut(PIECE) {
-            let mut buffer = piece.to_vec();
-            let (at, len) = (buffer.as_mut_ptr().cast(), to_int(buffer.len()));
-            // SAFETY: MPI-3.1 5.12.2: the buffer has `len` bytes and is used by nobody else until
-            // the request is complete.
-            let begin = |request| unsafe {
-                ffi::MPI_Ibcast(at, len, ffi::RSMPI_UINT8_T, to_int(root), self.raw, request)
-            };
-            let buffer = self.run(buffer, [begin])?;
-            piece.copy_from_slice(&buffer);
-        }
-        Ok(())
+        self.copy_from(root, bytes)
     }
 
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Error> {
-        let Ok(len) = c_int::try_from(bytes.len()) else {
-            let text = format_args!("a message of {} bytes, must be below 2^31", bytes.len());
-            return Err(Error::carrier(self.world_rank, 0, text));
-        };
-        let buffer = bytes.to_vec();
-        let at = buffer.as_ptr().cast();
-        // SAFETY: MPI-3.1 3.7.2: the buffer has `len` bytes and is not changed until the request is
-        // complete.
-        let begin = |request| unsafe {
-            ffi::MPI_Isend(at, len, ffi::RSMPI_UINT8_T, to_int(to), TAG, self.raw, request)
-        };
-        self.run(buffer, [begin]).map(drop)
+        self.send_message(to, bytes)
     }
 
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Error> {
-        self.check_alive()?;
-        let (mut message, len) = self.poll(|| {
-            let (mut is_there, mut len) = (0, 0);
-            let (mut message, mut status) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-            // SAFETY: MPI-3.1 3.8.2, 3.2.5: local calls; message and status are written if the flag
-            // is true.
-            unsafe {
-                self.check(ffi::MPI_Improbe(
-                    to_int(from),
-                    TAG,
-                    self.raw,
-                    &raw mut is_there,
-                    message.as_mut_ptr(),
-                    status.as_mut_ptr(),
-                ))?;
-                if is_there == 0 {
-                    return Ok(None);
-                }
-                let kind = ffi::RSMPI_UINT8_T;
-                self.check(ffi::MPI_Get_count(status.as_ptr(), kind, &raw mut len))?;
-                Ok(Some((message.assume_init(), len)))
-            }
-        })?;
-        let mut buffer = vec![0; usize::try_from(len).unwrap_or(0)];
-        let at = buffer.as_mut_ptr().cast();
-        // SAFETY: MPI-3.1 3.8.3: the buffer has the length of the message and is used by nobody
-        // else until the request is complete.
-        let begin = |request| unsafe {
-            ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request)
-        };
-        let buffer = self.run(buffer, [begin])?;
-        buf.iter_mut().zip(&buffer).for_each(|(to, byte)| *to = *byte);
-        Ok(buffer.len())
+        self.receive_message(from, buf)
     }
 
     fn split(&self, color: u32, key: u32) -> Result<Self, Error> {
-        self.check_alive()?;
-        let mut raw = MaybeUninit::uninit();
-        // SAFETY: MPI-3.1 6.4.2: all ranks call this; a communicator is written on success.
-        let raw = unsafe {
-            let (color, key) = (to_int(color), to_int(key));
-            self.check(ffi::MPI_Comm_split(self.raw, color, key, raw.as_mut_ptr()))?;
-            raw.assume_init()
-        };
-        self.child(raw)
+        self.child(color.into(), key)
     }
 
     fn node(&self) -> Result<Self, Error> {
-        self.check_alive()?;
-        let mut raw = MaybeUninit::uninit();
-        // SAFETY: MPI-3.1 6.4.2: as for a split.
-        let raw = unsafe {
-            let (kind, info) = (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL);
-            let key = to_int(self.rank);
-            let code = ffi::MPI_Comm_split_type(self.raw, kind, key, info, raw.as_mut_ptr());
-            self.check(code)?;
-            raw.assume_init()
-        };
-        self.child(raw)
+        self.child(split::node_number(), self.rank)
     }
 
     fn shrink(&self) -> Result<Self, Error> {
         self.of_the_left()
     }
 
-    fn free(mut self) -> Result<(), Error> {
+    fn free(self) -> Result<(), Error> {
         self.check_alive()?;
-        // SAFETY: MPI-3.1 6.4.3: "marks the communicator object for deallocation"; all ranks call
-        // this, and nothing is pending.
-        let code = unsafe { ffi::MPI_Comm_free(&raw mut self.raw) };
-        self.check(code)
+        let Ok(Base { mut raw, .. }) = Rc::try_unwrap(self.base) else {
+            return Ok(()); // other communicators still use it
+        };
+        // SAFETY: MPI-3.1 6.4.3: "marks the communicator object for deallocation"; nothing is
+        // pending. Both libraries do so without the other processes, as the standard anticipates.
+        is_success(unsafe { ffi::MPI_Comm_free(&raw mut raw) })
+            .then_some(())
+            .ok_or_else(|| Error::carrier(self.world_rank, 0, "MPI_Comm_free failed"))
     }
 
     fn abort(&self, code: i32) -> Error {
@@ -447,7 +327,7 @@ impl Transport for Communicator {
             return error;
         }
         // SAFETY: MPI-3.1 8.7: "makes a 'best attempt' to abort all tasks in the group of comm".
-        let returned = unsafe { ffi::MPI_Abort(self.raw, code) };
+        let returned = unsafe { ffi::MPI_Abort(self.base.raw, code) };
         match self.check(returned) {
             Ok(()) => Error::aborted(self.world_rank, code),
             Err(error) => error,

@@ -9,12 +9,13 @@
 
 mod left;
 
-use crate::comm::{Comm, Transport, Words};
+use crate::comm::{Comm, Folded, Step, Transport, Words};
 use crate::error::Error;
 use left::Shrunk;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use zerocopy::IntoBytes;
 
 /// A rank of a process.
 pub type Rank = Comm<Member>;
@@ -381,22 +382,30 @@ impl Transport for Member {
         self.me
     }
 
-    fn reduce(&self, words: &mut Words, to: Option<u32>) -> Result<(), Error> {
-        let (all, _) = self.meet(Payload::Words(*words))?;
-        if to.is_none_or(|to| to == self.rank) {
-            let mut all = all.iter().filter_map(Payload::words);
-            all.next().into_iter().for_each(|first| *words = *first);
-            all.for_each(|other| words.fold(other));
+    fn exchange(
+        &self,
+        _: Step,
+        words: &Words,
+        work: Option<&mut dyn FnMut(&mut Words)>,
+    ) -> Result<Folded, Error> {
+        let (payloads, _) = self.meet(Payload::Words(*words))?;
+        let fold = |some: &[Payload]| {
+            let words = some.iter().filter_map(Payload::words).copied();
+            words.reduce(|mut sum, words| {
+                sum.fold(&words);
+                sum
+            })
+        };
+        let lower = payloads.get(..index(self.rank)).unwrap_or_default();
+        let before = fold(lower).unwrap_or(*words);
+        let mut all = fold(&payloads).unwrap_or(*words);
+        if let Some(work) = work.filter(|_| all.is_agreed()) {
+            if self.rank == 0 {
+                work(&mut all);
+            }
+            self.bcast(0, all.as_mut_bytes())?;
         }
-        Ok(())
-    }
-
-    fn exscan(&self, words: &mut Words) -> Result<(), Error> {
-        let (all, _) = self.meet(Payload::Words(*words))?;
-        let mut lower = all.iter().take(index(self.rank)).filter_map(Payload::words);
-        lower.next().into_iter().for_each(|first| *words = *first);
-        lower.for_each(|other| words.fold(other));
-        Ok(())
+        Ok(Folded { all, before })
     }
 
     fn bcast(&self, root: u32, bytes: &mut [u8]) -> Result<(), Error> {

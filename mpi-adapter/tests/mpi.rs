@@ -11,6 +11,10 @@
     reason = "a test: a panic fails it"
 )]
 
+#[path = "common/calls.rs"]
+mod calls;
+#[path = "common/differ_sample.rs"]
+mod differ_sample;
 #[path = "common/faults.rs"]
 mod faults;
 #[path = "common/faulty.rs"]
@@ -21,17 +25,21 @@ mod goes_on;
 mod gsd_and_blob;
 #[path = "common/kills.rs"]
 mod kills;
+#[path = "common/launcher.rs"]
+mod launcher;
+#[path = "common/options.rs"]
+mod options;
 #[path = "common/passed.rs"]
 mod passed;
 #[path = "common/program.rs"]
 mod program;
 
 use faulty::{Fault, Faulty};
-use std::collections::BTreeMap;
+use launcher::{Launcher, said};
 use std::fmt::Write as _;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use striae::gsd::Durability::OnCommit;
 use striae_mpi::mpi::Rank;
@@ -77,7 +85,13 @@ fn main() {
         }
         launcher.run("a_rank_that_hangs", n).ended().by_an_error_of_the_living();
         launcher.run("a_rank_that_finalizes", n).ended().by_an_error_of_the_living();
+        launcher.run("a_rank_that_stops", n).ended().by_an_error_of_the_living();
     }
+    for n in [2, 3, 8] {
+        launcher.run("ranks_that_differ", n).is_equal_at_all();
+    }
+    launcher.run("the_first_rank_hangs", 3).ended().by_an_error_of_the_living();
+    launcher.run("an_inner_rank_hangs", 18).ended().by_an_error_of_the_living();
     goes_on::check(launcher.run("goes_on_after_a_hang", 4).ended().folder.path(), 4);
     if launcher.is_open_mpi {
         goes_on::check(launcher.run_on("goes_on_after_a_death", 4).ended().folder.path(), 4);
@@ -92,205 +106,19 @@ fn main() {
     println!("test result: ok. {} jobs of {}", launcher.jobs.get(), launcher.program);
 }
 
-// ---- the launcher ----
-
-struct Launcher {
-    program: String,
-    is_open_mpi: bool,
-    jobs: std::cell::Cell<u32>,
-}
-
-/// What is left of a job.
-struct Job {
-    scenario: &'static str,
-    n: u32,
-    is_success: bool,
-    /// The launcher was told to let the other ranks live when one is killed.
-    lets_live: bool,
-    /// The time since the first rank wrote what it has to say, or was gone.
-    took: Duration,
-    folder: tempfile::TempDir,
-    said: BTreeMap<u32, String>,
-    output: String,
-}
-
-impl Launcher {
-    fn find() -> Self {
-        let program = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpiexec".into());
-        let version = Command::new(&program).arg("--version").output().unwrap();
-        let version = String::from_utf8_lossy(&version.stdout).into_owned();
-        let is_open_mpi = version.contains("Open MPI") || version.contains("OpenRTE");
-        Self { program, is_open_mpi, jobs: std::cell::Cell::new(0) }
-    }
-
-    fn run(&self, scenario: &'static str, n: u32) -> Job {
-        self.run_with(&[], scenario, n, &mut |_| {})
-    }
-
-    /// Kills a rank while all write: of a set of files, and each fifth time of a GSD file.
-    fn kill(&self, number: u32) {
-        let n = 2 + number % 4;
-        let mut kill = kills::Kill::new(number, n);
-        let mut look = |folder: &Path| kill.look(folder);
-        match number % 5 {
-            4 => {
-                let job = self.run_with(&[], "writes_frames", n, &mut look);
-                kills::check_gsd(job.ended().folder.path(), n);
-            }
-            _ => {
-                let job = self.run_with(&[], "writes_a_set", n, &mut look);
-                kills::check(job.ended().folder.path(), n);
-            }
-        }
-    }
-
-    /// Lets the other ranks live when one is killed, which MPICH's launcher does not do.
-    fn run_on(&self, scenario: &'static str, n: u32) -> Job {
-        self.run_with(&["--enable-recovery"], scenario, n, &mut |_| {})
-    }
-
-    /// `look` is called with the folder of the job, again and again until it ends.
-    fn run_with(
-        &self,
-        options: &[&str],
-        scenario: &'static str,
-        n: u32,
-        look: &mut dyn FnMut(&Path),
-    ) -> Job {
-        self.jobs.set(self.jobs.get() + 1);
-        let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(&self.program);
-        if self.is_open_mpi {
-            // In a container, as root, on few processors.
-            command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]);
-            command.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
-        }
-        command.args(options).args(["-n", &n.to_string()]).arg(std::env::current_exe().unwrap());
-        command.arg(scenario).arg(folder.path());
-        let log = folder.path().join("output");
-        let to = std::fs::File::create(&log).unwrap();
-        command.stdin(Stdio::null()).stderr(to.try_clone().unwrap()).stdout(to);
-        let mut child = command.spawn().unwrap();
-        let (start, mut since) = (Instant::now(), None);
-        let is_success = loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                break status.success();
-            }
-            look(folder.path());
-            if since.is_none() && folder.path().join("gone").exists() {
-                since = Some(Instant::now());
-            }
-            let is_over = since.is_some_and(|since: Instant| since.elapsed() > ENDS_WITHIN);
-            if is_over && !(0..n).any(|rank| is_alive(folder.path(), rank)) {
-                // That of Open MPI 4.1.4 sometimes hangs when all of its processes have ended.
-                println!("{scenario} with {n} ranks: the ranks have ended, the launcher has not");
-                child.kill().unwrap();
-                child.wait().unwrap();
-                since = None;
-                break false;
-            }
-            if start.elapsed() > HANGS_AFTER {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                panic!("{scenario} with {n} ranks hangs:\n{}", read(&log));
-            }
-            std::thread::sleep(Duration::from_millis(5)); // between two looks at the job
-        };
-        let said = |rank: u32| {
-            let path = said(folder.path(), rank);
-            path.exists().then(|| (rank, read(&path)))
-        };
-        Job {
-            scenario,
-            n,
-            is_success,
-            lets_live: !options.is_empty(),
-            took: since.map_or(Duration::ZERO, |since| since.elapsed()),
-            said: (0..n).filter_map(said).collect(),
-            output: read(&log),
-            folder,
-        }
+/// The rank that is gone in a scenario.
+fn gone(scenario: &str) -> u32 {
+    match scenario {
+        "the_first_rank_hangs" => 0,
+        "an_inner_rank_hangs" => 16, // rank 17 has no other way to the rest
+        _ => 1,
     }
 }
-
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap()
-}
-
-/// Whether the process of a rank, which has written its number, has not ended.
-fn is_alive(folder: &Path, rank: u32) -> bool {
-    let process = read(&folder.join(format!("process {rank}")));
-    let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    state.rsplit(") ").next().is_some_and(|state| !state.is_empty() && !state.starts_with('Z'))
-}
-
-fn said(folder: &Path, rank: u32) -> PathBuf {
-    folder.join(format!("rank {rank}"))
-}
-
-impl Job {
-    fn show(&self) -> String {
-        format!("{} with {} ranks: {:#?}\n{}", self.scenario, self.n, self.said, self.output)
-    }
-
-    fn is_equal_at_all(&self) -> &Self {
-        assert!(self.is_success && self.said.len() == self.n as usize, "{}", self.show());
-        assert!(self.said.values().all(|said| *said == self.said[&0]), "{}", self.show());
-        self
-    }
-
-    fn is_ok_at_all(&self) -> &Self {
-        self.is_equal_at_all();
-        assert_eq!(self.said[&0], "ok", "{}", self.show());
-        self
-    }
-
-    fn has_file(&self) {
-        let file = striae::sion::File::open(self.folder.path().join("a.sion")).unwrap();
-        assert_eq!(file.ntasks(), u64::from(self.n));
-        for task in 0..u64::from(self.n) {
-            let mut found = Vec::new();
-            file.stream(task).unwrap().read_to_end(&mut found).unwrap();
-            assert!(found == stream(task as u32), "task {task}: {}", self.show());
-        }
-    }
-
-    fn has_chunk_and_set(&self) {
-        gsd_and_blob::check(self.folder.path(), self.n);
-    }
-
-    fn has_last_commit(&self) {
-        gsd_and_blob::check_last_commit(self.folder.path(), self.n);
-    }
-
-    /// Rank 1 was gone: no rank succeeded, and the job has ended. One that was told to let the
-    /// others live may call that a success (`mpiexec --enable-recovery` of Open MPI).
-    fn ended(&self) -> &Self {
-        assert!(!self.is_success || self.lets_live, "{}", self.show());
-        assert!(self.took < ENDS_WITHIN, "{:?}: {}", self.took, self.show());
-        assert!(self.said.values().all(|said| said.starts_with("error")), "{}", self.show());
-        self
-    }
-
-    fn by_an_error_of_the_living(&self) {
-        assert_eq!(self.said.len(), self.n as usize - 1, "{}", self.show());
-    }
-
-    fn was_aborted(&self) {
-        assert!(!self.is_success && self.said.is_empty(), "{}", self.show());
-    }
-}
-
-// ---- a rank ----
 
 fn rank(scenario: &str, folder: &Path) {
     let universe = mpi::initialize().unwrap();
     let world = universe.world();
-    let deadline = match scenario {
-        "a_rank_that_dies" | "a_rank_that_hangs" | "a_rank_that_finalizes" => SHORT,
-        "leaves_before_the_close" | "goes_on_after_a_hang" | "goes_on_after_a_death" => SHORT,
-        _ => HANGS_AFTER,
-    };
+    let deadline = deadline_of(scenario);
     let settings = Mpi::new().deadline(deadline);
     let comm = settings.duplicate(&world).unwrap();
     let rank = comm.rank();
@@ -301,19 +129,14 @@ fn rank(scenario: &str, folder: &Path) {
         "a_chunk_and_a_set" => text(gsd_and_blob::write_and_read(comm, folder, OnCommit)),
         "a_passed_file" => text(passed::write(comm, &folder.join("a.sion"))),
         "a_failure_at_any_collective" => failures(&comm, &|| settings.duplicate(&world).unwrap()),
-        "a_rank_that_dies" | "a_rank_that_hangs" => {
-            comm.agree(Ok(())).unwrap();
-            if rank == 1 {
-                std::fs::write(folder.join("gone"), "").unwrap();
-                match scenario {
-                    "a_rank_that_dies" => std::process::abort(), // without a word to MPI
-                    _ => loop {
-                        std::thread::park();
-                    },
-                }
-            }
-            without_the_gone(comm, folder)
+        "ranks_that_differ" => {
+            differ_sample::meet(&comm, &|| settings.duplicate(&world).unwrap(), folder)
         }
+        "a_rank_that_dies"
+        | "a_rank_that_hangs"
+        | "a_rank_that_stops"
+        | "the_first_rank_hangs"
+        | "an_inner_rank_hangs" => go_away(comm, scenario, folder),
         "a_rank_that_finalizes" => {
             comm.agree(Ok(())).unwrap();
             if rank == 1 {
@@ -323,7 +146,7 @@ fn rank(scenario: &str, folder: &Path) {
                 assert!(error.to_string().contains("MPI_Finalize"), "{error}");
                 return;
             }
-            without_the_gone(comm, folder)
+            without_the_gone(comm, scenario, folder)
         }
         "writes_a_set" => kills::write(comm, folder),
         "writes_frames" => gsd_and_blob::write_and_die(comm, folder, "never"),
@@ -334,7 +157,7 @@ fn rank(scenario: &str, folder: &Path) {
         }
         _ if scenario.starts_with("goes_on_after_") => {
             let ranks = settings.duplicate(&world).unwrap();
-            end(&comm, &goes_on::go_on(&comm, ranks, scenario, folder), folder)
+            end(&comm, &goes_on::go_on(&comm, ranks, scenario, folder), scenario, folder)
         }
         "abort" => {
             if rank == 1 {
@@ -351,6 +174,37 @@ fn rank(scenario: &str, folder: &Path) {
     std::fs::write(said(folder, rank), says).unwrap();
 }
 
+/// How long the ranks of a scenario wait for each other.
+fn deadline_of(scenario: &str) -> Duration {
+    match scenario {
+        "a_rank_that_dies" | "a_rank_that_hangs" | "a_rank_that_finalizes" => SHORT,
+        "a_rank_that_stops" | "the_first_rank_hangs" | "an_inner_rank_hangs" => SHORT,
+        "leaves_before_the_close" | "goes_on_after_a_hang" | "goes_on_after_a_death" => SHORT,
+        _ => HANGS_AFTER,
+    }
+}
+
+/// One rank is gone after the first collective, and the others have an error.
+fn go_away(comm: Rank, scenario: &str, folder: &Path) -> ! {
+    let rank = comm.rank();
+    comm.agree(Ok(())).unwrap();
+    if rank == gone(scenario) {
+        std::fs::write(folder.join("gone"), "").unwrap();
+        match scenario {
+            "a_rank_that_dies" => std::process::abort(), // without a word to MPI
+            "a_rank_that_stops" => {
+                let process = std::process::id().to_string();
+                Command::new("kill").args(["-STOP", &process]).status().unwrap();
+            }
+            _ => {}
+        }
+        loop {
+            std::thread::park();
+        }
+    }
+    without_the_gone(comm, scenario, folder)
+}
+
 /// Rank 1 leaves with its file open: the others have an error of the close, and of the job.
 fn leave(comm: Rank, own: Rank, universe: mpi::environment::Universe, folder: &Path) {
     let rank = comm.rank();
@@ -360,8 +214,9 @@ fn leave(comm: Rank, own: Rank, universe: mpi::environment::Universe, folder: &P
         std::fs::write(folder.join("gone"), "").unwrap();
         return drop(universe); // MPI_Finalize
     }
-    file.close().map(drop).unwrap_err();
-    without_the_gone(comm, folder)
+    let error = file.close().map(drop).unwrap_err();
+    assert_eq!((error.code(), error.rank()), (striae_mpi::Code::Lost, Some(1)));
+    without_the_gone(comm, "leaves_before_the_close", folder)
 }
 
 fn text(result: Result<(), Error>) -> String {
@@ -452,21 +307,21 @@ fn failures(comm: &Rank, duplicate: &dyn Fn() -> Rank) -> String {
 }
 
 /// The error of a rank that waits for one that is gone, and its end.
-fn without_the_gone(comm: Rank, folder: &Path) -> ! {
+fn without_the_gone(comm: Rank, scenario: &str, folder: &Path) -> ! {
     let error = loop {
         if let Err(error) = comm.agree(Ok(())) {
             break error;
         }
     };
-    end(&comm, &error, folder)
+    end(&comm, &error, scenario, folder)
 }
 
 /// Ends a rank after an error, when the others have theirs too: they would be killed.
-fn end(comm: &Rank, error: &Error, folder: &Path) -> ! {
+fn end(comm: &Rank, error: &Error, scenario: &str, folder: &Path) -> ! {
     let path = said(folder, comm.rank());
     std::fs::write(path.with_extension("new"), format!("error: {error}")).unwrap();
     std::fs::rename(path.with_extension("new"), path).unwrap();
-    let living = (0..comm.size()).filter(|rank| *rank != 1);
+    let living = (0..comm.size()).filter(|rank| *rank != gone(scenario));
     let start = Instant::now();
     while start.elapsed() < ENDS_WITHIN && !living.clone().all(|rank| said(folder, rank).exists()) {
         std::thread::yield_now();

@@ -322,8 +322,8 @@ fn a_buddy_set_takes_as_many_calls_whatever_the_number_of_ranks() {
         });
         // The set: a split, 5 calls for its file, and one for all. The buddy set: a split for each
         // of two files, one for the group of its writer, 5 for the file, and one for all.
-        // A commit: 3 for each of three files, one for the buddy set, one for the set.
-        assert_eq!(calls, vec![(1 + 5 + 1 + 2 * (1 + 1 + 5) + 1, 3 * 3 + 2); size as usize]);
+        // A commit: 3 for each of three files, one before, one for the buddy set, one for the set.
+        assert_eq!(calls, vec![(1 + 5 + 1 + 2 * (1 + 1 + 5) + 1, 3 * 3 + 3); size as usize]);
     }
 }
 

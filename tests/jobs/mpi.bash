@@ -17,8 +17,8 @@ under() {
 }
 
 own mpi-mpich mpi-openmpi
-under mpich 36 mpi
-under openmpi 40 cli,mpi # as all that follows, so that it is built once
+under mpich 44 mpi
+under openmpi 48 cli,mpi # as all that follows, so that it is built once
 # What no MPI makes a difference to.
 cargo test -p striae-mpi --features cli,mpi --test program
 cargo clippy -p striae-mpi --features cli,mpi --all-targets -- -D warnings

@@ -6,6 +6,7 @@ use super::seal::Sum;
 use super::writer::Writer;
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
+use crate::operation::Operation;
 use std::path::Path;
 use std::sync::Arc;
 use striae::blob::{OldSet, OldSubfile};
@@ -92,6 +93,7 @@ impl<C: Collective> Writer<C> {
     /// ```
     pub fn append(comm: C, path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
+        comm.begin(Operation::BlobAppend, crc32c(0, path.as_os_str().as_encoded_bytes()));
         let set = lock(&comm, path)?;
         let place = place(&comm, set.as_ref().map_err(Clone::clone))?;
         let part = comm.split(Ok(place.subfile))?;

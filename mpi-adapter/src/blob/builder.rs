@@ -3,8 +3,9 @@
 use super::plan::{Input, Plan, encode};
 use super::writer::Writer;
 use super::{Container, Request, of_striae, refused, size};
-use crate::collective::{Collective, Fold};
-use crate::error::{Code, Error, Failure};
+use crate::collective::Collective;
+use crate::error::{Error, Failure};
+use crate::operation::Operation;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -21,7 +22,7 @@ use striae_core::integrity::crc32c;
 const MAX_PATH: usize = 4096;
 
 /// Makes a set of a canonical definition and of the requests of each rank. All ranks must pass
-/// equal options ([`Code::Differ`]), except their own requests and their [`group`](Self::group).
+/// equal options ([`Code::Differ`](crate::Code::Differ)), except their own requests and their [`group`](Self::group).
 ///
 /// ```
 /// use striae::striae_core::cdf::{Definition, DimDef, Type, VarDef};
@@ -189,9 +190,9 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     /// needs memory for the header and for its own requests.
     ///
     /// # Errors
-    /// The failure of a rank, at all ranks: [`Code::Refused`] for requests, subfiles or
-    /// definitions that no set can have, and for names that are taken; [`Code::Differ`];
-    /// [`Code::Full`] if a subfile would be too long; an error of the operating system. No file is
+    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) for requests, subfiles or
+    /// definitions that no set can have, and for names that are taken; [`Code::Differ`](crate::Code::Differ);
+    /// [`Code::Full`](crate::Code::Full) if a subfile would be too long; an error of the operating system. No file is
     /// left.
     pub fn create<C: Collective>(
         &self,
@@ -199,12 +200,9 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         path: impl AsRef<Path>,
     ) -> Result<Writer<C>, Error> {
         let path = path.as_ref();
-        let mine = self.check(path).map(|fingerprint| [u64::from(fingerprint); 2]);
-        let [min, max] = comm.combine(mine, [Fold::Min, Fold::Max])?;
-        if min != max {
-            let text = "the ranks passed different definitions or options, must pass equal ones";
-            return Err(Error::agreed(Failure::new(Code::Differ, text))); // all of them know
-        }
+        let checked = self.check(path);
+        comm.begin(Operation::BlobCreate, checked.as_ref().map_or(0, |options| *options));
+        comm.agree(checked.map(drop))?;
         let (part, group) = self.split(&comm)?;
         let plan = Plan::new(&part, &self.input(group, comm.size()), comm.rank());
         let (mut publish, mut folder) = (None, Vec::new());

@@ -3,6 +3,7 @@
 use super::set::{Set, differ};
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
+use crate::operation::Operation;
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -126,13 +127,12 @@ impl Convert {
         let output = Output::new().threads(NonZeroUsize::MIN).max_size(self.max_size);
         let serial = Serial::new().output(output).fill(self.fill.as_deref());
         let pieces = serial.pieces(set.whole(), out).map_err(Failure::from);
-        let crc = crc32c(0, format!("{out:?} {self:?}").as_bytes());
-        let count = pieces.as_ref().map(Pieces::count).map_err(Clone::clone);
-        let words = count.map(|count| [crc.into(), crc.into(), count, count]);
-        let [min, max, fewest, most] =
-            comm.combine(words, [Fold::Min, Fold::Max, Fold::Min, Fold::Max])?;
-        if (min, fewest) != (max, most) {
-            return Err(differ("convert different sets, or by different options")); // all know
+        let equal = crc32c(0, format!("{out:?} {self:?}").as_bytes());
+        comm.begin(Operation::BlobConvert, equal);
+        let count = pieces.as_ref().map(|pieces| [pieces.count(); 2]).map_err(Clone::clone);
+        let [fewest, most] = comm.combine(count, [Fold::Min, Fold::Max])?;
+        if fewest != most {
+            return Err(differ("convert different sets")); // all know
         }
         let pieces = pieces.map_err(Error::agreed)?; // never: no rank has failed
         let made = self.make(set, out, &pieces)?;

@@ -6,6 +6,7 @@ use super::seal::Sum;
 use super::{of_striae, refused};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use crate::operation::Operation;
 use std::io;
 use std::mem::take;
 use std::sync::Arc;
@@ -253,6 +254,11 @@ impl<C: Collective> Writer<C> {
         self.note(written)
     }
 
+    fn begin(&self, operation: Operation) {
+        self.whole.begin(operation, 0);
+        self.part.begin(operation, 0);
+    }
+
     /// Takes the failure of this rank, if it has one; writes all that is in memory before.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         let written = self.write_out();
@@ -265,6 +271,7 @@ impl<C: Collective> Writer<C> {
     /// # Errors
     /// The failure of a rank, at all ranks.
     pub fn flush(&mut self) -> Result<(), Error> {
+        self.begin(Operation::BlobFlush);
         let written = self.settle().and_then(|()| self.sync());
         self.whole.agree(written)
     }
@@ -283,6 +290,7 @@ impl<C: Collective> Writer<C> {
     /// not put all of its elements, or a name was taken in the meantime; an error of the operating
     /// system. No new file is left.
     pub fn close(mut self) -> Result<C, Error> {
+        self.begin(Operation::BlobClose);
         let written = self.settle().map(|()| [self.records]);
         let [records] = self.whole.max(written)?;
         if self.old.is_some() {

@@ -148,6 +148,11 @@ where
         Self { is_alone: true, ..Self::new(open, Some(group), limit) }
     }
 
+    /// Whether ranks have a writer in common, which waits for their messages.
+    pub(crate) const fn hands_over(&self) -> bool {
+        self.group.is_some()
+    }
+
     /// Whether no other rank than the writer may open the file.
     pub(crate) const fn is_alone(&self) -> bool {
         self.is_alone

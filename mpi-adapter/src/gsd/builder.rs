@@ -5,6 +5,7 @@ use super::root::Root;
 use super::writer::FileWriter;
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
+use crate::operation::Operation;
 use std::io;
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
@@ -143,7 +144,7 @@ impl Builder {
         let begin = || self.publish(path).map_err(|error| of_striae("making the file", &error));
         FileWriter::begin(
             comm,
-            self.fingerprint(path),
+            (Operation::GsdCreate, self.fingerprint(path)),
             || begin()?,
             |number| self.reopen.open_same(path, number),
         )
@@ -165,7 +166,8 @@ impl Builder {
     {
         let opened = |anew| open(anew).map_err(|error| Failure::io("opening the file", &error));
         let begin = || Ok((Root::create(opened(true)?, &self.attributes(), None)?, 0));
-        FileWriter::begin(comm, self.fingerprint(Path::new("")), begin, |_| opened(false))
+        let operation = (Operation::GsdCreate, self.fingerprint(Path::new("")));
+        FileWriter::begin(comm, operation, begin, |_| opened(false))
     }
 
     fn publish(
@@ -262,7 +264,8 @@ impl Reopen {
             file.sync().map_err(|error| Failure::io("syncing the file", &error))?;
             Ok((Root::open(file, Some(locked))?, number))
         };
-        FileWriter::begin(comm, fingerprint, begin, |number| self.open_same(path, number))
+        let operation = (Operation::GsdReopen, fingerprint);
+        FileWriter::begin(comm, operation, begin, |number| self.open_same(path, number))
     }
 
     fn is_durable(&self) -> bool {

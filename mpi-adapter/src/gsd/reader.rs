@@ -1,9 +1,10 @@
 //! A file that all ranks read.
 
 use super::rows::fingerprint_of;
-use super::{Named, differ, of_striae, refused};
+use super::{Named, of_striae, refused};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
+use crate::operation::Operation;
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -73,18 +74,14 @@ impl<C: Collective> File<C> {
         let (path, mut whole) = (path.as_ref(), None);
         let open =
             || PosixFile::open(path).map_err(|error| Failure::io("opening the file", &error));
-        let mine = u64::from(crc32c(0, path.as_os_str().as_bytes()));
-        let [frames, number] =
-            comm.decide(Ok([mine, mine]), [Fold::Min, Fold::Max], |[min, max]| {
-                if min != max {
-                    return Err(differ("paths"));
-                }
-                let opened = OpenOptions::new().open(path);
-                let opened = opened.map_err(|error| of_striae("opening the file", &error))?;
-                let (frames, (_, number)) = (opened.frames(), open()?.identity());
-                whole = Some(opened);
-                Ok([frames, number])
-            })?;
+        comm.begin(Operation::GsdOpen, crc32c(0, path.as_os_str().as_bytes()));
+        let [frames, number] = comm.decide(Ok([]), [], |[]| {
+            let opened = OpenOptions::new().open(path);
+            let opened = opened.map_err(|error| of_striae("opening the file", &error))?;
+            let (frames, (_, number)) = (opened.frames(), open()?.identity());
+            whole = Some(opened);
+            Ok([frames, number])
+        })?;
         let file = open().and_then(|file| match file.identity() {
             (_, other) if other == number => Ok(file),
             _ => Err(super::builder::replaced()),
@@ -118,12 +115,8 @@ impl<C: Collective> File<C> {
     /// the chunk; [`Code::Damaged`]; an error of the operating system; [`Code::Differ`].
     pub fn chunk(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Chunk, Error> {
         let name = name.as_ref();
-        let mine = u64::from(fingerprint_of(frame, name));
-        let folds = [Fold::Min, Fold::Max];
-        let found = self.comm.decide(Ok([mine, mine]), folds, |[min, max]| {
-            if min != max {
-                return Err(differ("frames or names"));
-            }
+        self.comm.begin(Operation::GsdChunk, fingerprint_of(frame, name));
+        let found = self.comm.decide(Ok([]), [], |[]| {
             let Some(whole) = &self.whole else { return Ok([0; 6]) }; // never: this is rank 0
             let what = Named(name);
             let found = whole.find(frame, name).map_err(|error| of_striae(&what, &error))?;
@@ -152,6 +145,7 @@ impl<C: Collective> File<C> {
     /// not match their checksum, or the file has become shorter; an error of the operating system,
     /// also if there is no memory for the values.
     pub fn read<T: Element>(&self, chunk: &Chunk) -> Result<Part<T>, Error> {
+        self.comm.begin(Operation::GsdRead, fingerprint_of_read(chunk, "even parts"));
         let rows = crate::even_part(chunk.n, self.comm.rank(), self.comm.size());
         let read = self.read_here(chunk, rows);
         let mine = read.as_ref().map(|(_, sum)| [sum.word().into()]).map_err(Clone::clone);
@@ -168,6 +162,7 @@ impl<C: Collective> File<C> {
     /// # Errors
     /// [`Code::Refused`] if the chunk does not have all of the rows; as [`read`](Self::read).
     pub fn read_rows<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Part<T>, Error> {
+        self.comm.begin(Operation::GsdRead, fingerprint_of_read(chunk, "rows"));
         let read = self.read_here(chunk, rows);
         self.comm.agree(read.as_ref().map(drop).map_err(Clone::clone))?;
         read.map(|(part, _)| part).map_err(Error::agreed)
@@ -218,4 +213,9 @@ impl<C: Collective> File<C> {
             .and_then(|sums| sums.check(chunk, sum.crc(chunk.span.len()), append));
         compared.map_err(|error| refused(what, error))
     }
+}
+
+/// A number of what must be equal at all ranks that read a chunk.
+fn fingerprint_of_read(chunk: &Chunk, how: &str) -> u32 {
+    crc32c(0, format!("{how} {chunk:?}").as_bytes())
 }

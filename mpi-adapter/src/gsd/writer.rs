@@ -2,9 +2,10 @@
 
 use super::root::Root;
 use super::rows::{self, Column, Rows};
-use super::{Named, differ, refused};
+use super::{Named, refused};
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
+use crate::operation::Operation;
 use std::fmt;
 use std::io;
 use std::iter::repeat;
@@ -14,8 +15,8 @@ use striae_core::integrity::{Crc32cParts, crc32c as checksum};
 use striae_core::span::Span;
 use striae_core::store::{WriteAt, usize_to_u64};
 
-/// Numbers of rows in a collective; one more value is the fingerprint.
-const COUNTS: usize = 5;
+/// Numbers of rows in a collective.
+const COUNTS: usize = 6;
 
 /// Checksums in a collective, two in each value.
 const SUMS: usize = 12;
@@ -82,21 +83,18 @@ where
     /// which gets what `begin` returned. Takes three calls of the message layer.
     pub(super) fn begin(
         comm: C,
-        fingerprint: u32,
+        (operation, arguments): (Operation, u32),
         begin: impl FnOnce() -> Result<(Root<F>, u64), Failure>,
         open: impl FnOnce(u64) -> Result<F, Failure>,
     ) -> Result<Self, Error> {
-        let (mut root, mine) = (None, u64::from(fingerprint));
-        let [frames, has_checksums, token] =
-            comm.decide(Ok([mine, mine]), [Fold::Min, Fold::Max], |[min, max]| {
-                if min != max {
-                    return Err(differ("paths or options"));
-                }
-                let (made, token) = begin()?;
-                let answer = [made.frames(), made.has_checksums().into(), token];
-                root = Some(Box::new(made));
-                Ok(answer)
-            })?;
+        comm.begin(operation, arguments);
+        let mut root = None;
+        let [frames, has_checksums, token] = comm.decide(Ok([]), [], |[]| {
+            let (made, token) = begin()?;
+            let answer = [made.frames(), made.has_checksums().into(), token];
+            root = Some(Box::new(made));
+            Ok(answer)
+        })?;
         let side = match root {
             Some(root) => Ok(Side::Root(root)),
             None => open(token).map(Side::Other),
@@ -121,7 +119,7 @@ where
     /// Adds chunks to the open frame: those of `rows`, in this order, with the rows of all ranks in
     /// the order of the ranks. All ranks call this with the same chunks.
     ///
-    /// This takes 4 calls of the message layer, and 2 more for each 5 more elements of `rows`. In a
+    /// This takes 4 calls of the message layer, and 2 more for each 6 more elements of `rows`. In a
     /// file with checksums it takes one more for each 12 chunks. A rank writes only its own rows.
     ///
     /// # Errors
@@ -162,30 +160,23 @@ where
     fn share(&mut self, rows: &[Rows<'_>]) -> Result<Vec<Share>, Error> {
         let frame = checksum(0, &self.frames.to_le_bytes());
         let fingerprint = rows.iter().fold(frame, |crc, rows| rows.fingerprint(crc));
-        let fingerprint = u64::from(checksum(fingerprint, &usize_to_u64(rows.len()).to_le_bytes()));
+        let fingerprint = checksum(fingerprint, &usize_to_u64(rows.len()).to_le_bytes());
+        self.comm.begin(Operation::GsdWrite, fingerprint);
         let counts = rows::counts(rows);
         let mut mine = self.untold.take().map_or(counts, Err);
-        let ranks_before = u64::from(self.comm.rank());
         let mut shares = Vec::new();
         loop {
             let at = shares.len();
             let some = mine.as_ref().map_err(Clone::clone).map(|counts| {
-                let mut values = [fingerprint, 0, 0, 0, 0, 0];
+                let mut values = [0; COUNTS];
                 let rest = counts.iter().skip(at);
-                values.iter_mut().skip(1).zip(rest).for_each(|(to, count)| *to = *count);
+                values.iter_mut().zip(rest).for_each(|(to, count)| *to = *count);
                 values
             });
             let before = self.comm.exscan(some.clone());
-            let before = before.and_then(|values| {
-                let [fingerprints, ..] = values;
-                match fingerprints == fingerprint.saturating_mul(ranks_before) {
-                    true => Ok(values),
-                    false => Err(differ("chunks")), // some rank knows, if some rank differs
-                }
-            });
             let all = self.comm.total(before.clone().and(some))?;
             let before = before.map_err(Error::agreed)?; // never: no rank has failed
-            let both = before.into_iter().zip(all).skip(1).take(COUNTS);
+            let both = before.into_iter().zip(all);
             let left = rows.len().saturating_sub(at);
             shares.extend(both.take(left).map(|(before, all)| Share { before, all }));
             if shares.len() == rows.len() {
@@ -297,7 +288,7 @@ where
     /// [`Error`]. The file is in the state of the last commit, or of this one if it was visible
     /// already.
     pub fn commit(&mut self) -> Result<(), Error> {
-        self.decide(Root::commit)
+        self.decide(Operation::GsdCommit, Root::commit)
     }
 
     /// Commits for the last time, and cuts off unused bytes at the end of the file. Returns the
@@ -307,15 +298,17 @@ where
     /// [`Code::Refused`](crate::Code::Refused) if the last frame has chunks and was not ended; as
     /// [`commit`](Self::commit).
     pub fn close(mut self) -> Result<C, Error> {
-        self.decide(Root::close)?;
+        self.decide(Operation::GsdClose, Root::close)?;
         Ok(self.comm)
     }
 
     /// Runs `work` at rank 0 when the rows of all ranks are durable.
     fn decide(
         &mut self,
+        operation: Operation,
         work: impl FnOnce(&mut Root<F>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
+        self.comm.begin(operation, checksum(0, &self.frames.to_le_bytes()));
         let is_root = matches!(self.side, Side::Root(_)); // whose commit syncs its own rows
         let synced = match self.untold.take() {
             Some(failure) => Err(failure),

@@ -3,10 +3,11 @@
 use super::disk::Disk;
 use super::model::Kind;
 use super::world::{Given, Outcome, Payload, State, Tally, Want, World};
-use crate::comm::{Transport, Words};
+use crate::comm::{Folded, Step, Transport, Words};
 use crate::error::{Code, Error, Failure};
 use std::sync::Arc;
 use striae_core::store::usize_to_u64;
+use zerocopy::IntoBytes;
 
 /// A handle of one rank on one communicator.
 #[derive(Debug)]
@@ -110,25 +111,30 @@ impl Transport for Member {
         self.world_rank
     }
 
-    fn reduce(&self, words: &mut Words, to: Option<u32>) -> Result<(), Error> {
-        let kind = if to.is_none() { Kind::Allreduce } else { Kind::Reduce };
+    fn exchange(
+        &self,
+        step: Step,
+        words: &Words,
+        work: Option<&mut dyn FnMut(&mut Words)>,
+    ) -> Result<Folded, Error> {
+        let kind = match (step.is_scan(), &work) {
+            (true, _) => Kind::Exscan,
+            (false, Some(_)) => Kind::Reduce,
+            (false, None) => Kind::Allreduce,
+        };
         let outcome = self.meet(kind, Payload::Words(*words), size_of::<Words>())?;
-        if let Given::Total(Some(total)) = &outcome.given {
-            if to.is_none_or(|to| to == self.rank) {
-                *words = *total;
-            }
+        let (mut all, mut before) = (*words, *words);
+        if let Given::Folded(total, lower) = &outcome.given {
+            all = total.unwrap_or(all);
+            lower.get(self.seat).copied().flatten().into_iter().for_each(|lower| before = lower);
         }
-        Ok(())
-    }
-
-    fn exscan(&self, words: &mut Words) -> Result<(), Error> {
-        let outcome = self.meet(Kind::Exscan, Payload::Words(*words), size_of::<Words>())?;
-        if let Given::Before(before) = &outcome.given {
-            if let Some(Some(before)) = before.get(self.seat) {
-                *words = *before;
+        if let Some(work) = work.filter(|_| all.is_agreed()) {
+            if self.rank == 0 {
+                work(&mut all);
             }
+            self.bcast(0, all.as_mut_bytes())?;
         }
-        Ok(())
+        Ok(Folded { all, before })
     }
 
     fn bcast(&self, root: u32, bytes: &mut [u8]) -> Result<(), Error> {

@@ -275,10 +275,8 @@ pub(super) struct Outcome {
 
 #[derive(Debug)]
 pub(super) enum Given {
-    /// The words of all ranks, folded.
-    Total(Option<Words>),
-    /// For each seat, the words of all lower ranks.
-    Before(Vec<Option<Words>>),
+    /// The words of all ranks, folded; and of a scan, for each seat those of all lower ranks.
+    Folded(Option<Words>, Vec<Option<Words>>),
     Bytes(Vec<u8>),
     /// The communicator of each seat, and the seat there.
     Children(Vec<(usize, usize)>),
@@ -326,8 +324,10 @@ impl Group {
     ) -> Vec<Self> {
         let payloads: Vec<_> = self.arrived.iter_mut().filter_map(Option::take).collect();
         let (given, children) = match kind {
-            Kind::Allreduce | Kind::Reduce => (Given::Total(self.total(&payloads)), Vec::new()),
-            Kind::Exscan => (Given::Before(self.before(&payloads)), Vec::new()),
+            Kind::Allreduce | Kind::Reduce | Kind::Exscan => {
+                let scan = if kind == Kind::Exscan { self.before(&payloads) } else { Vec::new() };
+                (Given::Folded(self.total(&payloads), scan), Vec::new())
+            }
             Kind::Bcast => (Given::Bytes(bytes(payloads)), Vec::new()),
             Kind::Split => match self.children(&payloads, runners, next) {
                 Ok((places, children)) => (Given::Children(places), children),

@@ -44,15 +44,15 @@ impl Builder {
         }
     }
 
-    /// Refuses what has no buddy sets; equal at all ranks.
-    pub(super) fn check_kind(&self, is_plain: bool) -> Result<(), Error> {
+    /// Refuses what has no buddy sets.
+    pub(super) fn check_kind(&self) -> Result<(), Failure> {
         let merges = matches!(self.options.rule, ChunkRule::Merged(_));
-        if self.options.buddies == 0 || is_plain && !merges {
+        if self.options.buddies == 0 || self.is_plain() && !merges {
             return Ok(());
         }
         let text = "a set with buddy sets has one task for each rank, files by number, and no \
                     merged chunks";
-        Err(Error::agreed(Failure::new(Code::Refused, text)))
+        Err(Failure::new(Code::Refused, text))
     }
 
     /// Makes the files of the buddy sets, in which this rank takes part: for each level the one

@@ -7,6 +7,7 @@ use super::placed::Placed;
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use crate::operation::Operation;
 use std::io;
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
@@ -23,8 +24,8 @@ use striae_core::store::WriteAt;
 /// Options for a new set, by default with a task for each rank.
 ///
 /// All options but the tasks and the sizes of their chunks must be equal at all ranks; a rank that
-/// differs is an error at all of them ([`Code::Differ`](crate::Code::Differ)). The number of files
-/// is used before that can be checked: ranks that pass different numbers fail at the deadline.
+/// differs is an error at all of them ([`Code::Differ`](crate::Code::Differ)), before anything is
+/// made.
 ///
 /// ```
 /// use striae_mpi::sion::Builder;
@@ -293,8 +294,8 @@ impl Builder {
     /// more and one for each file for several files. With [`color`](Self::color) it takes eight,
     /// and with [`placed`](Self::placed) four more than with [`tasks`](Self::tasks).
     /// With [`collect`](Self::collect) the ranks of a writer get a communicator before, which takes
-    /// up to three calls more. `comm` keeps it for the next set that collects alike. Shared memory
-    /// takes two more for each set.
+    /// up to three calls more. `comm` keeps it for the next set that collects alike, which takes one
+    /// call more. Shared memory takes two more for each set.
     ///
     /// Rank 0 of each file locks it against other writers of striae, until the set is closed or
     /// that rank drops it.
@@ -337,16 +338,18 @@ impl Builder {
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let path = path.as_ref();
-        self.check_kind(matches!((&self.tasks, self.color), (Tasks::One(_), None)))?;
+        let options = self.fingerprint(path);
+        comm.begin(Operation::SionCreate, options.as_ref().map_or(0, |options| *options));
+        let options = options.and(self.check_kind());
         let chunksize = match (&self.tasks, self.color) {
             (Tasks::One(chunksize), None) => *chunksize,
-            (_, None) => return self.create_mapped(comm, path, Rc::new(open)),
-            (_, Some(color)) => return self.create_grouped(comm, path, color, open),
+            (_, None) => return self.create_mapped(comm, path, options, Rc::new(open)),
+            (_, Some(color)) => return self.create_grouped(comm, path, (color, options), open),
         };
         let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
         let (globalrank, nfiles) = (comm.rank(), self.options.nfiles);
-        let groups = groups
-            .map_err(refused)
+        let groups = options
+            .and(groups.map_err(refused))
             .and_then(|groups| self.check_buddies(path, globalrank, nfiles).map(|()| groups));
         let (of_copies, open) = (groups.clone(), Rc::new(open));
         let number = |groups: EvenFiles| groups.address(globalrank).map_or(0, |(file, _)| file);
@@ -424,20 +427,21 @@ impl Builder {
             rule,
             groups: files.groups,
             entries: if is_first_of_several { files.all } else { 0 },
-            fingerprint: self.fingerprint(path, fsblksize),
             tasks,
         })
     }
 
-    /// A number that all ranks must have.
-    fn fingerprint(&self, path: &Path, fsblksize: u32) -> u32 {
-        let options = format!("{fsblksize} {:?}", self.options);
-        crc32c(crc32c(0, path.as_os_str().as_bytes()), options.as_bytes())
+    /// A number of all that must be equal at all ranks.
+    fn fingerprint(&self, path: &Path) -> Result<u32, Failure> {
+        let (kind, is_grouped) = (std::mem::discriminant(&self.tasks), self.color.is_some());
+        let options =
+            format!("{} {kind:?} {is_grouped} {:?}", self.block_size(path)?, self.options);
+        Ok(crc32c(crc32c(0, path.as_os_str().as_bytes()), options.as_bytes()))
     }
 
-    /// As [`fingerprint`](Self::fingerprint), before a file is planned.
-    pub(super) fn agreed_options(&self, path: &Path) -> Result<u32, Failure> {
-        Ok(self.fingerprint(path, self.block_size(path)?))
+    /// Whether the ranks have one task each, and files by number.
+    pub(super) const fn is_plain(&self) -> bool {
+        matches!((&self.tasks, self.color), (Tasks::One(_), None))
     }
 
     /// SIONlib takes 2 MiB for a block size above 32 MiB (`spec/sion.md#meta1`).

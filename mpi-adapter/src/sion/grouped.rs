@@ -17,7 +17,7 @@ impl Builder {
         &self,
         comm: C,
         path: &Path,
-        color: u32,
+        (color, options): (u32, Result<(), Failure>),
         open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
     ) -> Result<FileWriter<C, F>, Error>
     where
@@ -29,6 +29,7 @@ impl Builder {
             Tasks::One(chunksize) => Ok(*chunksize),
             _ => Err(Failure::new(Code::Refused, "with colors, each rank has one task")),
         };
+        let chunksize = options.and(chunksize);
         let part = comm.split(chunksize.as_ref().map(|_| color).map_err(Clone::clone))?;
         let (nfiles, file) = number(&comm, &part)?;
         let checked = self.check_buddies(path, globalrank, nfiles);

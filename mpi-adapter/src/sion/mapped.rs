@@ -2,7 +2,7 @@
 
 use super::FileWriter;
 use super::builder::{Builder, Files, Tasks, sibling_path};
-use super::part::{Part, Request, differ, refused};
+use super::part::{Part, Request, refused};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use std::io;
@@ -19,6 +19,7 @@ impl Builder {
         &self,
         comm: C,
         path: &Path,
+        options: Result<(), Failure>,
         open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<FileWriter<C, F>, Error>
     where
@@ -26,9 +27,9 @@ impl Builder {
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         if let Tasks::Placed(tasks) = &self.tasks {
-            return self.create_placed(comm, path, tasks, &open);
+            return self.create_placed(comm, path, (tasks, options), &open);
         }
-        let mut tasks = self.numbered(&comm);
+        let mut tasks = self.numbered(&comm, options);
         if let Ok(tasks) = &mut tasks {
             tasks.sort_unstable();
         }
@@ -60,13 +61,17 @@ impl Builder {
     }
 
     /// The tasks of this rank with their numbers in the set.
-    fn numbered<C: Collective>(&self, comm: &C) -> Result<Vec<(u64, u64)>, Failure> {
+    fn numbered<C: Collective>(
+        &self,
+        comm: &C,
+        options: Result<(), Failure>,
+    ) -> Result<Vec<(u64, u64)>, Failure> {
         match &self.tasks {
-            Tasks::Mapped(tasks) => Ok(tasks.clone()),
-            Tasks::Placed(_) => Ok(Vec::new()), // have places
-            Tasks::One(size) => Ok(vec![(comm.rank().into(), *size)]),
+            Tasks::Mapped(tasks) => options.map(|()| tasks.clone()),
+            Tasks::Placed(_) => options.map(|()| Vec::new()), // have places
+            Tasks::One(size) => options.map(|()| vec![(comm.rank().into(), *size)]),
             Tasks::Consecutive(sizes) => {
-                let [first] = comm.exscan(Ok([usize_to_u64(sizes.len())]))?;
+                let [first] = comm.exscan(options.map(|()| [usize_to_u64(sizes.len())]))?;
                 Ok((first..).zip(sizes.iter().copied()).collect())
             }
         }
@@ -81,19 +86,15 @@ impl Builder {
         tasks: &Result<Vec<(u64, u64)>, Failure>,
     ) -> Result<EvenFiles, Error> {
         let mine = tasks.as_ref().map_err(Clone::clone).and_then(|tasks| {
-            let options = u64::from(self.agreed_options(path)?);
             self.check_buddies(path, comm.rank(), self.options.nfiles)?;
             let number = |task: Option<&(u64, u64)>| task.map(|(number, _)| *number);
             let least = number(tasks.first()).unwrap_or(u64::MAX);
             let end = number(tasks.last()).map_or(0, |last| last.saturating_add(1));
-            Ok([usize_to_u64(tasks.len()), least, end, options, options])
+            Ok([usize_to_u64(tasks.len()), least, end])
         });
-        let folds = [Fold::Sum, Fold::Min, Fold::Max, Fold::Min, Fold::Max];
-        let [count, least, end, options, other] = comm.combine(mine, folds)?;
+        let folds = [Fold::Sum, Fold::Min, Fold::Max];
+        let [count, least, end] = comm.combine(mine, folds)?;
         // All ranks have the same numbers, and so find the same.
-        if options != other {
-            return Err(Error::agreed(differ()));
-        }
         if least != 0 || end != count {
             return Err(Error::agreed(missing()));
         }

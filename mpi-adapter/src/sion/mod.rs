@@ -30,6 +30,7 @@ pub use writer::TaskWriter;
 
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use crate::operation::Operation;
 use buddies::Copied;
 use locks::Locks;
 use part::Part;
@@ -243,7 +244,8 @@ where
     /// Most calls take no message. The ranks meet in the first call, and in the first one after a
     /// commit. Then they meet only if they may have to [`advance`](Self::advance), as after a
     /// commit, or if a buffer may be full whose rank does not have the file of its writer: it goes
-    /// to the writer. This takes one call of the message layer, and three to advance. All ranks
+    /// to the writer. This takes one call of the message layer, two if ranks have a writer in common,
+    /// and three more to advance. All ranks
     /// know from the lengths of the records up to then when they will meet again.
     ///
     /// # Errors
@@ -293,29 +295,31 @@ where
 
     /// Makes room for `len` more bytes of each task of this rank. All ranks call this, each with
     /// its own `len`. It is needed only after a commit, or if copies in buddy sets have no room.
-    /// This takes two calls of the message layer, and one more for several files.
+    /// This takes two calls of the message layer, and two more for several files.
     ///
     /// # Errors
     /// [`Error`]. The set stays as the last commit left it.
     pub fn advance(&mut self, len: u64) -> Result<(), Error> {
-        self.each(|part, is_mine| part.advance(if is_mine { len } else { 0 }))
+        self.each(Operation::SionAdvance, |part, is_mine| {
+            part.advance(if is_mine { len } else { 0 })
+        })
     }
 
     /// Makes all data that all ranks wrote part of the set, or none of those of a file. This takes
-    /// three calls of the message layer, and one more for several files: each of them commits for
-    /// itself, and all ranks learn whether all did.
+    /// three calls of the message layer, and two more for several files: the ranks of all files
+    /// agree that they commit, each file commits for itself, and all ranks learn whether all did.
     ///
     /// # Errors
     /// [`Error`]. A file is that of the last commit; or that of this one, if it was visible before
     /// something failed.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.numbers.used = false;
-        self.each(|part, _| part.commit())
+        self.each(Operation::SionCommit, |part, _| part.commit())
     }
 
     /// As [`commit`](Self::commit), for all files of the set together: they become visible only
     /// when the data of all of them is durable. So a failure up to then, such as a full disk,
-    /// leaves all files at the commit before. This takes three calls of the message layer, and two
+    /// leaves all files at the commit before. This takes three calls of the message layer, and three
     /// more for several files.
     ///
     /// In sealed files, this commit has a number in the set. If ranks or the machine stop while
@@ -328,6 +332,7 @@ where
     /// [`Error`]. Unless a rank failed, or was lost, while files became visible, all files are
     /// those of the same commit: of the last one, or of this one.
     pub fn commit_set(&mut self) -> Result<(), Error> {
+        self.begin(Operation::SionCommitSet)?;
         if self.whole.is_none() {
             return self.part.commit();
         }
@@ -367,7 +372,7 @@ where
 
     /// Commits for the last time, with META2 where SIONlib puts it. Returns the communicator that
     /// the set was made with, for the next one. This takes three calls of the message layer, or
-    /// five if the META2 of the last commit is in the way; and two more for several files.
+    /// five if the META2 of the last commit is in the way; and three more for several files.
     ///
     /// If the last commit was a [`commit_set`](Self::commit_set) with a number, the close is one,
     /// too, which takes up to three more.
@@ -376,6 +381,7 @@ where
     /// The errors of [`commit`](Self::commit), or of [`commit_set`](Self::commit_set).
     pub fn close(mut self) -> Result<C, Error> {
         let of_set = self.numbers.used;
+        self.begin(Operation::SionClose)?;
         if of_set {
             self.publish_set(true)?;
         }
@@ -402,6 +408,32 @@ where
         Ok(whole)
     }
 
+    /// Begins an operation of all files. Those of several agree that all ranks do, before anything is
+    /// written: first the ranks of each file, of which one may be in a collective write, which the
+    /// ranks of other files do not take part in.
+    fn begin(&mut self, operation: Operation) -> Result<(), Error> {
+        let copies = self.copies.iter().map(|copy| &copy.part);
+        for part in copies.chain([&self.part]).chain(&self.others) {
+            part.begin(operation);
+        }
+        let Some(whole) = &self.whole else { return Ok(()) };
+        whole.begin(operation, self.part.written());
+        // What a file did not learn of an error is unknown to its ranks.
+        whole.error().map_or(Ok(()), Err)?;
+        let mut done = Ok(());
+        for Copied { part, .. } in &mut self.copies {
+            if part.goes_on_after(&done) {
+                done = done.and(part.meet(operation));
+            }
+        }
+        for part in std::iter::once(&mut self.part).chain(&mut self.others) {
+            if part.goes_on_after(&done) {
+                done = done.and(part.meet(operation));
+            }
+        }
+        whole.agree(done.map_err(Failure::from))
+    }
+
     /// After the error of a collective call, a commit may be visible where this rank would write.
     fn check(&self) -> io::Result<()> {
         let copies = self.copies.iter().map(|copy| &copy.part);
@@ -417,10 +449,10 @@ where
     /// `work` also gets whether the file has a stream of this rank.
     fn each(
         &mut self,
+        operation: Operation,
         mut work: impl FnMut(&mut Part<C, F>, bool) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        // What a file did not learn of an error is unknown to its ranks.
-        self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
+        self.begin(operation)?;
         let mut done = Ok(());
         for Copied { part, is_own } in &mut self.copies {
             if part.goes_on_after(&done) {

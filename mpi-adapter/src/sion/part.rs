@@ -17,6 +17,7 @@ mod tasks;
 use crate::collect::{Handle, Io};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
+use crate::operation::Operation;
 pub(super) use create::Plan;
 use known::{Known, Recalled};
 pub(super) use reopen::{Old, Resumed};
@@ -63,6 +64,8 @@ pub(super) struct Part<C, F = PosixFile> {
     known: RefCell<Known>,
     /// The ranks whose records the first of them writes, if records are merged.
     merged: Option<Range<u32>>,
+    /// The chunks of the longest stream, if the ranks have counted them for what they do now.
+    counted: Option<u32>,
     /// One more than the bytes of the first task that have room after its last ones, both in its
     /// chunk and in the memory where they wait. Not 0 only right after such a write that was in
     /// order. The pen does not know of the bytes of the lane before it [ends](Self::leave_lane).
@@ -77,7 +80,27 @@ where
         file.settle();
         let known = RefCell::new(Known::new());
         let rounds = Rounds::new();
-        Self { file, comm, book, mine, rounds, known, merged: None, lane: 0 }
+        Self { file, comm, book, mine, rounds, known, merged: None, counted: None, lane: 0 }
+    }
+
+    /// Begins an operation of the ranks of the file.
+    pub(super) fn begin(&self, operation: Operation) {
+        self.comm.begin(operation, self.written());
+    }
+
+    /// The ranks of the file meet before they begin an operation of several files.
+    pub(super) fn meet(&mut self, operation: Operation) -> Result<(), Error> {
+        if operation == Operation::SionAdvance {
+            let mine = self.leave_lane().mine.take_untold().map_or(Ok(()), Err);
+            return self.comm.agree(mine);
+        }
+        self.counted = Some(self.maxchunks()?);
+        Ok(())
+    }
+
+    /// A number of the collective writes so far, which take no message of their own.
+    pub(super) fn written(&self) -> u32 {
+        u32::try_from(self.rounds.written() & u64::from(u32::MAX)).unwrap_or(0) // of 32 bits
     }
 
     /// The communicator of the file.
@@ -309,6 +332,9 @@ where
 
     /// Number of chunks of the longest stream.
     fn maxchunks(&mut self) -> Result<u32, Error> {
+        if let Some(counted) = self.counted.take() {
+            return Ok(counted);
+        }
         let mine = self.leave_lane().reached();
         let [mut chunks, pending] = self.comm.max(mine)?;
         if pending > 0 {
@@ -461,7 +487,8 @@ where
 {
     drive(machine, store, buf).map_err(|error| match error {
         DriveError::Store(error) => Failure::io(what, &error),
-        _ => full(),
+        // Another program has cut the file: machines without a format have no other error.
+        error => Failure::new(Code::Damaged, format_args!("{what}: {error}")),
     })
 }
 

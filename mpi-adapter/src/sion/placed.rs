@@ -3,7 +3,7 @@
 use super::FileWriter;
 use super::builder::{Builder, Files, sibling_path};
 use super::mapped::{missing, split};
-use super::part::{Groups, Part, Request, differ};
+use super::part::{Groups, Part, Request};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use std::io;
@@ -32,7 +32,7 @@ impl Builder {
         &self,
         comm: C,
         path: &Path,
-        tasks: &[Placed],
+        (tasks, options): (&[Placed], Result<(), Failure>),
         open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<FileWriter<C, F>, Error>
     where
@@ -42,7 +42,7 @@ impl Builder {
         let mut tasks = tasks.to_vec();
         tasks.sort_unstable();
         let nfiles = self.options.nfiles;
-        let (all, root) = self.agree_on_places(&comm, path, &tasks)?;
+        let (all, root) = self.agree_on_places(&comm, path, (&tasks, options))?;
         let places = places(&comm, root, (nfiles, all), &tasks)?;
         let mut files: Vec<(u32, Vec<Request>)> = Vec::new();
         for Placed { file, local, globalrank, chunksize } in tasks {
@@ -90,22 +90,16 @@ impl Builder {
         &self,
         comm: &C,
         path: &Path,
-        tasks: &[Placed],
+        (tasks, options): (&[Placed], Result<(), Failure>),
     ) -> Result<(u64, u32), Error> {
         let first = tasks.first().is_some_and(|task| (task.file, task.local) == (0, 0));
         let root = if first { u64::from(comm.rank()).saturating_add(1) } else { 0 };
         let end = tasks.last().map_or(0, |task| u64::from(task.file).saturating_add(1));
-        let checked = self.check_buddies(path, comm.rank(), self.options.nfiles);
-        let mine = checked.and_then(|()| self.agreed_options(path)).map(|options| {
-            let options = u64::from(options);
-            [usize_to_u64(tasks.len()), options, options, end, root]
-        });
-        let folds = [Fold::Sum, Fold::Min, Fold::Max, Fold::Max, Fold::Max];
-        let [all, options, other, end, root] = comm.combine(mine, folds)?;
+        let checked =
+            options.and_then(|()| self.check_buddies(path, comm.rank(), self.options.nfiles));
+        let mine = checked.map(|()| [usize_to_u64(tasks.len()), end, root]);
+        let [all, end, root] = comm.combine(mine, [Fold::Sum, Fold::Max, Fold::Max])?;
         // All ranks have the same numbers, and so find the same.
-        if options != other {
-            return Err(Error::agreed(differ()));
-        }
         let root = root.checked_sub(1).and_then(|root| u32::try_from(root).ok());
         match root.filter(|_| end == u64::from(self.options.nfiles)) {
             Some(root) => Ok((all, root)),

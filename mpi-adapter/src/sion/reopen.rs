@@ -151,7 +151,8 @@ impl Reopen {
             Some(false) => serial::Reopen::new().sealed(false),
             _ => serial::Reopen::new(),
         };
-        let options = OpenOptions::new().reopen(check);
+        let equal = format!("{:?} {:?}", self.sealed, self.collect);
+        let options = OpenOptions::new().reopen(check, crc32c(0, equal.as_bytes()));
         let options = match &self.tasks {
             Some(tasks) => options.tasks(tasks.clone()),
             None => options,

@@ -5,6 +5,7 @@ use super::mapped::split;
 use super::{FileWriter, Numbers};
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
+use crate::operation::Operation;
 use std::io;
 use striae_core::store::WriteAt;
 
@@ -74,12 +75,14 @@ where
     ///   or [`placed`](super::Builder::placed) is gone; or a set without seals is to be sealed.
     pub fn continue_on(&mut self, ranks: C) -> Result<(), Error> {
         let mine = self.can_go_on();
+        ranks.begin(Operation::SionContinue, 0);
         let nfiles = self.part.meta1().files_in_set();
         let comms = if self.whole.is_some() {
             let comms = split(&ranks, &self.files(), nfiles)?;
             self.whole = Some(ranks);
             comms
         } else {
+            ranks.agree(Ok(()))?; // before rank 0 waits for messages
             vec![ranks]
         };
         // The number of a commit that failed may be in a file that nobody sees.

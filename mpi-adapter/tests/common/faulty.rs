@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use striae_mpi::{Code, Collective, Error, Failure, Fold, Traffic};
+use striae_mpi::{Code, Collective, Error, Failure, Fold, Operation, Traffic};
 
 /// What happens to a rank instead of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +99,10 @@ impl<C: Collective> Collective for Faulty<C> {
         self.inner.traffic()
     }
 
+    fn begin(&self, operation: Operation, arguments: u32) {
+        self.inner.begin(operation, arguments);
+    }
+
     fn combine<const N: usize>(
         &self,
         mine: Result<[u64; N], Failure>,
@@ -128,6 +132,14 @@ impl<C: Collective> Collective for Faulty<C> {
 
     fn exscan<const N: usize>(&self, mine: Result<[u64; N], Failure>) -> Result<[u64; N], Failure> {
         self.inner.exscan(self.turn(mine))
+    }
+
+    fn exscan_after<const N: usize>(
+        &self,
+        mine: Result<[u64; N], Failure>,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<[u64; N], Error> {
+        self.inner.exscan_after(self.turn(mine), work)
     }
 
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), Failure> {

@@ -18,6 +18,13 @@ pub(crate) fn program<C: Collective>(comm: C) -> Result<(), Error> {
     if let Ok(before) = before {
         assert_eq!(before, [rank * rank.saturating_sub(1) / 2, rank]);
     }
+    let mut is_done = false;
+    let mut work = || {
+        is_done = true;
+        Ok(())
+    };
+    assert_eq!(comm.exscan_after(Ok([2]), &mut work)?, [2 * rank]);
+    assert_eq!(is_done, rank == 0);
     let [answer] =
         comm.decide(before.map(|[sum, _]| [sum]), [Fold::Max], |[most]| Ok([most + 1]))?;
     assert_eq!(answer, (size - 1) * size.saturating_sub(2) / 2 + 1);

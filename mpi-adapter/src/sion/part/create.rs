@@ -3,7 +3,7 @@
 use super::reopen::unowned;
 use super::table::{Collectors, PIECE, entries, pieces, read, store};
 use super::tasks::{Groups, Mine, Request, Requests, Task, sum_of};
-use super::{CHECKSUM, Part, WINDOW, differ, parts_of, refused, run};
+use super::{CHECKSUM, Part, WINDOW, parts_of, refused, run};
 use crate::collect::Handle;
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
@@ -33,8 +33,6 @@ pub(in crate::sion) struct Plan<'a> {
     pub(in crate::sion) groups: Groups,
     /// The entries of the mapping, which only the first of several files has.
     pub(in crate::sion) entries: u64,
-    /// A number that all ranks must have: of what they passed.
-    pub(in crate::sion) fingerprint: u32,
     /// The tasks of this rank, in the order of their local ranks.
     pub(in crate::sion) tasks: Vec<Request>,
 }
@@ -117,29 +115,14 @@ where
         plan: Result<Plan<'_>, Failure>,
         file: Handle<C, F>,
     ) -> Result<Self, Error> {
-        let rank = comm.rank();
-        // Rank 0 makes the file before it takes part in the scan, the others open it after that.
         let begun = plan.and_then(|plan| {
             let begun = Begun::new(plan)?;
-            if rank == 0 {
-                file.make()?;
-            }
             Ok((sum_of(&begun.plan.tasks)?, begun))
         });
-        let mine = begun.as_ref().map(|(sum, begun)| [*sum, begun.plan.fingerprint.into()]);
-        // Rank 0 has made the file when a higher rank is past the scan.
-        let before = comm.exscan(mine.map_err(Clone::clone));
-        let written = before.and_then(|[before, fingerprints]| {
-            let (_, begun) = begun?;
-            if fingerprints != u64::from(begun.plan.fingerprint).saturating_mul(rank.into()) {
-                return Err(differ());
-            }
-            Ok((before, begun.write_tables(&file)?))
-        });
-        let (before, written) = match written {
-            Ok((before, begun)) => (before, Ok(begun)),
-            Err(failure) => (0, Err(failure)),
-        };
+        let mine = begun.as_ref().map(|(sum, _)| [*sum]).map_err(Clone::clone);
+        // Rank 0 makes the file when all are known to want the same, the others open it after that.
+        let [before] = comm.exscan_after(mine, || file.make())?;
+        let written = begun.and_then(|(_, begun)| begun.write_tables(&file));
         let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
         let merges = matches!(begun.plan.rule, ChunkRule::Merged(_));
         let (places, group) = match (begun.plan.rule, begun.plan.tasks.first()) {

@@ -3,6 +3,7 @@
 use super::Part;
 use crate::collective::{Collective, Fold};
 use crate::error::Error;
+use crate::operation::Operation;
 use std::io;
 use striae_core::store::{WriteAt, usize_to_u64};
 
@@ -11,6 +12,8 @@ use striae_core::store::{WriteAt, usize_to_u64};
 pub(super) struct Rounds {
     /// Collective writes up to the next round, that one included.
     left: u64,
+    /// Collective writes so far.
+    written: u64,
     /// The length of this rank's longest record.
     longest: u64,
     /// Records for which there was no place before the META2 of the last commit.
@@ -23,7 +26,7 @@ const MOST: u64 = 1 << 13;
 
 impl Rounds {
     pub(super) const fn new() -> Self {
-        Self { left: 1, longest: 0, pending: Vec::new() }
+        Self { left: 1, written: 0, longest: 0, pending: Vec::new() }
     }
 
     /// The ranks meet in the next collective write: there is less room than they thought.
@@ -36,6 +39,12 @@ impl Rounds {
     fn count(&mut self, len: u64) {
         self.longest = self.longest.max(len);
         self.left = self.left.saturating_sub(1);
+        self.written = self.written.wrapping_add(1);
+    }
+
+    /// The number of collective writes so far.
+    pub(super) const fn written(&self) -> u64 {
+        self.written
     }
 
     /// Number of bytes that have no place yet.
@@ -102,7 +111,13 @@ where
 
     fn round(&mut self) -> Result<(), Error> {
         self.leave_lane();
-        let mine = self.file.hand_over(self.mine.take_untold().map_or(Ok(()), Err));
+        self.begin(Operation::SionWrite);
+        let mut mine = self.mine.take_untold().map_or(Ok(()), Err);
+        if self.file.hands_over() {
+            self.comm.agree(mine)?; // before a rank waits for messages of its group
+            mine = Ok(());
+        }
+        let mine = self.file.hand_over(mine);
         let mine = mine.map(|()| [self.next_round(), usize_to_u64(self.rounds.pending())]);
         let [next, pending] = self.comm.combine(mine, [Fold::Min, Fold::Max])?;
         self.file.settle();

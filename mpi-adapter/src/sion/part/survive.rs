@@ -31,7 +31,7 @@ where
         mine: Result<(), Failure>,
         lock: impl FnOnce() -> io::Result<()>,
     ) -> Result<u32, Error> {
-        self.comm = comm;
+        (self.comm, self.counted) = (comm, None);
         self.leave_lane().rounds.meet();
         self.known.replace(Known::new());
         let own = self.mine.take_own_failure().map_or(Ok(()), Err);

@@ -15,12 +15,14 @@ pub use stream::{KeyReader, TaskStream};
 
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
+use crate::operation::Operation;
 use entries::{LIMIT, Windows, entries};
 use picked::Picked;
 use std::io;
 use std::path::Path;
 use striae::posix::PosixFile;
 use striae::sion as serial;
+use striae_core::integrity::crc32c;
 use striae_core::sion::position::Ends;
 use striae_core::sion::{KeyvalMode, Stream};
 use striae_core::store::ReadAt;
@@ -63,8 +65,10 @@ use striae_core::store::ReadAt;
 pub struct OpenOptions {
     serial: serial::OpenOptions,
     wanted: Wanted,
-    /// How rank 0 opens the set before, if it is to be appended to.
+    /// How rank 0 opens the set before, if it is to be appended to, and a number of what all ranks
+    /// append by.
     reopen: Option<serial::Reopen>,
+    appends: u32,
 }
 
 /// The tasks that a rank reads.
@@ -88,7 +92,7 @@ impl OpenOptions {
     /// as tasks read one each.
     #[must_use]
     pub fn new() -> Self {
-        Self { serial: serial::OpenOptions::new(), wanted: Wanted::Dealt, reopen: None }
+        Self { serial: serial::OpenOptions::new(), wanted: Wanted::Dealt, reopen: None, appends: 0 }
     }
 
     /// Sets the tasks that this rank reads, in any order, by their numbers over (file, local rank).
@@ -144,6 +148,9 @@ impl OpenOptions {
     where
         for<'f> &'f F: ReadAt<Error = io::Error>,
     {
+        let operation =
+            if self.reopen.is_some() { Operation::SionReopen } else { Operation::SionOpen };
+        comm.begin(operation, self.fingerprint());
         let set = (comm.rank() == 0).then(|| self.open_set(path.as_ref())).transpose();
         let mut windows = set.as_ref().map_err(Clone::clone).and_then(|set| {
             set.as_ref().map(Windows::new).transpose() // of rank 0 alone
@@ -171,9 +178,15 @@ impl OpenOptions {
     }
 
     /// Rank 0 first opens the set as a serial writer that appends to it, which locks and checks it.
-    pub(super) fn reopen(mut self, reopen: serial::Reopen) -> Self {
-        self.reopen = Some(reopen);
+    pub(super) fn reopen(mut self, reopen: serial::Reopen, options: u32) -> Self {
+        (self.reopen, self.appends) = (Some(reopen), options);
         self.buddies(false)
+    }
+
+    /// A number of what must be equal at all ranks.
+    fn fingerprint(&self) -> u32 {
+        let kind = std::mem::discriminant(&self.wanted);
+        crc32c(0, format!("{kind:?} {:?}", self.appends).as_bytes())
     }
 
     fn open_set(&self, path: &Path) -> Result<serial::File, Failure> {
@@ -267,6 +280,7 @@ where
     /// [`Code::Damaged`](crate::Code::Damaged) for data that is not as sealed, or for a damaged
     /// seal; an error of the operating system.
     pub fn check(&self) -> Result<bool, Error> {
+        self.comm.begin(Operation::SionCheck, 0);
         let tasks = |file| self.tasks.iter().filter(move |entry| entry.file == file);
         let mut files = (0..).zip(&self.files);
         let unsealed = files.try_fold(0u64, |unsealed, (number, file)| {
@@ -287,6 +301,7 @@ where
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks.
     pub fn close(self, mine: Result<(), Failure>) -> Result<C, Error> {
+        self.comm.begin(Operation::SionEndRead, 0);
         self.comm.agree(mine)?;
         Ok(self.comm)
     }
