@@ -12,7 +12,7 @@ pub enum Code {
     Io(i32),
     /// An argument cannot be used.
     Refused,
-    /// The ranks passed different values of an argument that must be equal.
+    /// The ranks made different calls, or passed different values of an argument that must be equal.
     Differ,
     /// The format has no place for the data.
     Full,
@@ -37,6 +37,25 @@ pub enum Code {
 }
 
 impl Code {
+    /// The number of an error of the operating system; of one that was found without a call of it,
+    /// the number that such a call would have given.
+    pub(crate) fn of_io(error: &io::Error) -> Self {
+        match (error.raw_os_error(), error.kind()) {
+            (Some(number), _) => Self::Io(number),
+            (None, io::ErrorKind::InvalidInput) => Self::Refused,
+            (None, io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => Self::Damaged,
+            (None, io::ErrorKind::NotFound) => Self::Io(2), // ENOENT
+            (None, io::ErrorKind::OutOfMemory) => Self::Io(12), // ENOMEM
+            (None, io::ErrorKind::PermissionDenied) => Self::Io(13), // EACCES
+            (None, io::ErrorKind::ResourceBusy) => Self::Io(16), // EBUSY
+            (None, io::ErrorKind::AlreadyExists) => Self::Io(17), // EEXIST
+            (None, io::ErrorKind::NotADirectory) => Self::Io(20), // ENOTDIR
+            (None, io::ErrorKind::IsADirectory) => Self::Io(21), // EISDIR
+            (None, io::ErrorKind::StorageFull) => Self::Io(28), // ENOSPC
+            (None, _) => Self::Io(5),                       // EIO
+        }
+    }
+
     const fn to_words(self) -> (u32, i32) {
         match self {
             Self::Io(number) => (1, number),
@@ -118,13 +137,7 @@ impl Failure {
     /// An error of the operating system during `what`: "writing 4096 bytes at offset 512".
     #[must_use]
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
-        let code = match (error.raw_os_error(), error.kind()) {
-            (Some(number), _) => Code::Io(number),
-            (None, io::ErrorKind::InvalidInput) => Code::Refused,
-            (None, io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => Code::Damaged,
-            (None, _) => Code::Io(5), // EIO
-        };
-        Self::new(code, format_args!("{what}: {error}"))
+        Self::new(Code::of_io(error), format_args!("{what}: {error}"))
     }
 
     pub(crate) fn at(self, rank: Option<u32>) -> Self {
@@ -220,10 +233,11 @@ impl From<striae::Error> for Failure {
     fn from(error: striae::Error) -> Self {
         use striae::error::ErrorKind;
         use striae::sion::{Error as SionError, ErrorKind as Sion};
-        let of_system = |error: &io::Error| error.raw_os_error().map_or(Code::Io(5), Code::Io);
         let text = error.to_string();
         let code = match error.kind() {
-            ErrorKind::Io(error) | ErrorKind::Sion(Sion::Sibling { error, .. }) => of_system(error),
+            ErrorKind::Io(error) | ErrorKind::Sion(Sion::Sibling { error, .. }) => {
+                Code::of_io(error)
+            }
             ErrorKind::Sion(Sion::Format(SionError::NotClosed { .. })) => Code::Unclosed,
             _ => match io::Error::from(error).kind() {
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Code::Damaged,

@@ -47,7 +47,9 @@ fn size() -> Failure {
 /// An error of striae's files.
 fn of_striae(what: &str, error: &striae::Error) -> Failure {
     match error.kind() {
-        striae::error::ErrorKind::Io(io) => Failure::io(what, io),
+        striae::error::ErrorKind::Io(io) => {
+            Failure::new(Code::of_io(io), format_args!("{what}: {error}"))
+        }
         _ => refused(format_args!("{what}: {error}")),
     }
 }

@@ -106,15 +106,10 @@ fn failed<S: ReadAt<Error = std::io::Error>>(
 fn of_striae(what: impl fmt::Display, error: &striae::Error) -> Failure {
     use striae::error::ErrorKind;
     match error.kind() {
-        ErrorKind::Io(io) => Failure::io(what, io),
+        ErrorKind::Io(io) => Failure::new(Code::of_io(io), format_args!("{what}: {error}")),
         ErrorKind::Exists | ErrorKind::Locked => {
             Failure::new(Code::Refused, format_args!("{what}: {error}"))
         }
         _ => Failure::new(Code::Damaged, format_args!("{what}: {error}")),
     }
-}
-
-/// A difference between the arguments of two ranks.
-fn differ(what: &str) -> Failure {
-    Failure::new(Code::Differ, format_args!("the ranks passed different {what}, must pass equal"))
 }
