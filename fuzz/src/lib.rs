@@ -45,7 +45,6 @@ pub use striae_kit::cdf_verifying::cdf_verify;
 pub use striae_kit::cdf_writing::cdf_write;
 pub use striae_kit::ffrecord_opening::ffrecord_open;
 pub use striae_kit::hdf5_opening::hdf5_open;
-pub use striae_kit::map_texts::map_text;
 pub use writing::sion_write;
 
 use arbitrary::{Arbitrary, Unstructured};
@@ -92,6 +91,12 @@ pub const TARGETS: &[Target] = &[
     Target { name: "hdf5_open", body: hdf5_open },
     Target { name: "map_text", body: map_text },
 ];
+
+/// The input is a text map: what is read of it, and what is written of it.
+pub fn map_text(data: &[u8]) {
+    striae_kit::map_texts::map_text(data);
+    striae_kit::map_making::made_of_map(data);
+}
 
 /// The input is a physical SIONlib file.
 pub fn sion_open(data: &[u8]) {

@@ -78,6 +78,8 @@ pub enum ErrorKind {
     Blob(blob::ErrorKind),
     /// An error of a decomposition map.
     Map(striae_core::blob::map::Error),
+    /// The decomposition map is damaged, and so would be what is made of it.
+    DamagedMap(striae_inspect::blob::map::FindingKind),
 }
 
 impl Error {
@@ -167,6 +169,7 @@ impl std::fmt::Display for ErrorKind {
             Self::Cdf(kind) => kind.fmt(f),
             Self::Blob(kind) => kind.fmt(f),
             Self::Map(error) => error.fmt(f),
+            Self::DamagedMap(finding) => write!(f, "is a damaged map: {finding}"),
         }
     }
 }
@@ -247,7 +250,7 @@ impl From<Error> for io::Error {
             ErrorKind::Ffrecord(kind) => kind.io_kind(),
             ErrorKind::Cdf(kind) => kind.io_kind(),
             ErrorKind::Blob(kind) => kind.io_kind(),
-            ErrorKind::Map(_) => io::ErrorKind::InvalidData,
+            ErrorKind::Map(_) | ErrorKind::DamagedMap(_) => io::ErrorKind::InvalidData,
         };
         Self::new(kind, error)
     }

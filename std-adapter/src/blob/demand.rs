@@ -69,7 +69,7 @@ impl Set {
 }
 
 /// The longest dimension of a variable, and where this header has its length.
-pub(super) fn longest_dimension(variable: Variable<'_>, header: &Header) -> String {
+pub(crate) fn longest_dimension(variable: Variable<'_>, header: &Header) -> String {
     let name = variable.name().escape_debug();
     let Some(dim) = variable.dims().max_by_key(|dim| dim.length) else {
         return format!("variable {name} has a value by the header");

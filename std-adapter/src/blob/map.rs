@@ -1,16 +1,20 @@
 //! Decomposition maps: opens, verifies and converts text maps of PIO and netCDF maps of E3SM-IO.
 
-use crate::error::Error;
-use crate::finding;
+use crate::error::{Error, ErrorKind};
+use crate::finding::{self, Severity};
 use crate::output::Output;
 use crate::posix::PosixFile;
+use crate::store::existing;
 use crate::verify::Verify;
+use std::fmt;
 use std::io::{self, Write};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use striae_core::store::{ReadAt, usize_to_u64};
+use striae_core::step::DriveError;
 use striae_inspect::blob::map as inspect;
+use striae_inspect::finding::Found as _;
+use striae_inspect::size::Demand;
 
 pub use striae_core::blob::map::{Error as MapError, Grid, Request, Rule, sort_and_merge};
 pub use striae_inspect::blob::map::{
@@ -37,6 +41,8 @@ pub type Finding = finding::Finding<FindingKind>;
 pub struct Map {
     path: PathBuf,
     map: inspect::Map,
+    /// The bytes of all files.
+    bytes: u64,
 }
 
 impl Map {
@@ -58,7 +64,8 @@ impl Map {
         let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         let map = inspect::Map::read_by(&store, rule);
         let map = map.map_err(|error| Error::new(path, error))?;
-        Ok(Self { path: path.into(), map })
+        let bytes = existing(&store).map_err(|error| Error::new(path, error))?;
+        Ok(Self { path: path.into(), map, bytes })
     }
 
     /// Opens several maps as one: the decompositions are numbered in the order of the files.
@@ -68,10 +75,11 @@ impl Map {
     /// [`MapError::Nprocs`] if they are for different numbers of ranks; see [`open`](Self::open).
     pub fn join<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
         let maps = paths.into_iter().map(Self::open).collect::<Result<Vec<_>, _>>()?;
+        let bytes = maps.iter().map(|map| map.bytes).fold(0, u64::saturating_add);
         let path = maps.last().map(|map| map.path.clone()).unwrap_or_default();
         let map = inspect::Map::join(maps.into_iter().map(|map| map.map).collect());
         let map = map.map_err(|error| Error::new(&path, error))?;
-        Ok(Self { path, map })
+        Ok(Self { path, map, bytes })
     }
 
     pub(crate) const fn inner(&self) -> &inspect::Map {
@@ -121,10 +129,20 @@ impl Map {
         Ok(inspect::origin(by_rule, nprocs, blobs))
     }
 
+    /// Checks that the map is sound: what is made of a damaged one is damaged, too.
+    ///
+    /// # Errors
+    /// [`DamagedMap`](crate::error::ErrorKind::DamagedMap) with the first finding of damage.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |finding| Error::new(&self.path, ErrorKind::DamagedMap(finding));
+        self.map.damage().map_or(Ok(()), |finding| Err(refuse(finding)))
+    }
+
     /// Writes a netCDF map, which gets its name when it is complete.
     ///
     /// # Errors
-    /// [`MapError::TooLarge`] for a number of more than 31 bits;
+    /// Those of [`check`](Self::check); [`TooLarge`](crate::error::ErrorKind::TooLarge) for more
+    /// bytes than the input justifies; [`MapError::TooLarge`] for a number of more than 31 bits;
     /// [`Exists`](crate::error::ErrorKind::Exists); an error of the operating system.
     pub fn write_netcdf(
         &self,
@@ -132,7 +150,10 @@ impl Map {
         how: NetCdf<'_>,
         output: Output,
     ) -> Result<(), Error> {
+        self.check()?;
         let out = out.as_ref();
+        let because = format_args!("decomp_nprocs is {}", self.nprocs());
+        self.admit(out, &output, how.len(&self.map), because)?;
         let bytes = how.write(&self.map).map_err(|error| Error::new(out, error))?;
         write(out, &bytes, output)
     }
@@ -142,13 +163,19 @@ impl Map {
     /// that fill holes are left out. Each file gets its name when it is complete.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists); an error of the operating system.
+    /// Those of [`check`](Self::check); [`TooLarge`](crate::error::ErrorKind::TooLarge) for more
+    /// bytes than the input justifies; [`Exists`](crate::error::ErrorKind::Exists); an error of the
+    /// operating system.
     pub fn write_texts(
         &self,
         out: impl AsRef<Path>,
         output: Output,
     ) -> Result<Vec<PathBuf>, Error> {
+        self.check()?;
         let out = out.as_ref();
+        let size = self.decompositions().iter().map(inspect::text_len);
+        let because = "a text map names each element of each request";
+        self.admit(out, &output, size.fold(0, u64::saturating_add), because)?;
         let mut paths = Vec::new();
         for decomposition in self.decompositions() {
             let path = match self.decompositions() {
@@ -159,6 +186,20 @@ impl Map {
             paths.push(path);
         }
         Ok(paths)
+    }
+}
+
+impl Map {
+    /// Refuses an output of so many bytes if the files of the map do not justify it.
+    fn admit(
+        &self,
+        out: &Path,
+        output: &Output,
+        size: u64,
+        because: impl fmt::Display,
+    ) -> Result<(), Error> {
+        output.admit(&self.path, &Demand { size, existing: self.bytes, own: 0 }, because)?;
+        Output::has_room(out, size)
     }
 }
 
@@ -184,40 +225,40 @@ fn write(out: &Path, bytes: &[u8], output: Output) -> Result<(), Error> {
     })
 }
 
-/// Whether the file at `path` is a decomposition map.
+/// Whether the file at `path` is a decomposition map. At most 64 KiB of it are read.
 ///
 /// # Errors
 /// An error of the operating system.
 pub fn is_map(path: impl AsRef<Path>) -> Result<bool, Error> {
-    Ok(kind_of(path.as_ref())?.is_some())
+    let path = path.as_ref();
+    let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+    let is_map = || Ok(inspect::is_text(&store)? || inspect::is_netcdf(&store)?);
+    is_map().map_err(|error: DriveError<io::Error, MapError>| Error::new(path, error))
 }
 
-/// Whether the file at `path` is a text map.
+/// Whether the file at `path` is a text map. Its first bytes say it.
 ///
 /// # Errors
 /// An error of the operating system.
 pub fn is_text_map(path: impl AsRef<Path>) -> Result<bool, Error> {
-    Ok(kind_of(path.as_ref())? == Some(Kind::Text))
+    let path = path.as_ref();
+    let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+    inspect::is_text(&store).map_err(|error| Error::new(path, error))
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Kind {
-    Text,
-    NetCdf,
-}
-
-fn kind_of(path: &Path) -> Result<Option<Kind>, Error> {
-    let at = |error: io::Error| Error::new(path, error);
-    let store = PosixFile::open(path).map_err(at)?;
-    let len = store.size().map_err(at)?.min(usize_to_u64(inspect::TEXT_MAGIC.len()));
-    let mut start = vec![0; usize::try_from(len).unwrap_or(0)];
-    store.read_at(0, &mut start).map_err(at)?;
-    if start == inspect::TEXT_MAGIC {
-        return Ok(Some(Kind::Text));
+/// Refuses a netCDF file that is a damaged map. `path` is that of the error.
+pub(crate) fn check(store: &PosixFile, path: &Path) -> Result<(), Error> {
+    if !inspect::is_netcdf(store).map_err(|error| Error::new(path, error))? {
+        return Ok(());
     }
-    let header = striae_inspect::cdf::Header::read(&store).ok();
-    let is_map = header.is_some_and(|header| header.dims().any(|dim| dim.name == "num_decomp"));
-    Ok(is_map.then_some(Kind::NetCdf))
+    let mut damage = None;
+    let mut keep = |what: FindingKind| {
+        if damage.is_none() && what.severity() == Severity::Damage {
+            damage = Some(what);
+        }
+    };
+    inspect::verify(store, &mut keep).map_err(|error| Error::new(path, error))?;
+    damage.map_or(Ok(()), |what| Err(Error::new(path, ErrorKind::DamagedMap(what))))
 }
 
 impl Verify<'_> {

@@ -36,6 +36,8 @@ mod subfile;
 mod tasks;
 pub mod verify;
 
+pub(crate) use demand::longest_dimension;
+
 pub use builder::error::BuildError;
 pub use builder::old::{OldSet, OldSubfile, OldVariable};
 pub use builder::{Builder, Rank, Writer};

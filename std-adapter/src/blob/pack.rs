@@ -165,6 +165,7 @@ impl Pack {
     ) -> Result<(), Error> {
         let (file, map) = (File::open(canonical)?, Map::open(map)?);
         let store = PosixFile::open(canonical).map_err(|error| file.error(error))?;
+        map.check()?;
         let assigned = assign::assign(&file, &map, &self.decompositions, self.like.as_deref())?;
         let nprocs = u32::try_from(map.nprocs()).unwrap_or(u32::MAX);
         let nprocs = self.processes.or(NonZeroU32::new(nprocs)).unwrap_or(NonZeroU32::MIN);

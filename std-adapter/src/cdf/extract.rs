@@ -70,6 +70,9 @@ impl Extract {
     /// - [`NoVariable`](super::ErrorKind::NoVariable) if the file lacks a wanted variable.
     /// - [`Address`](crate::error::ErrorKind::Address) if an address does not fit the file, or
     ///   selects nothing.
+    /// - [`TooLarge`](crate::error::ErrorKind::TooLarge) if most of the values are in holes of the
+    ///   file, and [`Output::max_size`] does not allow so many;
+    ///   [`NoRoom`](crate::error::ErrorKind::NoRoom).
     /// - [`Variable`](super::ErrorKind::Variable) if values are not in the file; an error of the
     ///   operating system.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
@@ -85,6 +88,8 @@ impl Extract {
                 chosen.iter().try_for_each(|one| check_free(&dir.join(file_name(*one)), false))
             }
         };
+        file.admit(&self.output, chosen.iter().map(|one| (*one, one.len())))?;
+        Output::has_room(dir, chosen.iter().map(|one| one.len()).fold(0, u64::saturating_add))?;
         let source = file.store().file().identity();
         let files = fill(dir, self.output.force, [source], check, |hidden| {
             chosen.iter().try_for_each(|variable| extract(file, *variable, hidden, dir, &count))

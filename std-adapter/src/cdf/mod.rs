@@ -18,6 +18,7 @@
 //! # Ok::<(), striae::Error>(())
 //! ```
 
+mod demand;
 pub mod dump;
 pub(crate) mod error;
 pub(crate) mod extract;

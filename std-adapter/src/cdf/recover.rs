@@ -87,8 +87,9 @@ impl Recovery {
     /// # Errors
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the values that are saved are more than
     /// [`Output::max_size`] allows; [`NoRoom`](crate::error::ErrorKind::NoRoom);
-    /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced; an
-    /// error of the operating system.
+    /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced;
+    /// [`DamagedMap`](crate::error::ErrorKind::DamagedMap) if it would be a decomposition map that
+    /// is damaged; an error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let demand = self.judged.demand();
         let (variables, records) =
@@ -108,7 +109,8 @@ impl Recovery {
             saved.map_err(|error| match error {
                 Unwritten::Read(error) => Error::new(&self.path, error),
                 Unwritten::Write(error) => Error::new(out, error),
-            })
+            })?;
+            crate::blob::map::check(&to, &self.path)
         })
     }
 }

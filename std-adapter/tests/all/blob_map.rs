@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use std::fs;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
-use striae::Output;
 use striae::blob::Map;
-use striae::blob::map::{Lists, NetCdf, Order, Origin, Request, Rule};
+use striae::blob::map::{Lists, NetCdf, Order, Origin, Request, Rule, is_map};
 use striae::cdf::File;
+use striae::cdf::recover::Recover;
+use striae::{Output, Verify};
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/map").join(name)
@@ -321,4 +322,110 @@ fn the_rule_and_the_order_of_a_set_are_found() {
             assert_eq!(Map::origin(&path, nprocs, &blobs).unwrap(), expected);
         }
     }
+}
+
+/// Whether the netCDF file or the text map at `path` is sound, as `striae verify` says.
+fn is_sound(path: &Path) -> bool {
+    let bytes = fs::read(path).unwrap();
+    let is_netcdf = bytes.starts_with(b"CDF");
+    let of_file = || Verify::new().cdf(path, &mut |_| ()).unwrap().is_sound();
+    (!is_netcdf || of_file()) && Verify::new().map(path, &mut |_| ()).unwrap().is_sound()
+}
+
+/// What is made of a map is sound, or nothing is made: by all verbs that make something of it.
+/// Returns how many made something.
+fn made_is_sound(input: &Path, folder: &Path) -> usize {
+    let mut made = 0;
+    let mut check = |out: &Path, is_ok: bool| {
+        if is_ok {
+            assert!(is_sound(out), "{}", out.display());
+            made += 1;
+        }
+        assert_eq!(out.exists(), is_ok, "{}", out.display());
+        let _ = fs::remove_file(out);
+    };
+    let (netcdf, dat) = (folder.join("new.nc"), folder.join("new.dat"));
+    if let Ok(map) = Map::open(input) {
+        check(&netcdf, map.write_netcdf(&netcdf, NetCdf::default(), Output::new()).is_ok());
+        if let [_] = map.decompositions() {
+            check(&dat, map.write_texts(&dat, Output::new()).is_ok());
+        }
+    }
+    let recovery = Recover::new().examine(input);
+    let is_map = is_map(input).unwrap();
+    if let Some(recovery) = recovery.ok().filter(|_| is_map) {
+        check(&netcdf, recovery.write(&netcdf, &|_| ()).is_ok());
+    }
+    made
+}
+
+#[test]
+fn what_is_made_of_a_damaged_map_is_sound_or_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("input");
+    let (mut cases, mut made) = (0, 0);
+    for path in fs::read_dir(golden(".")).unwrap().map(|entry| entry.unwrap().path()) {
+        let bytes = fs::read(&path).unwrap();
+        let is_map = path.extension().is_some_and(|ending| ending != "md");
+        for at in (0..bytes.len()).step_by(97).filter(|_| is_map) {
+            let mut wrong = bytes.clone();
+            wrong[at] ^= 1 << (at % 8);
+            fs::write(&input, wrong).unwrap();
+            made += made_is_sound(&input, folder.path());
+            cases += 1;
+        }
+    }
+    assert!(cases > 100 && made > 60, "{made} of {cases}");
+}
+
+#[test]
+fn a_damaged_map_is_refused_with_its_first_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.nc");
+    let beyond = folder.path().join("beyond.dat");
+    fs::write(&beyond, "version 2001 npes 1 ndims 1\n4\n0 2\n1 9\n").unwrap();
+    let inputs = [golden("oob.nc"), golden("ov_in.nc"), golden("ov_x.nc"), beyond.clone()];
+    for input in inputs {
+        for args in [["convert", text(&input), text(&out)], ["pack", text(&out), text(&input)]] {
+            let format: &[&str] = if args[0] == "pack" { &["--format", "map"] } else { &[] };
+            let run = striae(&[&args[..], format].concat()).assert().code(1);
+            let error = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+            assert!(error.contains("is a damaged map: D1: "), "{error}");
+        }
+        if input != beyond {
+            refused(&["recover", text(&input), text(&out)], 2, "is a damaged map: D1: ");
+        }
+        assert!(!out.exists());
+    }
+    refused(
+        &["recover", text(&golden("too_few.nc")), text(&out)],
+        2,
+        "is a damaged map: map: D3.nreqs",
+    );
+}
+
+#[test]
+fn a_map_that_claims_much_is_not_written_without_max_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let (claims, out) = (folder.path().join("claims.dat"), folder.path().join("out.nc"));
+    fs::write(&claims, "version 2001 npes 16000000 ndims 1\n4\n0 2\n1 2\n").unwrap();
+    let asks = "decomp_nprocs is 16000000";
+    refused(&["convert", text(&claims), text(&out)], 2, asks);
+    output(&["convert", text(&claims), text(&out), "--max-size", "1G"]);
+    // One request of the netCDF map is nearly the whole array of 2^30 elements.
+    let input = golden("map_f_tiny_4p.nc");
+    let mut bytes = fs::read(&input).unwrap();
+    let file = File::open(&input).unwrap();
+    let offsets: Vec<i32> = file.read(file.variable("D1.offsets").unwrap()).unwrap();
+    let (index, offset) = (0..).zip(&offsets).max_by_key(|(_, offset)| **offset).unwrap();
+    let length = file.variable("D1.lengths").unwrap().begin() as usize + 4 * index;
+    let name = bytes.windows(7).position(|bytes| bytes == b"D1.dims").unwrap();
+    bytes[name + 20..name + 24].copy_from_slice(&(1_i32 << 30).to_be_bytes());
+    bytes[length..length + 4].copy_from_slice(&((1 << 30) - offset).to_be_bytes());
+    let claims = folder.path().join("claims.nc");
+    fs::write(&claims, bytes).unwrap();
+    assert!(is_sound(&claims));
+    let out = folder.path().join("out.dat");
+    refused(&["convert", text(&claims), text(&out)], 2, "names each element");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }

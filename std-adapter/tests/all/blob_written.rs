@@ -243,11 +243,17 @@ fn requests_that_overlap_or_are_outside_of_the_array_are_refused() {
         let map = golden().join("../map").join(map);
         Pack::new().run(&canonical, &map, &made.path().join("out"), &|_| ())
     };
-    let error = refused(run("ov_in.nc"), made.path());
-    assert_eq!(error, BuildError::Overlap { id: 1, rank: 0, offset: 4 });
-    let request = Request { offset: 8, len: 15 };
-    let error = refused(run("oob.nc"), made.path());
-    assert_eq!(error, BuildError::Outside { id: 1, rank: 1, request, total: 20 });
+    for (map, text) in [
+        ("ov_in.nc", "request 1 of rank 0 (3 elements from 4) overlaps request 0 of rank 0"),
+        ("ov_x.nc", "of rank 1 (14 elements from 6) overlaps request"),
+        ("oob.nc", "request 0 of rank 1 (15 elements from 8) ends after the array of 20"),
+    ] {
+        let error = run(map).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::DamagedMap(_)) && error.to_string().contains(text)
+        );
+        assert!(fs::read_dir(made.path()).unwrap().next().is_none(), "{map}");
+    }
 }
 
 const DIMS: [DimDef<'_>; 2] = [DimDef::record("time"), DimDef { name: "cell", length: 6 }];

@@ -1,6 +1,8 @@
 //! The body of `cdf_verify`: what is found in any bytes, and what is saved of them.
 
+use crate::map_making::made_of_map;
 use striae_core::cdf::{Layout, Reader, Region};
+use striae_inspect::blob::map::is_netcdf;
 use striae_inspect::cdf::recover::{Certainty, Recovery};
 use striae_inspect::cdf::{FindingKind, Header, dump, verify};
 use striae_inspect::certainty::Word;
@@ -11,6 +13,9 @@ const MOST: u64 = 1 << 18;
 
 /// The input is a netCDF file.
 pub fn cdf_verify(data: &[u8]) {
+    if is_netcdf(&data).unwrap() {
+        made_of_map(data);
+    }
     let header = Header::read(data);
     let mut lengths = vec![0; data.len() / 8 + 1];
     let opened = Reader::open(data, &mut lengths, &mut vec![0; data.len() + 32]);

@@ -36,6 +36,8 @@ pub mod ffrecord_opening;
 pub mod gsd_everything;
 pub mod hdf5_opening;
 pub mod history;
+#[cfg(feature = "inspect")]
+pub mod map_making;
 pub mod map_texts;
 
 // Where files are, and what happens to them there.

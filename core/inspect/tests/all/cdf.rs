@@ -3,8 +3,12 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::PathBuf;
+use striae_core::cdf::{
+    Alignment, AttrDef, Definition, DimDef, Encode, Plan, Type, VarDef, Version,
+};
 use striae_core::endian::ByteOrder;
 use striae_core::store::ReadAt;
+use striae_inspect::blob::map::{is_netcdf as is_netcdf_map, is_text};
 use striae_inspect::cdf::recover::{Certainty, Doubt, Records, Recovery};
 use striae_inspect::cdf::{FindingKind, Header, OwnedValues, dump, verify};
 use striae_inspect::certainty::Word;
@@ -12,6 +16,7 @@ use striae_inspect::dump::Line;
 use striae_inspect::finding::Found as _;
 use striae_inspect::subject::Subject;
 use striae_kit::cdf_verifying::cdf_verify;
+use striae_kit::map_making::made_of_map;
 
 /// Names and contents of the golden files.
 fn golden() -> Vec<(String, Vec<u8>)> {
@@ -179,7 +184,6 @@ fn variables_before_a_cut_of_the_header_are_saved() {
 
 #[test]
 fn a_header_in_little_endian_is_that_of_the_big_endian_one() {
-    use striae_core::cdf::{AttrDef, Definition, DimDef, Encode, Plan, Type, VarDef, Version};
     let definition = Definition {
         dims: &[DimDef::record("time"), DimDef { name: "x", length: 3 }],
         attrs: &[AttrDef::new("title", "text"), AttrDef::new("n", &[1_i16, -2])],
@@ -188,7 +192,7 @@ fn a_header_in_little_endian_is_that_of_the_big_endian_one() {
             (VarDef { name: "u", nc_type: Type::Int64, dimids: &[1] }, &[]),
         ],
     };
-    let plan = Plan::new(&definition, Version::Cdf5, striae_core::cdf::Alignment::COMPACT).unwrap();
+    let plan = Plan::new(&definition, Version::Cdf5, Alignment::COMPACT).unwrap();
     let (mut bytes, mut window) = (vec![0; plan.header_len() as usize], [0; 512]);
     let encode = Encode::new(&definition, &plan, 2, &mut window).unwrap();
     encode.embedded(ByteOrder::Little).run(&mut &mut bytes[..]).unwrap();
@@ -376,4 +380,47 @@ fn no_reference_program_counts_records_that_no_variable_has() {
         }
     }
     assert!(files > 10, "{files}");
+}
+
+/// The maps among the golden files.
+fn maps() -> Vec<(PathBuf, Vec<u8>)> {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/map");
+    let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let maps = paths.filter(|path| path.extension().is_some_and(|ending| ending != "md"));
+    maps.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn what_is_written_of_a_map_is_sound_or_the_map_is_damaged() {
+    let mut cases = 0;
+    for (_, data) in maps() {
+        for at in (0..data.len()).step_by(7) {
+            let mut wrong = data.clone();
+            wrong[at] ^= 1 << (at % 8);
+            made_of_map(&wrong);
+            cases += 1;
+        }
+    }
+    assert!(cases > 1500, "{cases}");
+}
+
+#[test]
+fn a_map_is_recognized_by_a_bounded_number_of_bytes() {
+    let maps = maps();
+    for (path, data) in &maps {
+        let is_netcdf = path.extension().is_some_and(|ending| ending == "nc");
+        assert_eq!(is_netcdf_map(&&data[..]).unwrap(), is_netcdf, "{path:?}");
+    }
+    // A header of 4 MiB: an attribute of the file is long.
+    let (name, values) = ("a", vec![7_i8; 4 << 20]);
+    let attrs = [AttrDef::new(name, &values[..])];
+    let definition = Definition { dims: &[DimDef::record("t")], attrs: &attrs, vars: &[] };
+    let plan = Plan::new(&definition, Version::Cdf5, Alignment::COMPACT).unwrap();
+    let (mut bytes, mut window) = (vec![0; plan.header_len() as usize], [0; 512]);
+    let encode = Encode::new(&definition, &plan, 0, &mut window).unwrap();
+    encode.run(&mut &mut bytes[..]).unwrap();
+    let counted = Counted(&bytes, Cell::default());
+    assert!(!is_netcdf_map(&counted).unwrap() && !is_text(&counted).unwrap());
+    let (calls, read) = counted.1.get();
+    assert!(calls <= 2 && read <= (1 << 16) + 8, "{calls} reads of {read} bytes");
 }

@@ -313,6 +313,8 @@ pub(crate) struct DumpArgs {
     /// Print the header and all values as text that ncgen takes back (netCDF only).
     #[arg(long, conflicts_with = "json")]
     pub(crate) cdl: bool,
+    #[command(flatten)]
+    pub(crate) max_size: MaxSize,
 }
 
 #[derive(Debug, ClapArgs)]

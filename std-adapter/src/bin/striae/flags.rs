@@ -69,7 +69,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("decomposition", &[Blob]),
             ("like", &[Blob]),
         ],
-        Verb::Dump => &[("cdl", &[Cdf])],
+        Verb::Dump => &[("cdl", &[Cdf]), ("max_size", &[Cdf])],
         Verb::Verify => &[("map", &[Blob])],
         Verb::Append => &[],
     }

@@ -4,6 +4,8 @@ use super::{all, golden, list};
 use crate::run::{hex_sha256, output, refused};
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use striae_core::cdf::{Alignment, Definition, DimDef, Encode, Plan, Type, VarDef, Version};
 
 fn listing(path: &str) -> Value {
     serde_json::from_slice(&output(&["ls", "--json", path])).unwrap()
@@ -34,6 +36,9 @@ fn a_listing_says_all_that_the_header_says() {
         let (variables, vars) = (list(&found["variables"]), list(&expected["vars"]));
         assert_eq!(variables.len(), vars.len());
         for (variable, expected) in variables.iter().zip(vars) {
+            let name = expected["name"].as_str().unwrap();
+            let address = striae::address::Address::variable(name).to_string();
+            assert_eq!(variable["address"], json!(address), "{path}");
             for field in ["name", "type", "record", "begin", "vsize"] {
                 assert_eq!(variable[field], expected[field], "{path}");
             }
@@ -231,4 +236,34 @@ fn dump_prints_every_field_and_cdl_every_value() {
     let sion =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_hoomd_full_single.gsd");
     refused(&["dump", "--cdl", sion], 2, "--cdl is for netCDF files");
+}
+
+#[test]
+fn an_output_is_as_large_as_the_bytes_that_exist_justify() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sparse, out) = (dir.path().join("sparse.nc"), dir.path().join("out"));
+    let bytes = VarDef { name: "bytes", nc_type: Type::Byte, dimids: &[0] };
+    let dims = [DimDef { name: "x", length: 1 << 34 }];
+    let definition = Definition { dims: &dims, attrs: &[], vars: &[(bytes, &[])] };
+    let plan = Plan::new(&definition, Version::Cdf5, Alignment::COMPACT).unwrap();
+    let (mut header, mut window) = (vec![0; plan.header_len() as usize], [0; 512]);
+    let encode = Encode::new(&definition, &plan, 0, &mut window).unwrap();
+    encode.run(&mut &mut header[..]).unwrap();
+    fs::write(&sparse, &header).unwrap();
+    // All values are a hole.
+    let file = fs::OpenOptions::new().write(true).open(&sparse).unwrap();
+    file.set_len(plan.file_len(0).unwrap()).unwrap();
+    let [sparse, out] = [&sparse, &out].map(|path| path.to_str().unwrap());
+    for args in
+        [&["cat", sparse, "variable/*"][..], &["dump", "--cdl", sparse], &["extract", sparse, out]]
+    {
+        refused(args, 2, "has the length 17179869184 at offset");
+    }
+    assert!(!fs::exists(out).unwrap());
+    // A hole of the input is one of the output.
+    let new = dir.path().join("new.nc");
+    output(&["recover", sparse, new.to_str().unwrap()]);
+    let (new, file) = (fs::metadata(new).unwrap(), file.metadata().unwrap());
+    assert_eq!(new.len(), file.len());
+    assert!(new.blocks() <= file.blocks() + 64, "{} blocks", new.blocks());
 }

@@ -8,7 +8,7 @@ mod write;
 pub use finding::{FindingKind, error_facts};
 pub use origin::{Assignment, Lists, Order, Origin, assign, origin};
 pub use verify::{Summary, verify};
-pub use write::{NetCdf, text};
+pub use write::{NetCdf, text, text_len};
 
 use crate::subject::{Failed, WINDOW, read, read_windows};
 use alloc::vec;
@@ -20,7 +20,9 @@ use striae_core::blob::map::table::{request, values};
 use striae_core::blob::map::{
     Error, Event, Grid, Join, Parser, Place, Ranks, Request, Rule, Table, error::Column,
 };
-use striae_core::cdf::{self, Reader};
+use striae_core::cdf::{self, Cursor, Item, ListKind, Reader};
+use striae_core::endian::ByteOrder;
+use striae_core::source::Window;
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -46,6 +48,8 @@ pub struct Decomposition {
     nprocs: u64,
     requests: Vec<Request>,
     lists: Vec<List>,
+    /// The first element of a text map that is larger than the array, and was left out.
+    beyond: Option<FindingKind>,
 }
 
 /// The requests of a rank.
@@ -119,6 +123,12 @@ impl Map {
     #[must_use]
     pub fn decomposition(&self, id: NonZeroU32) -> Option<&Decomposition> {
         self.decompositions.iter().find(|decomposition| decomposition.id == id)
+    }
+
+    /// The first finding of damage, as [`verify`] reports it; `None` if the map is sound.
+    #[must_use]
+    pub fn damage(&self) -> Option<FindingKind> {
+        self.decompositions.iter().find_map(verify::damage_of)
     }
 }
 
@@ -207,6 +217,37 @@ pub fn is_text<S: ReadAt>(store: &S) -> Result<bool, Failed<S, Error>> {
     Ok(start == *TEXT_MAGIC)
 }
 
+/// The bytes at the start of a file that say whether it is a netCDF map.
+const START: usize = 1 << 16;
+
+/// Whether the file in `store` is a netCDF map: a netCDF file with a dimension `num_decomp` in its
+/// first 64 KiB, of which no more is read. It may be damaged.
+///
+/// # Errors
+/// An error of the store.
+pub fn is_netcdf<S: ReadAt>(store: &S) -> Result<bool, Failed<S, Error>> {
+    let len = store.size().map_err(DriveError::Store)?;
+    let mut start = vec![0; usize::try_from(len).unwrap_or(START).min(START)];
+    read(store, 0, &mut start)?;
+    let window = Window::new(0, &start, len);
+    let mut cursor = Cursor::new(ByteOrder::Big);
+    // What is not in the window is not looked for.
+    while let Ok(item) = cursor.advance(&window) {
+        match item {
+            Item::Dim(dim) if is_num_decomp(&start, dim.name) => return Ok(true),
+            Item::Header { .. } | Item::List { list: ListKind::Dims, .. } => {}
+            Item::Name(_) | Item::Dim(_) => {}
+            _ => break,
+        }
+    }
+    Ok(false)
+}
+
+fn is_num_decomp(start: &[u8], name: Span) -> bool {
+    let [from, to] = [name.offset(), name.end()].map(|at| usize::try_from(at).unwrap_or(0));
+    start.get(from..to) == Some(b"num_decomp")
+}
+
 /// What to do with an error after which reading can go on.
 type OnError<'a> = &'a mut dyn FnMut(Error) -> Result<(), Error>;
 
@@ -221,8 +262,9 @@ fn read_text<S: ReadAt>(
     let (mut parser, mut text) = (Parser::default(), Text::new(id));
     read_windows(store, all, WINDOW, &mut Vec::new(), |_, mut bytes| {
         loop {
+            let line = parser.line();
             match parser.feed(&mut bytes) {
-                Ok(Some(event)) => text.take(event).map_err(DriveError::Format)?,
+                Ok(Some(event)) => text.take(event, line).map_err(DriveError::Format)?,
                 Ok(None) => return Ok(true),
                 Err(error) if is_resumable(&error) => {
                     on_error(error).map_err(DriveError::Format)?;
@@ -232,8 +274,9 @@ fn read_text<S: ReadAt>(
             }
         }
     })?;
+    let line = parser.line();
     let last = parser.finish().map_err(DriveError::Format)?;
-    last.map_or(Ok(()), |event| text.take(event)).map_err(DriveError::Format)?;
+    last.map_or(Ok(()), |event| text.take(event, line)).map_err(DriveError::Format)?;
     text.finish().map_err(DriveError::Format)
 }
 
@@ -254,15 +297,18 @@ struct Text {
     /// The rank at hand, and its first request; `None` if it is skipped.
     rank: Option<(u64, usize)>,
     is_skipped: bool,
+    /// The number of the next element in the rank's list.
+    index: u64,
 }
 
 impl Text {
     fn new(id: NonZeroU32) -> Self {
         let (dims, known, rank) = (Vec::new(), None, None);
-        Self { id, nprocs: 0, ndims: 0, dims, known, rank, is_skipped: false }
+        Self { id, nprocs: 0, ndims: 0, dims, known, rank, is_skipped: false, index: 0 }
     }
 
-    fn take(&mut self, event: Event) -> Result<(), Error> {
+    /// Takes an event of a line.
+    fn take(&mut self, event: Event, line: u64) -> Result<(), Error> {
         match event {
             Event::Head { nprocs, ndims } => (self.nprocs, self.ndims) = (nprocs, ndims),
             Event::Dim { length } => {
@@ -276,12 +322,20 @@ impl Text {
                 let first = self.known.as_ref().map_or(0, |(known, _)| known.requests.len());
                 // After an error the rank is that of the error.
                 self.rank = (!core::mem::take(&mut self.is_skipped)).then_some((rank, first));
+                self.index = 0;
             }
-            Event::Element { element, .. } => {
-                if let (Some((known, join)), Some(_)) = (&mut self.known, self.rank) {
+            Event::Element { element, offset } => {
+                if let (Some((known, join)), Some((rank, _))) = (&mut self.known, self.rank) {
+                    let (id, index, total) = (self.id, self.index, known.grid.total());
+                    if total < element && known.beyond.is_none() {
+                        let beyond =
+                            FindingKind::Beyond { id, rank, index, line, offset, element, total };
+                        known.beyond = Some(beyond);
+                    }
                     let offset = known.grid.offset_of(element);
                     known.requests.extend(offset.and_then(|offset| join.push(offset)));
                 }
+                self.index = self.index.saturating_add(1);
             }
         }
         Ok(())
@@ -292,7 +346,7 @@ impl Text {
         let (id, nprocs) = (self.id, self.nprocs);
         let grid = Grid::new(&dims).ok_or(Error::Grid { id })?;
         let (requests, lists) = (Vec::new(), Vec::new());
-        let known = Decomposition { id, dims, grid, nprocs, requests, lists };
+        let known = Decomposition { id, dims, grid, nprocs, requests, lists, beyond: None };
         self.known = Some((known, Join::new(grid)));
         Ok(())
     }
@@ -370,7 +424,8 @@ fn read_table<S: ReadAt>(
     let nreqs = column(store, table.nreqs)?;
     let fills = table.fill_starts.map(|fills| column(store, fills)).transpose()?;
     let (requests, lists) = (Vec::new(), Vec::new());
-    let mut known = Decomposition { id, dims, grid, nprocs: table.nprocs(), requests, lists };
+    let nprocs = table.nprocs();
+    let mut known = Decomposition { id, dims, grid, nprocs, requests, lists, beyond: None };
     let mut ranks = Ranks::new(id, rule, table.total());
     for (rank, &all) in (0_u64..).zip(&nreqs) {
         let fill = fills.as_ref().map(|fills| {

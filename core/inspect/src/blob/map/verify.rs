@@ -2,7 +2,7 @@
 
 use super::finding::FindingKind;
 use super::{Decomposition, is_text, read_table, read_text, tables};
-use crate::finding::Coverage;
+use crate::finding::{Coverage, Found as _, Severity};
 use crate::report::{self, report};
 use crate::subject::{Failed, Subject, WINDOW, read_windows};
 use alloc::vec::Vec;
@@ -122,6 +122,18 @@ fn fills(table: &Table, read: &Decomposition, report: &mut Report<'_>) {
     if let Some(count) = table.total().checked_sub(used).filter(|&count| count != 0) {
         report.add(FindingKind::Unused { id, count });
     }
+}
+
+/// The first damage of a decomposition in memory.
+pub(super) fn damage_of(read: &Decomposition) -> Option<FindingKind> {
+    let mut first = read.beyond.clone();
+    let mut each = |what: FindingKind| {
+        if first.is_none() && what.severity() == Severity::Damage {
+            first = Some(what);
+        }
+    };
+    decomposition(read, &mut Report::new(&mut each));
+    first
 }
 
 /// Reports all faults of a decomposition's requests.

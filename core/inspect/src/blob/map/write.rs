@@ -34,6 +34,19 @@ pub fn text(of: &Decomposition) -> String {
     out
 }
 
+/// The most bytes of the text of [`text`]: no element is longer than the number of all.
+#[must_use]
+pub fn text_len(of: &Decomposition) -> u64 {
+    let digits = |number: u64| u64::from(number.checked_ilog10().unwrap_or(0)).saturating_add(1);
+    let elements = of.ranks().flat_map(|rank| of.requests(rank)).map(|one| one.len);
+    let elements = elements.fold(0, u64::saturating_add);
+    let each = digits(of.grid.total()).saturating_add(1);
+    let ranks = usize_to_u64(of.lists.len());
+    let lines = ranks.saturating_mul(digits(of.nprocs).saturating_add(each).saturating_add(2));
+    let head = usize_to_u64(of.dims.len()).saturating_mul(21).saturating_add(64);
+    elements.saturating_mul(each).saturating_add(lines).saturating_add(head)
+}
+
 /// The most ranks of a netCDF map that is written.
 const MAX_NPROCS: u64 = 1 << 24;
 
@@ -68,6 +81,23 @@ struct Columns {
 }
 
 impl NetCdf<'_> {
+    /// The bytes of the columns that [`write`](Self::write) writes, without the header.
+    #[must_use]
+    pub fn len(&self, map: &Map) -> u64 {
+        let of = |one: &Decomposition| {
+            let requests = usize_to_u64(one.requests.len()).max(1);
+            let raw = match self.raw {
+                true => {
+                    one.requests.iter().map(|one| one.len).fold(one.nprocs, u64::saturating_add)
+                }
+                false => 0,
+            };
+            let both = one.nprocs.max(1).saturating_add(requests).saturating_mul(2);
+            both.saturating_add(raw).saturating_mul(4)
+        };
+        map.decompositions.iter().map(of).fold(0, u64::saturating_add)
+    }
+
     /// The bytes of a CDF-5 file with this map.
     ///
     /// A decomposition without any request gets one of no elements, which no rank has: netCDF has

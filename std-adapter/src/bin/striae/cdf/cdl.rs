@@ -16,6 +16,8 @@ const WIDTH: usize = 78;
 
 pub(super) fn cdl(args: &DumpArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file)?;
+    let all = file.header().variables();
+    file.admit(&args.max_size.output(), all.map(|variable| (variable, variable.len())))?;
     let mut out = stdout();
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
     unless_gone(write_header(&stem, file.header(), &mut out))?;

@@ -39,6 +39,7 @@ pub(crate) struct Attr<'a> {
 
 #[derive(Serialize)]
 struct Var<'a> {
+    address: String,
     name: &'a str,
     r#type: &'static str,
     dims: Vec<&'a str>,
@@ -81,6 +82,7 @@ impl<'a> From<Attribute<'a>> for Attr<'a> {
 impl<'a> From<Variable<'a>> for Var<'a> {
     fn from(variable: Variable<'a>) -> Self {
         Self {
+            address: Address::variable(variable.name()).to_string(),
             name: variable.name(),
             r#type: variable.nc_type().name(),
             dims: variable.dims().map(|dim| dim.name).collect(),
