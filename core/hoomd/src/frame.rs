@@ -187,7 +187,7 @@ impl<'a, F: Source> Frame<'a, F> {
 
     fn quantity(&self, chunk: &Chunk) -> Result<Quantity, F::Error> {
         let values = Values::read(self.trajectory.file(), chunk)?;
-        Ok(Quantity { n: chunk.n, m: chunk.m, values })
+        Ok(Quantity::of(chunk, values))
     }
 
     /// The chunk with this name that the frame itself has.

@@ -133,7 +133,7 @@ impl<F: Source> Logs<'_, F> {
         self.check_bytes(logged.iter().map(|(_, chunk)| *chunk))?;
         for (name, chunk) in logged {
             let values = Values::read(file, chunk)?;
-            let quantity = Quantity { n: chunk.n, m: chunk.m, values };
+            let quantity = Quantity::of(chunk, values);
             wanted.push(self.filled(name, chunk.id, quantity)?);
         }
         Ok(wanted)

@@ -150,7 +150,7 @@ const fn narrow(value: f64) -> f32 {
 pub struct Quantity {
     /// Number of rows; for text, number of bytes.
     pub n: u64,
-    /// Number of columns.
+    /// Number of columns; for text, 1.
     pub m: u32,
     /// All values, row by row.
     pub values: Values,
@@ -171,6 +171,15 @@ impl Quantity {
         let text = text.into();
         let n = usize_to_u64(text.len());
         Self { n, m: 1, values: Values::Text(vec![text]) }
+    }
+
+    /// The values of a chunk. A text is one text, whatever the columns of its chunk.
+    pub(crate) const fn of(chunk: &Chunk, values: Values) -> Self {
+        let (n, m) = match values {
+            Values::Text(_) => (chunk.span.len(), 1),
+            _ => (chunk.n, chunk.m),
+        };
+        Self { n, m, values }
     }
 
     /// Type, rows and columns.

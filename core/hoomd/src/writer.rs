@@ -8,7 +8,7 @@ use crate::sink::Sink;
 use crate::source::Source;
 use crate::trajectory::Trajectory;
 use crate::value::{Value, padded};
-use crate::values::{Precision, Quantity};
+use crate::values::{Precision, Quantity, Values};
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -348,7 +348,8 @@ impl Item<'_> {
                 Raw { name, kind, m: field.columns.unwrap_or(1), bytes }
             }
             Self::Log(_, Quantity { m, values, .. }) => {
-                Raw { name, kind: values.kind(), m: *m, bytes: values.bytes() }
+                let m = if let Values::Text(_) = values { 1 } else { *m };
+                Raw { name, kind: values.kind(), m, bytes: values.bytes() }
             }
         }
     }
