@@ -20,6 +20,7 @@
 use super::convert::part::write_default;
 use super::hoomd::schema::Field;
 use super::write::{Builder, FileWriter, Source, make};
+use super::{ErrorKind, verify};
 use crate::error::Error;
 use crate::output::Output as Made;
 use crate::store::Inspected;
@@ -96,8 +97,12 @@ impl Recovery {
     /// file gets its name when it is complete: see [`Publish`](crate::publish::Publish).
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced; an
-    /// error of the operating system.
+    /// After an error, nothing has changed.
+    ///
+    /// - [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced.
+    /// - [`Damaged`](ErrorKind::Damaged) if the new file would not be sound for
+    ///   [`Verify`](crate::Verify).
+    /// - An error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         make(&self.output, out, &self.path, |hidden| {
             let mut writer = Builder::like(&self.judged.attributes()).hidden().create(hidden)?;
@@ -111,7 +116,13 @@ impl Recovery {
                     Unwritten::Write(error) => error,
                 }
             })?;
-            writer.close()
+            writer.close()?;
+            // What the judgement has overlooked is not published.
+            let made = Bulk::open(hidden, None)?;
+            match verify::first_damage(out, &made, &mut |_| true)? {
+                Some(finding) => Err(Error::new(out, ErrorKind::Damaged(Box::new(finding)))),
+                None => Ok(()),
+            }
         })
     }
 }

@@ -2,9 +2,9 @@
 //! dumped of them, in memory.
 
 use std::path::Path;
-use striae_core::gsd::{Attributes, Reader, Slot, Writer};
+use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Version, Writer};
 use striae_inspect::finding::{Found as _, Severity};
-use striae_inspect::gsd::recover::{Certainty, IntoWriter, Recovery};
+use striae_inspect::gsd::recover::{Certainty, Doubt, IntoWriter, Loss, Proof, Recovery};
 use striae_inspect::gsd::verify::{Depth, Summary, verify};
 use striae_inspect::gsd::{Basis, FindingKind};
 use striae_kit::growing::Growing;
@@ -57,7 +57,7 @@ fn written_with(about: &Attributes<'_>) -> Vec<u8> {
         for name in [b"one".as_slice(), b"two"] {
             let id = writer.name(name).unwrap();
             let bytes = vec![frame + 1; 24 + usize::from(frame)];
-            writer.write_chunk(id, striae_core::gsd::ChunkType::U8, 1, &bytes).unwrap();
+            writer.write_chunk(id, ChunkType::U8, 1, &bytes).unwrap();
         }
         writer.end_frame().unwrap();
         writer.commit().unwrap();
@@ -127,6 +127,116 @@ fn every_flipped_bit_of_a_sealed_file_is_found_and_nothing_exact_is_wrong() {
                 assert!(run.frames.end <= frames, "byte {at}: {run:?}");
             }
         }
+    }
+}
+
+/// Numbers that look random: SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ (z >> 31)) % u64::try_from(end).unwrap()).unwrap()
+    }
+}
+
+/// A file with one to three wrong fields, as the tables have them: entries, names, and numbers that
+/// chunks hold.
+fn with_wrong_fields(whole: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap());
+    let [index, slots, names] = [8, 16, 24].map(|at| usize::try_from(number(at)).unwrap_or(0));
+    let place = |slot: usize| index.saturating_add(32 * slot);
+    let is_used = |slot: &usize| {
+        let entry = whole.get(place(*slot)..).and_then(|rest| rest.get(..32));
+        entry.is_some_and(|entry| entry[16..24] != [0; 8])
+    };
+    let used: Vec<_> = (0..slots.min(512)).filter(is_used).collect();
+    for _ in 0..1 + random.below(3) {
+        let Some(&slot) = used.get(random.below(used.len().max(1))) else { break };
+        let entry = place(slot);
+        let location = number(entry + 16);
+        // Frame, N, location, M, id and type of an entry; a name; the first bytes of a chunk.
+        let (at, values): (usize, &[u8]) = match random.below(8) {
+            0 => (entry, &[0, 1, 2, 3]),
+            1 => (entry + 8, &[0, 1, 2, 3, 9]),
+            2 => (entry + 16, &[0, 16, 64, 128]),
+            3 => (entry + 24, &[1, 2, 3, 4]),
+            4 => (entry + 28, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+            5 => (entry + 30, &[1, 2, 3, 4, 5, 9, 10, 11]),
+            6 => (names.saturating_add(random.below(400)), b"pNa/s\0tl"),
+            _ => (usize::try_from(location).unwrap_or(0), &[0, 1, 2, 3, 5, 0xC3, 0xFF]),
+        };
+        let value = values[random.below(values.len())];
+        bytes.get_mut(at).into_iter().for_each(|byte| *byte = value);
+    }
+    bytes
+}
+
+/// Whatever is wrong, what is recovered is sound, and its size is known and limited.
+#[test]
+fn what_is_recovered_of_any_damage_is_sound_and_no_larger_than_the_file_justifies() {
+    let (mut cases, mut forbidden) = (0, 0);
+    let all = golden().into_iter().filter(|(_, bytes)| (257..1 << 17).contains(&bytes.len()));
+    for (seed, (name, whole)) in (0..).zip(all) {
+        let mut random = Random(seed);
+        let rounds = if name.contains("hoomd") { 600 } else { 60 };
+        for round in 0..rounds {
+            let bytes = with_wrong_fields(&whole, &mut random);
+            let Ok(recovery) = Recovery::examine(&bytes.as_slice()) else { continue };
+            let (_, new) = saved(&bytes);
+            let what = format!("{name}, round {round}: {:?}", recovery.runs().collect::<Vec<_>>());
+            assert_eq!(verified(&new).1, [], "{what}");
+            let again = Recovery::examine(&new.as_slice()).unwrap();
+            assert!(again.is_complete(), "{what}");
+            // Frames without chunks at the end are in no file, but for those of a trajectory.
+            let is_trajectory = recovery.attributes().schema == "hoomd";
+            let most = recovery.frames();
+            let least = if is_trajectory { most } else { 0 };
+            assert!((least..=most).contains(&again.frames()), "{what}");
+            cases += 1;
+            let is_it = |it: &Certainty| matches!(it, Certainty::Lost(Loss::Forbidden { .. }));
+            forbidden += u32::from(recovery.runs().any(|run| is_it(&run.certainty)));
+        }
+    }
+    assert!(cases > 3000 && forbidden > 300, "{cases} {forbidden}");
+}
+
+/// As programs do that go on with other quantities: readers look for those of frame 0.
+#[test]
+fn a_logged_quantity_that_frame_0_does_not_have_is_left_out_of_frames_that_are_saved() {
+    for checksums in [false, true] {
+        let about = Attributes {
+            schema: "hoomd",
+            schema_version: Version { major: 1, minor: 4 },
+            checksums,
+            ..Attributes::default()
+        };
+        let memory = vec![Slot::EMPTY; 8];
+        let mut writer = Writer::create(Growing::default(), &about, memory).unwrap();
+        let all: [&[&[u8]]; 4] =
+            [&[b"log/a"], &[b"log/a"], &[b"log/a", b"log/late"], &[b"log/late"]];
+        for (frame, names) in (0_u8..).zip(all) {
+            for name in names {
+                let id = writer.name(name).unwrap();
+                writer.write_chunk(id, ChunkType::U8, 1, &[frame; 3]).unwrap();
+            }
+            writer.end_frame().unwrap();
+        }
+        writer.close().unwrap();
+        let bytes = writer.into_store().0;
+        assert!(verified(&bytes).1.iter().all(|finding| finding.facts().kind == "hoomd_late"));
+        let (recovery, new) = saved(&bytes);
+        let found = if checksums { Certainty::Exact } else { Certainty::AsFound(Proof::Committed) };
+        let runs: Vec<_> = recovery.runs().map(|run| (run.frames.clone(), run.certainty)).collect();
+        assert_eq!(runs, [(0..2, found), (2..4, Certainty::Guess(Doubt::Late))]);
+        assert_eq!(recovery.bytes(), 9);
+        assert_eq!(recovery.tally().coverage.checked, if checksums { 9 } else { 0 });
+        assert_eq!(verified(&new).1, []);
+        let reader = Reader::open(new.as_slice(), &mut [0; 4096]).unwrap();
+        assert_eq!(reader.frames(), 4);
     }
 }
 

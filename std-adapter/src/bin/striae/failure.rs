@@ -8,7 +8,6 @@ use striae::Error;
 use striae::address;
 use striae::blob::{self, BuildError};
 use striae::error::ErrorKind;
-use striae::gsd::verify::FindingKind;
 use striae::shown;
 use striae::sion::buddy_path;
 use striae::{ffrecord, gsd, sion};
@@ -200,8 +199,7 @@ fn has_rest(kind: &gsd::ErrorKind) -> bool {
         // A file that ends within its header has nothing to save.
         Format(gsd::Error::Cut { .. }) => false,
         Format(error) | Chunk { error, .. } => !error.blames_caller(),
-        // Here recover would find the same chunks.
-        Damaged(finding) => !matches!(finding.what, FindingKind::Hoomd { .. }),
+        Damaged(_) => true,
         _ => false,
     }
 }

@@ -12,6 +12,7 @@ use crate::gsd::Failed;
 use crate::subject::Subject;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
@@ -21,10 +22,13 @@ use striae_hoomd::room::Room;
 const COMMITTED: Certainty = Certainty::AsFound(Proof::Committed);
 
 /// The results for all frames.
+#[derive(Default)]
 pub(super) struct Judged {
     pub(super) runs: Vec<Run>,
     /// The bytes of saved chunks, and how many of them were compared with checksums.
     pub(super) coverage: Coverage,
+    /// Saved frames whose checksums are right.
+    pub(super) right: Vec<Range<u64>>,
     pub(super) has_text: bool,
     /// The values that frames take from a lost frame 0.
     pub(super) taken: Option<FirstFrame>,
@@ -64,31 +68,23 @@ pub(super) fn judge<S: Subject>(
     evidence: &Evidence,
     names: &mut Names,
 ) -> Result<Judged, Failed<S>> {
-    let judged =
-        Judged { runs: Vec::new(), coverage: Coverage::default(), has_text: false, taken: None };
-    let unknown = BTreeSet::new();
+    let (judged, unknown) = (Judged::default(), BTreeSet::new());
     let (held, data_end, room) = (None, 0, Room::damaged(evidence.file_len));
     let tail = Tail::new();
     let mut judge = Judge { subject, evidence, names, judged, held, data_end, tail, unknown, room };
     judge.learn_sums()?;
     each_frame(subject, evidence, &mut |entries| judge.take(entries))?;
     judge.release();
-    let Judge { judged, names, unknown, .. } = judge;
+    let Judge { mut judged, names, unknown, .. } = judge;
     unknown.into_iter().for_each(|id| names.invent(id));
-    let Judged { mut runs, coverage, has_text, .. } = judged;
-    if has_text && !evidence.version.is_sorted() && names.replace_cut() {
+    let mut runs = mem::take(&mut judged.runs);
+    if judged.has_text && !evidence.version.is_sorted() && names.replace_cut() {
         let limit = Certainty::Guess(Doubt::Names);
         runs.iter_mut().for_each(|run| run.certainty = at_most(run.certainty, limit));
     }
     let (mut runs, taken) = trajectory::judge(subject, evidence, names, runs)?;
-    let mut next = 0_u64;
-    for run in &mut runs {
-        if run.certainty.is_saved() {
-            run.first = Some(next);
-            next = next.saturating_add(run.frames.end.saturating_sub(run.frames.start));
-        }
-    }
-    Ok(Judged { runs, coverage, has_text, taken })
+    Run::number(&mut runs);
+    Ok(Judged { runs, taken, ..judged })
 }
 
 impl<S: Subject> Judge<'_, S> {
@@ -291,7 +287,13 @@ impl<S: Subject> Judge<'_, S> {
         if certainty.is_saved() {
             self.data_end = self.data_end.max(held.data.map_or(0, |data| data.end));
             self.judged.coverage.add(held.bytes);
-            self.judged.coverage.add_checked(if held.is_right { held.bytes } else { 0 });
+            if held.is_right {
+                self.judged.coverage.add_checked(held.bytes);
+                match self.judged.right.last_mut() {
+                    Some(last) if last.end == held.frame => last.end = held.frame.saturating_add(1),
+                    _ => self.judged.right.push(held.frame..held.frame.saturating_add(1)),
+                }
+            }
             self.judged.has_text |= held.has_text;
             self.unknown.extend(held.ids);
         }
@@ -299,19 +301,11 @@ impl<S: Subject> Judge<'_, S> {
     }
 
     fn push(&mut self, frames: Range<u64>, certainty: Certainty) {
-        if frames.is_empty() {
-            return;
-        }
         let certainty = match certainty {
             Certainty::AsFound(_) if self.names.are_doubtful => Certainty::Guess(Doubt::Names),
             certainty => certainty,
         };
-        match self.judged.runs.last_mut() {
-            Some(last) if last.certainty == certainty && last.frames.end == frames.start => {
-                last.frames.end = frames.end;
-            }
-            _ => self.judged.runs.push(Run { frames, first: None, certainty }),
-        }
+        Run::push(&mut self.judged.runs, frames, certainty);
     }
 }
 

@@ -21,6 +21,7 @@
 //! | `frames` | the entries of a frame, and the doubts about them |
 //! | `judge` | decides which frames are saved, and how certain they are |
 //! | `trajectory` | the schema hoomd: frames take values from frame 0 |
+//! | `forbid` | the schema hoomd: frames that no reader of the new file could read |
 //! | `sums` | the checksums of a frame |
 //! | `write` | the new file |
 //!
@@ -28,6 +29,7 @@
 //! kept as one run, and only entries that come from another index block are kept.
 
 mod evidence;
+mod forbid;
 mod frames;
 mod judge;
 mod names;
@@ -40,7 +42,7 @@ mod write;
 
 pub use write::{Copied, IntoWriter, Output, Unwritten};
 
-use super::verify::{self, Depth};
+use super::verify;
 use super::{Failed, FindingKind, Stale};
 use crate::certainty::{self, Tally};
 use crate::finding::{Coverage, Found, Severity};
@@ -50,6 +52,7 @@ use core::fmt;
 use core::ops::Range;
 use evidence::Evidence;
 use striae_core::gsd::{Attributes, Version};
+use striae_hoomd::schema;
 
 /// How certain it is that a frame is what was written.
 ///
@@ -88,6 +91,9 @@ pub enum Doubt {
     First,
     /// The bytes after its entries are such as a crash of gsd leaves if it cuts a frame.
     Torn,
+    /// Its schema is hoomd, and a logged quantity that frame 0 does not have is left out: no reader
+    /// would find it.
+    Late,
 }
 
 /// The reason why a frame is lost.
@@ -115,6 +121,11 @@ pub enum Loss {
     Overlap,
     /// The operating system cannot read it.
     Unreadable,
+    /// Its schema is hoomd, and no reader could read a chunk of it.
+    Forbidden {
+        /// The id of the chunk's name.
+        id: u16,
+    },
 }
 
 impl fmt::Display for Proof {
@@ -138,6 +149,7 @@ impl fmt::Display for Doubt {
             Self::Names => "names are not certain",
             Self::First => "what they take from frame 0 is not certain",
             Self::Torn => "perhaps cut by a crash of gsd",
+            Self::Late => "a logged quantity that frame 0 does not have is left out",
         })
     }
 }
@@ -156,6 +168,9 @@ impl fmt::Display for Loss {
             Self::Order => "entries are not in order",
             Self::Overlap => "a chunk shares bytes with something else",
             Self::Unreadable => "a chunk cannot be read",
+            Self::Forbidden { id } => {
+                return write!(f, "the schema forbids the chunk of name {id}");
+            }
         })
     }
 }
@@ -172,6 +187,33 @@ pub struct Run {
     pub certainty: Certainty,
 }
 
+impl Run {
+    /// Adds frames to runs, to the last one if the result is the same.
+    fn push(runs: &mut Vec<Self>, frames: Range<u64>, certainty: Certainty) {
+        match runs.last_mut() {
+            _ if frames.is_empty() => {}
+            Some(last) if last.certainty == certainty && last.frames.end == frames.start => {
+                last.frames.end = frames.end;
+            }
+            _ => runs.push(Self { frames, first: None, certainty }),
+        }
+    }
+
+    /// Sets the numbers in the new file.
+    fn number(runs: &mut [Self]) {
+        let mut next = 0_u64;
+        for run in runs {
+            run.first = run.certainty.is_saved().then_some(next);
+            next = next.saturating_add(if run.first.is_some() { run.count() } else { 0 });
+        }
+    }
+
+    /// The number of frames.
+    const fn count(&self) -> u64 {
+        self.frames.end.saturating_sub(self.frames.start)
+    }
+}
+
 /// The part of a file that can be recovered. The file is only read. Its header must be there, or
 /// the shadow of it; anything else may be missing.
 #[derive(Debug)]
@@ -181,10 +223,12 @@ pub struct Recovery {
     runs: Vec<Run>,
     /// The bytes of saved chunks, and how many of them were compared with checksums.
     coverage: Coverage,
-    /// Whether `verify` finds no damage except in data.
+    /// Saved frames whose checksums are right.
+    right: Vec<Range<u64>>,
+    /// Whether `verify` finds no damage in header, names and index.
     is_whole: bool,
-    /// A violation of the schema that `verify` finds.
-    forbidden: Option<FindingKind>,
+    /// What the schema forbids and a frame has.
+    forbidden: Option<striae_hoomd::Error>,
     /// Whether there are chunks of text, which layer 1 does not have.
     has_text: bool,
     /// The values that frames take from a lost frame 0.
@@ -200,18 +244,27 @@ impl Recovery {
         let mut evidence = Evidence::gather(subject)?;
         let mut names = names::Names::find(subject, &evidence)?;
         evidence.complete(subject)?;
-        let judge::Judged { runs, coverage, has_text, taken } =
+        let judge::Judged { runs, coverage, right, has_text, taken } =
             judge::judge(subject, &evidence, &mut names)?;
-        let (mut is_whole, mut forbidden) = (true, None);
-        let verified = verify::verify(subject, Depth::Structure, &mut |finding| match finding {
+        let mut is_whole = true;
+        let verified = verify::tables(subject, &mut |finding| match finding {
             FindingKind::Torn { .. } => {}
-            FindingKind::Hoomd { .. } => {
-                forbidden.get_or_insert(finding);
-            }
             finding => is_whole &= finding.severity() != Severity::Damage,
         });
         is_whole &= verified.is_ok();
-        Ok(Self { evidence, names, runs, coverage, is_whole, forbidden, has_text, taken })
+        let forbidden = None;
+        let mut recovery =
+            Self { evidence, names, runs, coverage, right, is_whole, forbidden, has_text, taken };
+        if recovery.has_schema() {
+            forbid::judge(&mut recovery, subject)?;
+        }
+        Ok(recovery)
+    }
+
+    /// Whether readers look for the chunks of the schema hoomd.
+    fn has_schema(&self) -> bool {
+        let Evidence { schema, schema_version, .. } = &self.evidence;
+        schema == schema::NAME && schema::is_readable(*schema_version)
     }
 
     /// The attributes and the layout of the new file: those of the damaged file, as far as they are
@@ -248,12 +301,11 @@ impl Recovery {
     pub fn tally(&self) -> Tally {
         let mut tally = Tally { coverage: self.coverage, ..Tally::default() };
         for run in &self.runs {
-            let count = run.frames.end.saturating_sub(run.frames.start);
-            tally.add(run.certainty.word(), count);
+            tally.add(run.certainty.word(), run.count());
         }
         let is_all = self.is_whole && self.evidence.lost_entries() == Some(0);
         let is_named = self.names.invented().next().is_none();
-        tally.is_contradicted = !is_all || !is_named || self.forbidden.is_some();
+        tally.is_contradicted = !is_all || !is_named;
         tally
     }
 
@@ -307,10 +359,10 @@ impl Recovery {
         self.is_whole
     }
 
-    /// What the schema hoomd forbids, the first that `verify` finds: chunks are saved as they are,
-    /// so the new file has it, too. `None` also if header, names or index are damaged.
+    /// What the schema hoomd forbids and a frame has, the first that is found. No reader could read
+    /// it, so such frames are lost, or saved without it.
     #[must_use]
-    pub const fn forbidden(&self) -> Option<&FindingKind> {
+    pub const fn forbidden(&self) -> Option<&striae_hoomd::Error> {
         self.forbidden.as_ref()
     }
 

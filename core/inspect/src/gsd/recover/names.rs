@@ -148,7 +148,7 @@ impl Names {
         u32::try_from(self.names.len()).unwrap_or(u32::MAX)
     }
 
-    fn id(&self, name: &[u8]) -> Option<u16> {
+    pub(super) fn id(&self, name: &[u8]) -> Option<u16> {
         let at = self.names.iter().position(|known| **known == *name)?;
         u16::try_from(at).ok()
     }

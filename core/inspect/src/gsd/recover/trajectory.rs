@@ -6,9 +6,9 @@ use super::names::Names;
 use super::{Certainty, Doubt, Run, sums};
 use crate::gsd::Failed;
 use crate::subject::{Subject, read};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::mem;
-use core::ops::Range;
 use striae_core::gsd::Chunk;
 use striae_hoomd::fallback::{Fallback, Need};
 use striae_hoomd::schema::{self, Group};
@@ -90,29 +90,37 @@ pub(super) fn judge<S: Subject>(
         Certainty::Exact => return Ok((runs, None)),
         Certainty::AsFound(proof) => Certainty::AsFound(proof),
         Certainty::Guess(_) => Certainty::Guess(Doubt::First),
-        Certainty::Lost(_) => {
-            if let Some(taken) = left_of_first(subject, evidence, names)? {
-                let mut weighed = Weighed {
-                    subject,
-                    names,
-                    taken: taken.clone(),
-                    old: &runs,
-                    new: Vec::new(),
-                    next: 0,
-                };
-                each_frame(subject, evidence, &mut |entries| {
-                    entries.chunks.retain(|chunk| Some(chunk.id) != names.sums);
-                    weighed.until(entries.frame, &[])?;
-                    weighed.until(entries.frame.saturating_add(1), &entries.chunks)
-                })?;
-                weighed.until(u64::MAX, &[])?;
-                return Ok((weighed.new, Some(taken)));
-            }
-            Certainty::Guess(Doubt::First)
-        }
+        Certainty::Lost(_) => return without_first(subject, evidence, names, runs, None),
     };
+    Ok((limited(runs, limit), None))
+}
+
+fn limited(runs: Vec<Run>, limit: Certainty) -> Vec<Run> {
     let limited = |run: Run| Run { certainty: at_most(run.certainty, limit), ..run };
-    Ok((runs.into_iter().map(limited).collect(), None))
+    runs.into_iter().map(limited).collect()
+}
+
+/// Decides how certain frames are without frame 0, and finds the values that they need from it.
+/// `forbidden` has the ids of its chunks that the schema forbids, if that is why it is lost.
+pub(super) fn without_first<S: Subject>(
+    subject: &S,
+    evidence: &Evidence,
+    names: &Names,
+    runs: Vec<Run>,
+    forbidden: Option<&BTreeSet<u16>>,
+) -> Result<(Vec<Run>, Option<FirstFrame>), Failed<S>> {
+    let Some(taken) = left_of_first(subject, evidence, names, forbidden)? else {
+        return Ok((limited(runs, Certainty::Guess(Doubt::First)), None));
+    };
+    let (old, new) = (&*runs, Vec::new());
+    let mut weighed = Weighed { subject, names, taken: taken.clone(), old, new, next: 0 };
+    each_frame(subject, evidence, &mut |entries| {
+        entries.chunks.retain(|chunk| Some(chunk.id) != names.sums);
+        weighed.until(entries.frame, &[])?;
+        weighed.until(entries.frame.saturating_add(1), &entries.chunks)
+    })?;
+    weighed.until(u64::MAX, &[])?;
+    Ok((weighed.new, Some(taken)))
 }
 
 /// The less certain of both; a lost frame stays lost.
@@ -130,6 +138,7 @@ fn left_of_first<S: Subject>(
     subject: &S,
     evidence: &Evidence,
     names: &Names,
+    forbidden: Option<&BTreeSet<u16>>,
 ) -> Result<Option<FirstFrame>, Failed<S>> {
     let mut first = None;
     each_frame(subject, evidence, &mut |entries| {
@@ -143,7 +152,12 @@ fn left_of_first<S: Subject>(
         fits && !names.are_doubtful
     });
     let Some(chunks) = chunks else { return Ok(None) };
-    let Some(right) = sums::right(subject, &chunks, names.sums)? else { return Ok(None) };
+    let mut right = match (sums::right(subject, &chunks, names.sums)?, forbidden) {
+        (Some(right), _) => right,
+        (None, Some(_)) => chunks.clone(), // nothing but the schema contradicts them
+        (None, None) => return Ok(None),
+    };
+    right.retain(|chunk| forbidden.is_none_or(|ids| !ids.contains(&chunk.id)));
     let is_lost = |id: u16| !right.iter().any(|chunk| chunk.id == id);
     let own: Vec<Chunk> =
         chunks.iter().filter(|chunk| Some(chunk.id) != names.sums).copied().collect();
@@ -174,7 +188,7 @@ impl<S: Subject> Weighed<'_, S> {
         {
             let frames = run.frames.start.max(self.next)..run.frames.end.min(end);
             if !run.certainty.is_saved() {
-                self.push(frames.clone(), run.certainty);
+                Run::push(&mut self.new, frames.clone(), run.certainty);
             }
             for frame in frames.filter(|_| run.certainty.is_saved()) {
                 let needs = self.taken.needs(self.subject, self.names, chunks)?;
@@ -183,7 +197,7 @@ impl<S: Subject> Weighed<'_, S> {
                     true => run.certainty,
                     false => at_most(run.certainty, Certainty::Guess(Doubt::First)),
                 };
-                self.push(frame..frame.saturating_add(1), certainty);
+                Run::push(&mut self.new, frame..frame.saturating_add(1), certainty);
             }
             if run.frames.end > end {
                 break;
@@ -192,17 +206,5 @@ impl<S: Subject> Weighed<'_, S> {
         }
         self.next = self.next.max(end);
         Ok(())
-    }
-
-    fn push(&mut self, frames: Range<u64>, certainty: Certainty) {
-        if frames.is_empty() {
-            return;
-        }
-        match self.new.last_mut() {
-            Some(last) if last.certainty == certainty && last.frames.end == frames.start => {
-                last.frames.end = frames.end;
-            }
-            _ => self.new.push(Run { frames, first: None, certainty }),
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! Writes the recovered file.
 
+use super::Recovery;
 use super::frames::each_frame;
 use super::trajectory::FirstFrame;
-use super::{Evidence, Recovery};
 use crate::gsd::Failed;
 use crate::subject::{Subject, read_pieces};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
 use striae_core::gsd::writer::WriteError;
@@ -37,6 +38,11 @@ pub trait Output {
     /// Adds a chunk with this number of rows, all with the field's default.
     fn add_default(&mut self, field: &'static Field, rows: u64) -> Result<(), Self::Error>;
 
+    /// Leaves out a chunk of the damaged file that the schema forbids in the frame.
+    fn leave_out(&mut self, _chunk: &Chunk) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// Ends the frame.
     fn end_frame(&mut self) -> Result<(), Self::Error>;
 }
@@ -59,7 +65,7 @@ impl<R: fmt::Display, W: fmt::Display> fmt::Display for Unwritten<R, W> {
     }
 }
 
-type Saved<S, O> = Result<(), Unwritten<Failed<S>, <O as Output>::Error>>;
+pub(super) type Saved<S, O> = Result<(), Unwritten<Failed<S>, <O as Output>::Error>>;
 
 impl Recovery {
     /// Adds the saved frames to a new file, which was made with [`attributes`](Self::attributes).
@@ -70,8 +76,8 @@ impl Recovery {
     pub fn save<S: Subject, O: Output>(&self, subject: &S, output: &mut O) -> Saved<S, O> {
         let mut runs = self.runs.iter().peekable();
         let mut failed = None;
-        let mut new =
-            New { recovery: self, subject, output, next: 0, taken: self.taken.clone(), step: None };
+        let (taken, logs) = (self.taken.clone(), BTreeSet::new());
+        let mut new = New { recovery: self, subject, output, next: 0, taken, step: None, logs };
         let copied = each_frame(subject, &self.evidence, &mut |entries| {
             while runs.next_if(|run| run.frames.end <= entries.frame).is_some() {}
             let run = runs.peek().filter(|run| run.frames.contains(&entries.frame));
@@ -81,9 +87,9 @@ impl Recovery {
             entries.chunks.retain(|chunk| Some(chunk.id) != self.names.sums);
             let mut written = Ok(());
             while written.is_ok() && new.next < number {
-                written = new.frame(&[], false);
+                written = new.frame(&[]);
             }
-            written.and_then(|()| new.frame(&entries.chunks, false)).map_err(|error| {
+            written.and_then(|()| new.frame(&entries.chunks)).map_err(|error| {
                 failed = Some(error);
                 DriveError::Ended { offset: 0 } // stops it, and is not seen
             })
@@ -106,36 +112,52 @@ struct New<'a, S, O> {
     taken: Option<FirstFrame>,
     /// The step of the first frame, in a trajectory.
     step: Option<Chunk>,
+    /// The logged quantities of the first frame.
+    logs: BTreeSet<u16>,
 }
 
 impl<S: Subject, O: Output> New<'_, S, O> {
     /// Adds the frames without chunks after the last one with chunks; in a trajectory these are
     /// frames like others.
     fn finish(&mut self) -> Saved<S, O> {
-        let Evidence { schema, .. } = &self.recovery.evidence;
-        let end = if *schema == schema::NAME { self.recovery.frames() } else { 0 };
+        let end = if self.is_trajectory() { self.recovery.frames() } else { 0 };
         while self.next < end {
-            self.frame(&[], self.next.saturating_add(1) == end)?;
+            self.frame(&[])?;
         }
         Ok(())
     }
 
+    fn is_trajectory(&self) -> bool {
+        self.recovery.evidence.schema == schema::NAME
+    }
+
     /// Copies a frame with these chunks. A last frame without chunks would be lost, so it gets one.
-    fn frame(&mut self, own: &[Chunk], is_last: bool) -> Saved<S, O> {
+    fn frame(&mut self, own: &[Chunk]) -> Saved<S, O> {
+        let is_last = self.next.saturating_add(1) == self.recovery.frames() && self.is_trajectory();
+        let has_logs = self.next > 0 && self.recovery.has_schema();
         let Self { subject, output, .. } = self;
         let names = &self.recovery.names;
         let name = |chunk: &Chunk| names.get(chunk.id).unwrap_or_default();
         let is_step = |chunk: &&Chunk| name(chunk) == schema::STEP.name.as_bytes();
+        let is_log = |chunk: &&Chunk| name(chunk).starts_with(b"log/");
+        let mut is_empty = true;
         for chunk in own {
-            output.copy(name(chunk), chunk, Copied::Own).map_err(Unwritten::Write)?;
+            let is_late = has_logs && is_log(&chunk) && !self.logs.contains(&chunk.id);
+            is_empty &= is_late;
+            let done = match is_late {
+                true => output.leave_out(chunk),
+                false => output.copy(name(chunk), chunk, Copied::Own),
+            };
+            done.map_err(Unwritten::Write)?;
         }
         let needs = self.taken.as_mut().map(|taken| taken.needs(*subject, names, own));
         let mut needs: Vec<Need> = needs.transpose().map_err(Unwritten::Read)?.unwrap_or_default();
         if self.next == 0 {
-            let copied = needs.iter().filter_map(Need::chunk);
-            self.step = own.iter().chain(copied).find(is_step).copied();
+            let all = || own.iter().chain(needs.iter().filter_map(Need::chunk));
+            self.step = all().find(is_step).copied();
+            self.logs = all().filter(is_log).map(|chunk| chunk.id).collect();
         }
-        if is_last && needs.is_empty() {
+        if is_last && is_empty && needs.is_empty() {
             needs.push(self.step.map_or(Need::Default(&schema::STEP, 1), Need::Copy));
         }
         for need in needs {

@@ -32,6 +32,7 @@ pub use part::Part;
 
 pub(super) use head::{Head, Judged};
 pub(super) use shadow::{read_shadows, unproven};
+pub(super) use trajectory::{Check, Placed};
 
 use super::{Basis, Failed, FindingKind};
 use crate::finding::{Coverage, Found, Severity};
@@ -95,6 +96,22 @@ pub fn verify<S: Subject>(
     depth: Depth,
     each: &mut dyn FnMut(FindingKind),
 ) -> Result<Summary, S::Error> {
+    report_of(subject, (depth, true), each)
+}
+
+/// Checks header, names and index of a file, and nothing that its schema says.
+pub(super) fn tables<S: Subject>(
+    subject: &S,
+    each: &mut dyn FnMut(FindingKind),
+) -> Result<Summary, S::Error> {
+    report_of(subject, (Depth::Structure, false), each)
+}
+
+fn report_of<S: Subject>(
+    subject: &S,
+    depth: (Depth, bool),
+    each: &mut dyn FnMut(FindingKind),
+) -> Result<Summary, S::Error> {
     let mut report = Report { each, summary: Summary::default() };
     match check(subject, depth, &mut report) {
         Ok(()) => {}
@@ -109,7 +126,11 @@ pub fn verify<S: Subject>(
     Ok(report.summary)
 }
 
-fn check<S: Subject>(subject: &S, depth: Depth, report: &mut Report<'_>) -> Result<(), Failed<S>> {
+fn check<S: Subject>(
+    subject: &S,
+    (depth, with_schema): (Depth, bool),
+    report: &mut Report<'_>,
+) -> Result<(), Failed<S>> {
     let file_len = subject.size().map_err(DriveError::Store)?;
     let Some(head) = head::check(subject, file_len, report)? else { return Ok(()) };
     // Of a header that was torn all is known.
@@ -119,7 +140,7 @@ fn check<S: Subject>(subject: &S, depth: Depth, report: &mut Report<'_>) -> Resu
         names.sums = None; // with them data are read
     }
     entries::check(subject, &head, (names, depth), report)?;
-    match report.summary.damage == torn {
+    match with_schema && report.summary.damage == torn {
         true => trajectory::check(subject, report),
         false => Ok(()), // nobody knows what it would be about
     }

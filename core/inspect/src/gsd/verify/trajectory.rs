@@ -19,11 +19,28 @@ use striae_hoomd::Error as HoomdError;
 use striae_hoomd::names::{NameList, last_of_each};
 use striae_hoomd::schema::{self, Field, Group, Kind, Rows};
 
-/// A chunk, and the place of its entry.
+/// A chunk of a frame.
 #[derive(Debug, Clone, Copy)]
-struct Placed {
-    entry: u64,
-    chunk: Chunk,
+pub(in crate::gsd) struct Placed {
+    /// The place of its entry.
+    pub(in crate::gsd) entry: u64,
+    pub(in crate::gsd) chunk: Chunk,
+    /// Its definition, if the schema has one.
+    pub(in crate::gsd) field: Option<&'static Field>,
+    pub(in crate::gsd) is_log: bool,
+    /// Whether all its rows have the default value, and it has no bytes in the file.
+    pub(in crate::gsd) is_default: bool,
+}
+
+/// What is wrong with a chunk, or unusual.
+#[derive(Debug)]
+pub(in crate::gsd) struct Wrong {
+    pub(in crate::gsd) id: u16,
+    /// The place of the value.
+    pub(in crate::gsd) offset: u64,
+    pub(in crate::gsd) error: HoomdError,
+    /// Whether the package reads it as it is.
+    pub(in crate::gsd) is_note: bool,
 }
 
 /// The largest number in a chunk, and its place.
@@ -50,16 +67,17 @@ impl Known {
     }
 }
 
-struct Check<'r, 'a, S> {
+/// Checks one frame after another.
+pub(in crate::gsd) struct Check<'r, S> {
     subject: &'r S,
-    /// The field of each id, and whether it is a logged quantity.
-    fields: Vec<(Option<&'static Field>, bool)>,
-    names: &'r NameList,
+    /// Whether values are looked at that cannot be more than unusual.
+    has_notes: bool,
     first: Known,
     /// Logged quantities of frame 0, and those that only other frames have.
     logs: BTreeSet<u16>,
     told: BTreeSet<u16>,
-    report: &'r mut Report<'a>,
+    /// What was found since it was taken out.
+    pub(in crate::gsd) found: Vec<Wrong>,
 }
 
 /// Checks a file whose header, names and index are sound; does nothing for another schema.
@@ -73,10 +91,8 @@ pub(super) fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<
     }
     let names = NameList::read(&reader)?;
     let field = |name: &[u8]| (schema::by_name(name), name.starts_with(b"log/"));
-    let fields = names.iter().map(|name| field(name.0)).collect();
-    let (names, first) = (&names, Known::defaults());
-    let (logs, told) = (BTreeSet::new(), BTreeSet::new());
-    let mut check = Check { subject, fields, names, first, logs, told, report };
+    let fields: Vec<_> = names.iter().map(|name| field(name.0)).collect();
+    let mut check = Check::new(subject, true);
     let (index, is_sorted) = (reader.head().index(), header.version.is_sorted());
     let mut frame: Vec<Placed> = Vec::new();
     let mut chunks = reader.chunks(vec![0; WINDOW.min(1 << 16)]);
@@ -88,28 +104,53 @@ pub(super) fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<
             if !is_sorted {
                 last_of_each(&mut frame, |placed| placed.chunk.id);
             }
-            check.frame(&frame)?;
+            let number = frame.first().map_or(0, |placed| placed.chunk.frame);
+            let name = |id| names.get(id).map_or(&[][..], |name| name.0);
+            let checked = check.frame(number, &frame, &name);
+            for Wrong { offset, error, is_note, .. } in check.found.drain(..) {
+                report.add(match is_note {
+                    true => FindingKind::HoomdValue { offset, error },
+                    false => FindingKind::Hoomd { offset, error },
+                });
+            }
+            checked?;
             frame.clear();
         }
         let Some(chunk) = chunk else { return Ok(()) };
         if frame.last().is_none_or(|last| last.chunk != chunk) {
-            frame.push(Placed { entry, chunk });
+            let (field, is_log) = fields.get(usize::from(chunk.id)).copied().unwrap_or_default();
+            frame.push(Placed { entry, chunk, field, is_log, is_default: false });
         }
     }
 }
 
-impl<S: Subject> Check<'_, '_, S> {
-    fn frame(&mut self, chunks: &[Placed]) -> Result<(), Failed<S>> {
-        let Some(number) = chunks.first().map(|placed| placed.chunk.frame) else { return Ok(()) };
+impl<'r, S: Subject> Check<'r, S> {
+    /// Of a file whose chunks are in `subject`. Without `has_notes`, only damage is found.
+    pub(in crate::gsd) fn new(subject: &'r S, has_notes: bool) -> Self {
+        let (logs, told, found) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+        Self { subject, has_notes, first: Known::defaults(), logs, told, found }
+    }
+
+    /// Checks the frame of this number, which has these chunks. Frames must be passed in order;
+    /// those without chunks may be left out. `name` gives the name for an id.
+    pub(in crate::gsd) fn frame<'n>(
+        &mut self,
+        number: u64,
+        chunks: &[Placed],
+        name: &dyn Fn(u16) -> &'n [u8],
+    ) -> Result<(), Failed<S>> {
+        if chunks.is_empty() {
+            return Ok(());
+        }
         let mut known = self.first.clone();
         for group in Group::ALL {
             self.count(chunks, group, &mut known)?;
         }
         for placed in chunks {
-            self.chunk(placed, &mut known, number)?;
+            self.chunk(placed, &mut known, number, name)?;
         }
         for group in Group::ALL {
-            self.numbers(chunks, group, &known);
+            self.numbers(chunks, group, &known, number);
         }
         if number == 0 {
             self.first = known;
@@ -127,10 +168,10 @@ impl<S: Subject> Check<'_, '_, S> {
     ) -> Result<(), Failed<S>> {
         let field = group.count();
         let place = group.place();
-        let Some(placed) = self.find(chunks, field.name) else { return Ok(()) };
+        let Some(placed) = find(chunks, field.name) else { return Ok(()) };
         let mut bytes = [0; 4];
-        let is_right = field.check(&placed.chunk, Some(1)).is_ok();
-        if is_right {
+        let is_right = placed.is_default || field.check(&placed.chunk, Some(1)).is_ok();
+        if is_right && !placed.is_default {
             read(self.subject, placed.chunk.span.offset(), &mut bytes)?;
         }
         let n = is_right.then(|| u64::from(u32::from_le_bytes(bytes)));
@@ -147,21 +188,19 @@ impl<S: Subject> Check<'_, '_, S> {
         Ok(())
     }
 
-    fn find(&self, chunks: &[Placed], name: &str) -> Option<Placed> {
-        let id = self.names.id(name)?;
-        chunks.iter().find(|placed| placed.chunk.id == id).copied()
-    }
-
     /// Checks a chunk by itself, and against the N of its frame.
-    fn chunk(&mut self, placed: &Placed, known: &mut Known, frame: u64) -> Result<(), Failed<S>> {
-        let Placed { entry, chunk } = *placed;
-        let (field, is_log) =
-            self.fields.get(usize::from(chunk.id)).copied().unwrap_or((None, false));
+    fn chunk<'n>(
+        &mut self,
+        placed: &Placed,
+        known: &mut Known,
+        frame: u64,
+        name: &dyn Fn(u16) -> &'n [u8],
+    ) -> Result<(), Failed<S>> {
+        let Placed { entry, chunk, field, is_log, is_default } = *placed;
         if is_log && frame == 0 {
             self.logs.insert(chunk.id);
         } else if is_log && !self.logs.contains(&chunk.id) && self.told.insert(chunk.id) {
-            let name = self.names.get(chunk.id).map_or(&[][..], |name| name.0).into();
-            self.tell(entry, HoomdError::Late { name, frame });
+            self.tell(&chunk, entry, HoomdError::Late { name: name(chunk.id).into(), frame });
         }
         let Some(field) = field else { return Ok(()) };
         let rows = match field.rows {
@@ -174,7 +213,10 @@ impl<S: Subject> Check<'_, '_, S> {
                 HoomdError::Type { .. } => IndexEntry::kind,
                 _ => IndexEntry::n,
             };
-            self.tell(entry.saturating_add(at.offset().into()), error);
+            self.tell(&chunk, entry.saturating_add(at.offset().into()), error);
+            return Ok(());
+        }
+        if is_default || field.kind != Kind::Text && !self.has_notes {
             return Ok(());
         }
         let place = Group::of_name(field.name.as_bytes()).map_or(usize::MAX, Group::place);
@@ -192,7 +234,7 @@ impl<S: Subject> Check<'_, '_, S> {
             read(self.subject, chunk.span.offset(), &mut value)?;
             let [value] = value;
             if !matches!(value, 2 | 3) {
-                self.tell(chunk.span.offset(), HoomdError::Dimensions { frame, value });
+                self.tell(&chunk, chunk.span.offset(), HoomdError::Dimensions { frame, value });
             }
         }
         Ok(())
@@ -200,8 +242,10 @@ impl<S: Subject> Check<'_, '_, S> {
 
     /// Checks that type numbers and particle numbers are below the numbers of types and particles;
     /// reports them when either changes.
-    fn numbers(&mut self, chunks: &[Placed], group: Group, known: &Known) {
-        let frame = chunks.first().map_or(0, |placed| placed.chunk.frame);
+    fn numbers(&mut self, chunks: &[Placed], group: Group, known: &Known, frame: u64) {
+        if !self.has_notes {
+            return;
+        }
         let folder = group.count().name.trim_end_matches('N');
         let place = group.place();
         let at = |most: &[Most]| most.get(place).copied().flatten();
@@ -215,10 +259,10 @@ impl<S: Subject> Check<'_, '_, S> {
         ] {
             let name = format!("{folder}{name}");
             let (Some((value, offset)), Some(end)) = (most, end) else { continue };
-            let is_new = self.find(chunks, &name).or_else(|| self.find(chunks, &of)).is_some();
-            if is_new && u64::from(value) >= end {
+            let new = find(chunks, &name).or_else(|| find(chunks, &of));
+            if let Some(new) = new.filter(|_| u64::from(value) >= end) {
                 let name = name.into_bytes().into();
-                self.tell(offset, HoomdError::Number { name, frame, value, end });
+                self.tell(&new.chunk, offset, HoomdError::Number { name, frame, value, end });
             }
         }
     }
@@ -242,7 +286,7 @@ impl<S: Subject> Check<'_, '_, S> {
         let (name, frame) = (Box::from(field.name.as_bytes()), chunk.frame);
         if chunk.m == 1 && chunk.n > 0 {
             let (found, want) = ((chunk.n, chunk.m), (None, Some(2)));
-            self.tell(chunk.span.offset(), HoomdError::Shape { name, frame, found, want });
+            self.tell(chunk, chunk.span.offset(), HoomdError::Shape { name, frame, found, want });
             return Ok(());
         }
         let width = usize::try_from(chunk.m).unwrap_or(usize::MAX);
@@ -262,7 +306,7 @@ impl<S: Subject> Check<'_, '_, S> {
             let row = start.saturating_sub(chunk.span.offset());
             let row = row.checked_div(chunk.m.into()).unwrap_or(0);
             let offset = start.saturating_add(at);
-            self.tell(offset, HoomdError::NotText { name, frame, row, at });
+            self.tell(chunk, offset, HoomdError::NotText { name, frame, row, at });
         }
         Ok(())
     }
@@ -286,11 +330,13 @@ impl<S: Subject> Check<'_, '_, S> {
         })
     }
 
-    fn tell(&mut self, offset: u64, error: HoomdError) {
-        let is_read = matches!(error, HoomdError::Number { .. } | HoomdError::Dimensions { .. });
-        self.report.add(match is_read {
-            true => FindingKind::HoomdValue { offset, error },
-            false => FindingKind::Hoomd { offset, error },
-        });
+    fn tell(&mut self, chunk: &Chunk, offset: u64, error: HoomdError) {
+        let is_note = matches!(error, HoomdError::Number { .. } | HoomdError::Dimensions { .. });
+        self.found.push(Wrong { id: chunk.id, offset, error, is_note });
     }
+}
+
+fn find(chunks: &[Placed], name: &str) -> Option<Placed> {
+    let is_it = |placed: &&Placed| placed.field.is_some_and(|field| field.name == name);
+    chunks.iter().find(is_it).copied()
 }

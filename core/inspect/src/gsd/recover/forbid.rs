@@ -1,0 +1,254 @@
+//! The schema hoomd: a frame that no reader of the new file could read is not saved.
+//!
+//! The frames of the new file are checked before it is written, as `verify` would check them after.
+
+use super::trajectory::{at_most, without_first};
+use super::write::{Copied, Output, Unwritten};
+use super::{Certainty, Doubt, Loss, Recovery, Run};
+use crate::finding::Coverage;
+use crate::gsd::Failed;
+use crate::gsd::verify::{Check, Placed};
+use crate::subject::Subject;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
+use striae_core::gsd::Chunk;
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_hoomd::Error as HoomdError;
+use striae_hoomd::schema::{self, Field, Rows};
+
+/// The most times that all frames are checked. Without some frames, others may take other values
+/// from frame 0. If frames are wrong after the last time, all are lost.
+const ROUNDS: u32 = 4;
+
+/// Decides which frames cannot be saved, or only in part.
+pub(super) fn judge<S: Subject>(recovery: &mut Recovery, subject: &S) -> Result<(), Failed<S>> {
+    let mut left = ROUNDS;
+    loop {
+        left = left.saturating_sub(1);
+        let Found { flaws, error, first, unsaved, late } = find(recovery, subject)?;
+        let lost = flaws.iter().map(|flaw| flaw.limit).find(|limit| !limit.is_saved());
+        recovery.forbidden = recovery.forbidden.take().or(error);
+        recovery.coverage = without(recovery.coverage, unsaved);
+        if lost.is_none() {
+            recovery.coverage = without(recovery.coverage, late);
+        }
+        let had_first = has_first(&recovery.runs);
+        recovery.runs = limited(&recovery.runs, &flaws, lost.is_none());
+        if had_first && !has_first(&recovery.runs) {
+            let Recovery { evidence, names, runs, taken, .. } = recovery;
+            let old = mem::take(runs);
+            (*runs, *taken) = without_first(subject, evidence, names, old, Some(&first))?;
+        }
+        if let Some(lost) = lost.filter(|_| left == 0) {
+            let saved = recovery.runs.iter_mut().filter(|run| run.certainty.is_saved());
+            saved.for_each(|run| run.certainty = lost);
+            recovery.coverage = Coverage::default();
+        }
+        Run::number(&mut recovery.runs);
+        if lost.is_none() || left == 0 {
+            return Ok(());
+        }
+    }
+}
+
+const fn without(coverage: Coverage, other: Coverage) -> Coverage {
+    Coverage {
+        bytes: coverage.bytes.saturating_sub(other.bytes),
+        checked: coverage.checked.saturating_sub(other.checked),
+    }
+}
+
+/// Whether frame 0 is saved.
+fn has_first(runs: &[Run]) -> bool {
+    runs.first().is_some_and(|run| run.frames.start == 0 && run.certainty.is_saved())
+}
+
+/// What is wrong with consecutive frames of the new file.
+struct Flaw {
+    frames: Range<u64>,
+    limit: Certainty,
+}
+
+/// The runs with the limits of their flaws. If not `all`, only those that are lost count: the
+/// others may be better without them.
+fn limited(runs: &[Run], flaws: &[Flaw], all: bool) -> Vec<Run> {
+    let (mut new, mut flaws) = (Vec::new(), flaws.iter().peekable());
+    for run in runs {
+        let mut rest = run.frames.clone();
+        let Some(first) = run.first else {
+            Run::push(&mut new, rest, run.certainty);
+            continue;
+        };
+        let end = first.saturating_add(run.count());
+        let old = |number: u64| {
+            let after = number.saturating_sub(first).min(run.count());
+            run.frames.start.saturating_add(after)
+        };
+        while let Some(flaw) = flaws.peek().filter(|flaw| flaw.frames.start < end) {
+            let frames = old(flaw.frames.start)..old(flaw.frames.end);
+            let certainty = match flaw.limit {
+                Certainty::Lost(_) => flaw.limit,
+                limit if all => at_most(run.certainty, limit),
+                _ => run.certainty,
+            };
+            Run::push(&mut new, rest.start..frames.start, run.certainty);
+            rest.start = frames.end;
+            Run::push(&mut new, frames, certainty);
+            if flaw.frames.end > end {
+                break; // it continues in the next run
+            }
+            flaws.next();
+        }
+        Run::push(&mut new, rest, run.certainty);
+    }
+    new
+}
+
+/// What was found in the frames of the new file.
+#[derive(Default)]
+struct Found {
+    flaws: Vec<Flaw>,
+    /// The first error.
+    error: Option<HoomdError>,
+    /// The ids of wrong chunks of frame 0 of the damaged file.
+    first: BTreeSet<u16>,
+    /// The bytes of frames that are lost.
+    unsaved: Coverage,
+    /// The bytes of chunks that are left out of saved frames.
+    late: Coverage,
+}
+
+fn find<S: Subject>(recovery: &Recovery, subject: &S) -> Result<Found, Failed<S>> {
+    let mut checked = Checked {
+        check: Check::new(subject, false),
+        recovery,
+        frame: Vec::new(),
+        bytes: 0,
+        late: 0,
+        is_late: false,
+        number: 0,
+        run: 0,
+        found: Found::default(),
+    };
+    match recovery.save(subject, &mut checked) {
+        Ok(()) => Ok(checked.found),
+        Err(Unwritten::Read(error) | Unwritten::Write(error)) => Err(error),
+    }
+}
+
+/// A new file that is not written.
+struct Checked<'a, S> {
+    check: Check<'a, S>,
+    recovery: &'a Recovery,
+    /// The chunks of the present frame, and the bytes of those that are its own.
+    frame: Vec<Placed>,
+    bytes: u64,
+    /// The bytes of those that are left out, and whether there are any.
+    late: u64,
+    is_late: bool,
+    /// Its number in the new file, and the run that has it.
+    number: u64,
+    run: usize,
+    found: Found,
+}
+
+impl<S> Checked<'_, S> {
+    /// The number of the present frame in the damaged file.
+    fn old(&mut self) -> u64 {
+        while let Some(run) = self.recovery.runs.get(self.run) {
+            let after = run.first.and_then(|first| self.number.checked_sub(first));
+            if let Some(after) = after.filter(|&after| after < run.count()) {
+                return run.frames.start.saturating_add(after);
+            }
+            self.run = self.run.saturating_add(1);
+        }
+        u64::MAX
+    }
+
+    /// Limits the present frame, of which this number of bytes is not saved.
+    fn limit(&mut self, limit: Certainty, old: u64, bytes: u64) {
+        let right = &self.recovery.right;
+        let after = right.partition_point(|frames| frames.end <= old);
+        let is_right = right.get(after).is_some_and(|frames| frames.contains(&old));
+        let coverage = match limit.is_saved() {
+            true => &mut self.found.late,
+            false => &mut self.found.unsaved,
+        };
+        coverage.add(bytes);
+        coverage.add_checked(if is_right { bytes } else { 0 });
+        let next = self.number.saturating_add(1);
+        match self.found.flaws.last_mut() {
+            Some(last) if last.limit == limit && last.frames.end == self.number => {
+                last.frames.end = next;
+            }
+            _ => self.found.flaws.push(Flaw { frames: self.number..next, limit }),
+        }
+    }
+}
+
+impl<S: Subject> Output for Checked<'_, S> {
+    type Error = Failed<S>;
+
+    fn copy(&mut self, name: &[u8], chunk: &Chunk, copied: Copied) -> Result<(), Failed<S>> {
+        let own = if copied == Copied::Own { chunk.span.len() } else { 0 };
+        self.bytes = self.bytes.saturating_add(own);
+        self.frame.push(Placed {
+            entry: chunk.span.offset(),
+            chunk: *chunk,
+            field: schema::by_name(name),
+            is_log: false, // those that would be wrong are left out
+            is_default: false,
+        });
+        Ok(())
+    }
+
+    fn add_default(&mut self, field: &'static Field, rows: u64) -> Result<(), Failed<S>> {
+        let Some(&kind) = field.kind.types().first() else { return Ok(()) };
+        let n = if let Rows::Fixed(n) = field.rows { n } else { rows };
+        let (m, id) = (field.columns.unwrap_or(2), self.recovery.names.id(field.name.as_bytes()));
+        let chunk = Chunk { id: id.unwrap_or(u16::MAX), frame: 0, n, m, kind, span: Span::ZERO };
+        let field = Some(field);
+        self.frame.push(Placed { entry: 0, chunk, field, is_log: false, is_default: true });
+        Ok(())
+    }
+
+    fn leave_out(&mut self, chunk: &Chunk) -> Result<(), Failed<S>> {
+        let name = self.recovery.names.get(chunk.id).unwrap_or_default().into();
+        self.found.error.get_or_insert(HoomdError::Late { name, frame: chunk.frame });
+        self.late = self.late.saturating_add(chunk.span.len());
+        self.is_late = true;
+        Ok(())
+    }
+
+    fn end_frame(&mut self) -> Result<(), Failed<S>> {
+        let names = &self.recovery.names;
+        let name = |id| names.get(id).unwrap_or_default();
+        let checked = self.check.frame(self.number, &self.frame, &name);
+        let (wrong, old) = (mem::take(&mut self.check.found), self.old());
+        let all = self.bytes.saturating_add(self.late);
+        match (checked, wrong.first()) {
+            (Err(DriveError::Store(_)), _) => {
+                self.limit(Certainty::Lost(Loss::Unreadable), old, all);
+            }
+            (Err(error), _) => return Err(error),
+            (Ok(()), Some(one)) => {
+                if old == 0 {
+                    self.found.first.extend(wrong.iter().map(|wrong| wrong.id));
+                }
+                self.found.error.get_or_insert_with(|| one.error.clone());
+                self.limit(Certainty::Lost(Loss::Forbidden { id: one.id }), old, all);
+            }
+            (Ok(()), None) if self.is_late => {
+                self.limit(Certainty::Guess(Doubt::Late), old, self.late);
+            }
+            (Ok(()), None) => {}
+        }
+        self.frame.clear();
+        (self.bytes, self.late, self.is_late) = (0, 0, false);
+        self.number = self.number.saturating_add(1);
+        Ok(())
+    }
+}
