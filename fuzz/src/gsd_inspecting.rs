@@ -109,7 +109,13 @@ pub fn gsd_recover(data: &[u8]) {
         if recovery.bytes() > 1 << 20 || recovery.frames() > 1 << 10 {
             return; // chunks that share bytes
         }
+        let len = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap();
+        let demand = recovery.demand(len(bytes));
+        if !demand.is_fair() {
+            return; // an alignment that only the file asks for
+        }
         let Some(new) = saved(&recovery, bytes) else { return };
+        assert!(len(&new) <= demand.size, "{} bytes, at most {demand:?}", new.len());
         assert_eq!(verified(&new), [], "what was recovered is damaged");
         compare(&recovery, bytes, &new);
         let again = Recovery::examine(&Watched::new(&new)).expect("it was just written");

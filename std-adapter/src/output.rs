@@ -4,7 +4,9 @@ use crate::copy::Copier;
 use crate::direct::OpenOptions;
 use crate::each::all_processors;
 use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
 use crate::publish::Publish;
+use crate::store::existing;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
@@ -79,12 +81,38 @@ impl Output {
         demand: &Demand,
         because: impl fmt::Display,
     ) -> Result<(), Error> {
-        let limit = self.max_size.unwrap_or_else(|| demand.limit());
+        let limit = self.limit(demand);
         if demand.size <= limit {
             return Ok(());
         }
         let because = because.to_string().into();
         Err(Error::new(input, ErrorKind::TooLarge { size: demand.size, limit, because }))
+    }
+
+    /// Refuses to copy this number of bytes out of a file, if holes and bytes that several things
+    /// share make them more than the file has. `because` names the field that asks for the size.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooLarge`], about the file `input`; an error of the operating system.
+    pub(crate) fn admit_copy(
+        &self,
+        input: &Path,
+        file: &PosixFile,
+        size: u64,
+        because: impl fmt::Display,
+    ) -> Result<(), Error> {
+        // Little is admitted in any case, so holes need not be looked up.
+        let least = Demand { size, existing: 0, own: 0 };
+        if self.max_size.is_none() && least.is_fair() {
+            return Ok(());
+        }
+        let existing = existing(file).map_err(|error| Error::new(input, error))?;
+        self.admit(input, &Demand { existing, ..least }, because)
+    }
+
+    /// The largest output that is written.
+    pub(crate) fn limit(&self, demand: &Demand) -> u64 {
+        self.max_size.unwrap_or_else(|| demand.limit())
     }
 
     /// Refuses an output for which the file system of `out` has no room.

@@ -17,12 +17,18 @@ pub enum ErrorKind {
         /// The damage.
         error: Error,
     },
+    /// A folder does not have exactly one file of a sample.
+    NoSampleFile {
+        /// The number of the sample.
+        number: u64,
+    },
 }
 
 impl ErrorKind {
     pub(crate) const fn io_kind(&self) -> io::ErrorKind {
         match self {
             Self::Format(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
+            Self::NoSampleFile { .. } => io::ErrorKind::NotFound,
             Self::Format(_) | Self::Sample { .. } => io::ErrorKind::InvalidData,
         }
     }
@@ -33,6 +39,12 @@ impl std::fmt::Display for ErrorKind {
         match self {
             Self::Format(error) => error.fmt(f),
             Self::Sample { number, error } => write!(f, "sample {number}: {error}"),
+            Self::NoSampleFile { number } => {
+                write!(
+                    f,
+                    "must have one file sample_{number:05}, with as many digits as the others"
+                )
+            }
         }
     }
 }

@@ -51,6 +51,8 @@ impl Extract {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
+    /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if samples share bytes, or are holes, and
+    /// would be larger than the file justifies; [`NoRoom`](crate::error::ErrorKind::NoRoom);
     /// [`ErrorKind::Source`] for `file` itself;
     /// [`ErrorKind::Address`]; a damaged file or sample; the operating system's.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
@@ -72,6 +74,12 @@ impl Extract {
             true => Ok(()),
             false => check_names(dir, file.n(), digits),
         };
+        let mut size = 0_u64;
+        for (number, sample) in (0..).zip(file.samples()) {
+            size = size.saturating_add(if has(number) { sample?.span.len() } else { 0 });
+        }
+        file.admit(&self.output, size)?;
+        Output::has_room(dir, size)?;
         let source = file.bulk().file().identity();
         let files = fill(dir, self.output.force, [source], check, |hidden| {
             let mut copier = self.output.copier(file.bulk().options());

@@ -5,6 +5,7 @@ use crate::address::{Pattern, Selection};
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::format::Format;
+use crate::output::Output;
 use crate::posix::PosixFile;
 use crate::store::bulk::Bulk;
 use std::io;
@@ -105,6 +106,16 @@ impl File {
         let rows = count.saturating_add(1).saturating_mul(12);
         let window = vec![0; usize::try_from(rows).unwrap_or(LIST).clamp(24, LIST)];
         Samples { file: self, samples: self.reader.samples(numbers, window) }
+    }
+
+    /// Refuses to copy this number of bytes out of the file, if most of them are holes, or are
+    /// shared by samples, and `output` does not allow so many.
+    ///
+    /// # Errors
+    /// [`TooLarge`](crate::error::ErrorKind::TooLarge); an error of the operating system.
+    pub fn admit(&self, output: &Output, size: u64) -> Result<(), Error> {
+        let because = format_args!("its table of offsets makes samples of {size} bytes");
+        output.admit_copy(self.path(), self.store(), size, because)
     }
 
     /// The bytes of sample `number`; its checksum is not compared.

@@ -2,22 +2,26 @@
 
 mod judge;
 pub(super) mod part;
+mod target;
 
 use super::checked::Sums;
 use super::file::File;
-use super::write::{Builder, FileWriter, Source, make};
+use super::write::{Builder, Source, make};
 use crate::error::Error;
 use crate::output::Output;
-use part::{Part, write_default};
+use crate::store::existing;
+use part::Part;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::Path;
 use striae_core::gsd::raw::IndexEntry;
-use striae_core::gsd::{Chunk, Version, checksums};
+use striae_core::gsd::{Chunk, Record, Version, checksums};
 use striae_hoomd::fallback::Need;
 use striae_hoomd::names::last_of_each;
 use striae_hoomd::room::Room;
-use striae_inspect::gsd::Stale;
+use striae_inspect::gsd::{Contents, Stale};
+use striae_inspect::size::Demand;
+use target::{Counted, Target};
 
 /// How a file is rewritten.
 ///
@@ -114,6 +118,8 @@ impl Convert {
     /// - [`Chunk`](super::ErrorKind::Chunk) if a chunk does not match its checksum.
     /// - [`Shared`](striae_core::gsd::Error::Shared) if all chunks together are longer than the
     ///   file.
+    /// - [`TooLarge`](crate::error::ErrorKind::TooLarge) if most of the file is holes, or the
+    ///   alignment makes them; [`NoRoom`](crate::error::ErrorKind::NoRoom).
     /// - For [some frames](Self::frames) of a trajectory: [`Gap`](super::hoomd::Error::Gap),
     ///   [`Late`](super::hoomd::Error::Late), [`Part`](super::hoomd::Error::Part), and the errors
     ///   of a [`Trajectory`](super::hoomd::Trajectory).
@@ -127,20 +133,54 @@ impl Convert {
         let is_taken = |frame: u64| frame == 0 && frames.start > 0 && part::is_trajectory(file);
         let is_wanted = |frame: u64| frames.contains(&frame) && self.is_wanted(&frames, frame);
         judge::check(file, self.frames.is_some(), &|frame| is_wanted(frame) || is_taken(frame))?;
+        let most = self.admit(file, &frames, out)?;
         make(&self.output, out, file.path(), |hidden| {
             let mut writer = self.builder(file, &frames)?.create(hidden)?;
-            let written = self.copy_to(&mut writer, file, &frames, progress)?;
+            let is_checked = self.checksums != Some(false);
+            let written = self.copy_to(&mut writer, file, &frames, (is_checked, most), progress)?;
             writer.close()?;
             Ok(written)
         })
     }
 
-    /// Copies the frames.
-    fn copy_to(
+    /// Refuses a new file that is larger than the old one justifies, before it is made. Returns the
+    /// most bytes that frames may take from frame 0.
+    fn admit(&self, file: &File, frames: &Range<u64>, out: &Path) -> Result<u64, Error> {
+        let head = file.head();
+        let existing = existing(file.store().file()).map_err(|it| Error::new(file.path(), it))?;
+        let most = self.output.limit(&Demand { size: 0, existing, own: 0 });
+        // All chunks together are not longer than the file, and have an entry each.
+        let mut contents = Contents {
+            data: head.file_len,
+            chunks: head.entries,
+            frames: frames.end.saturating_sub(frames.start),
+            names: head.names_len,
+            align: self.align_of(file),
+        };
+        let is_long = head.file_len > Demand { size: 0, existing, own: 0 }.limit();
+        if is_long || self.frames.is_some() {
+            let mut counted = Counted::default();
+            self.copy_to(&mut counted, file, frames, (false, most), &|_| {})?;
+            (contents.data, contents.chunks) = (counted.bytes, counted.chunks);
+        }
+        let demand = contents.demand(existing, self.align.is_some());
+        let because = format_args!(
+            "N and M in its index make chunks of {} bytes, and {existing} bytes of it exist",
+            contents.data
+        );
+        self.output.admit(file.path(), &demand, because)?;
+        Output::has_room(out, contents.data)?;
+        Ok(most)
+    }
+
+    /// Copies the frames; with `is_checked`, their data are compared with their checksums, and they
+    /// take at most `most` bytes from frame 0.
+    fn copy_to<T: Target>(
         &self,
-        writer: &mut FileWriter,
+        writer: &mut T,
         file: &File,
         frames: &Range<u64>,
+        (is_checked, most): (bool, u64),
         progress: &dyn Fn(u64),
     ) -> Result<Written, Error> {
         let from = |room| {
@@ -148,7 +188,7 @@ impl Convert {
             source.direct(self.output.direct)
         };
         let part = match self.frames.is_some() {
-            true => Part::of(file, frames.start)?,
+            true => Part::of(file, frames.start, most)?,
             false => None,
         };
         let sums = file.names()?.id(checksums::NAME);
@@ -158,7 +198,7 @@ impl Convert {
             taken: part.as_ref().map(|part| from(part.room())),
             part,
             sums,
-            is_checked: self.checksums != Some(false),
+            is_checked,
             start: frames.start,
             step: self.step,
             frames: 0,
@@ -180,8 +220,6 @@ impl Convert {
         let is_old = !header.version.is_sorted() && !self.upgrade;
         let layer = if is_old { Version { major: 1, minor: 0 } } else { Version::LAYER };
         let stale = Stale::of(file.head());
-        let align = record.and_then(|record| 1_u64.checked_shl(record.align.into()));
-        let align = align.or(stale.map(|stale| stale.align));
         let checksums = record.is_some_and(|record| record.checksums)
             || stale.is_some_and(|stale| stale.checksums);
         let checksums = self.checksums.unwrap_or(checksums);
@@ -195,11 +233,18 @@ impl Convert {
             .application(text(header.application.as_bytes()))
             .schema(text(header.schema.as_bytes()), header.schema_version)
             .layer(layer)
-            .align(self.align.or(align).unwrap_or(1))
+            .align(self.align_of(file))
             .checksums(checksums)
             .index_slots(slots.max(128))
             .names_len(names_len.saturating_add(64))
             .hidden())
+    }
+
+    /// The alignment of the new file.
+    fn align_of(&self, file: &File) -> u64 {
+        let of_record = |record: &Record| 1_u64.checked_shl(record.align.into());
+        let align = self.align.or_else(|| file.state().record().and_then(of_record));
+        align.or_else(|| Stale::of(file.head()).map(|stale| stale.align)).unwrap_or(1)
     }
 
     /// Whether a frame is a multiple of the step after the first frame.
@@ -207,11 +252,11 @@ impl Convert {
         frame.saturating_sub(frames.start) % self.step == 0
     }
 
-    fn copy(
+    fn copy<T: Target>(
         &self,
         copy: &mut Copy<'_>,
         frames: &Range<u64>,
-        writer: &mut FileWriter,
+        writer: &mut T,
     ) -> Result<(), Error> {
         let mut present: Vec<Chunk> = Vec::new();
         for chunk in copy.file.chunks_of_frames(frames.clone())? {
@@ -271,7 +316,7 @@ struct Copy<'a> {
 
 impl Copy<'_> {
     /// Writes the frame that these chunks belong to.
-    fn frame(&mut self, chunks: &mut Vec<Chunk>, writer: &mut FileWriter) -> Result<(), Error> {
+    fn frame<T: Target>(&mut self, chunks: &mut Vec<Chunk>, writer: &mut T) -> Result<(), Error> {
         let frame = chunks.first().map_or(0, |first| first.frame);
         while self.next() < frame {
             self.end(&[], false, writer)?; // a frame without chunks
@@ -286,7 +331,7 @@ impl Copy<'_> {
                 self.file.check_crc_by(sums, chunk, self.source.crc(chunk.span)?)?;
             }
             let name = self.file.name(chunk)?;
-            writer.copy_chunk(name.as_bytes(), chunk, &mut self.source)?;
+            writer.copy(name.as_bytes(), chunk, &mut self.source)?;
             self.bytes = self.bytes.saturating_add(chunk.span.len());
         }
         self.end(chunks, false, writer)?;
@@ -315,7 +360,7 @@ impl Copy<'_> {
 
     /// Writes the frames without chunks at the end, up to frame `end`. In a trajectory, they are
     /// valid frames.
-    fn finish(&mut self, end: u64, writer: &mut FileWriter) -> Result<(), Error> {
+    fn finish<T: Target>(&mut self, end: u64, writer: &mut T) -> Result<(), Error> {
         while self.part.is_some() && self.next() < end {
             let is_last = end.saturating_sub(self.next()) <= self.step.get();
             self.end(&[], is_last, writer)?;
@@ -324,7 +369,12 @@ impl Copy<'_> {
     }
 
     /// Ends a frame after its chunks `own` are written.
-    fn end(&mut self, own: &[Chunk], is_last: bool, writer: &mut FileWriter) -> Result<(), Error> {
+    fn end<T: Target>(
+        &mut self,
+        own: &[Chunk],
+        is_last: bool,
+        writer: &mut T,
+    ) -> Result<(), Error> {
         let frame = self.next();
         if let Some(part) = &mut self.part {
             let mut needs = part.needs(frame, own)?;
@@ -335,22 +385,22 @@ impl Copy<'_> {
                 self.give(need, writer)?;
             }
         }
-        writer.end_frame()?;
+        writer.end()?;
         self.frames = self.frames.saturating_add(1);
         Ok(())
     }
 
     /// Writes a chunk that a frame needs besides its own chunks.
-    fn give(&mut self, need: Need, writer: &mut FileWriter) -> Result<(), Error> {
+    fn give<T: Target>(&mut self, need: Need, writer: &mut T) -> Result<(), Error> {
         let bytes = match need {
             Need::Copy(chunk) => {
                 self.check(&chunk)?;
                 let name = self.file.name(&chunk)?;
                 let from = self.taken.as_mut().unwrap_or(&mut self.source);
-                writer.copy_chunk(name.as_bytes(), &chunk, from)?;
+                writer.copy(name.as_bytes(), &chunk, from)?;
                 chunk.span.len()
             }
-            Need::Default(field, rows) => write_default(writer, field, rows)?,
+            Need::Default(field, rows) => writer.add_default(field, rows)?,
             Need::Absence(_) | Need::Lost => 0, // was refused, and cannot be
         };
         self.bytes = self.bytes.saturating_add(bytes);

@@ -4,6 +4,7 @@ use super::checked::{Cache, check_head};
 use super::window::{self, FileToken};
 use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};
+use crate::output::Output;
 use crate::store::bulk::Bulk;
 use std::io;
 use std::ops::Range;
@@ -352,6 +353,16 @@ impl File {
     pub fn rows(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Span, Error> {
         let rows = chunk.rows(rows);
         rows.map_err(|error| self.error(self.in_chunk(chunk.frame, chunk.id, error)))
+    }
+
+    /// Refuses to copy this number of bytes out of the file, if most of them are holes, or are
+    /// shared by chunks, and `output` does not allow so many.
+    ///
+    /// # Errors
+    /// [`TooLarge`](crate::error::ErrorKind::TooLarge); an error of the operating system.
+    pub fn admit(&self, output: &Output, size: u64) -> Result<(), Error> {
+        let because = format_args!("N and M in its index make chunks of {size} bytes");
+        output.admit_copy(&self.path, self.store().file(), size, because)
     }
 
     /// Reads the start of a span of the file, as many bytes as fit in `buf`, and returns their

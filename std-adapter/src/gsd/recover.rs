@@ -23,8 +23,8 @@ use super::write::{Builder, FileWriter, Source, make};
 use super::{ErrorKind, verify};
 use crate::error::Error;
 use crate::output::Output as Made;
-use crate::store::Inspected;
 use crate::store::bulk::Bulk;
+use crate::store::{Inspected, existing};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::Chunk;
@@ -100,10 +100,19 @@ impl Recovery {
     /// After an error, nothing has changed.
     ///
     /// - [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced.
+    /// - [`TooLarge`](crate::error::ErrorKind::TooLarge) if the file would be larger than the
+    ///   damaged one justifies; [`NoRoom`](crate::error::ErrorKind::NoRoom).
     /// - [`Damaged`](ErrorKind::Damaged) if the new file would not be sound for
     ///   [`Verify`](crate::Verify).
     /// - An error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
+        let existing = existing(self.bulk.file()).map_err(|error| Error::new(&self.path, error))?;
+        let (demand, bytes) = (self.judged.demand(existing), self.judged.bytes());
+        let because = format_args!(
+            "N and M in its index make chunks of {bytes} bytes, and {existing} bytes of it exist"
+        );
+        self.output.admit(&self.path, &demand, because)?;
+        Made::has_room(out, bytes)?;
         make(&self.output, out, &self.path, |hidden| {
             let mut writer = Builder::like(&self.judged.attributes()).hidden().create(hidden)?;
             let len = self.bulk.size().map_err(|error| Error::new(&self.path, error))?;

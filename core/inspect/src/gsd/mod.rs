@@ -7,18 +7,21 @@
 //! | `dump` | its structures, as lists of fields |
 //! | `finding` | the findings |
 //! | `map` | whose bytes are where |
+//! | `size` | how large a new file is at most |
 //! | `stale` | the properties in a commit record that is older than gsd's last append |
 
 mod dump;
 mod finding;
 mod map;
 pub mod recover;
+mod size;
 mod stale;
 pub mod verify;
 
 pub use dump::dump;
 pub use finding::{FindingKind, error_facts};
 pub use map::map;
+pub use size::Contents;
 pub use stale::Stale;
 pub use striae_core::gsd::Basis;
 

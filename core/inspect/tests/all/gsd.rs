@@ -187,6 +187,9 @@ fn what_is_recovered_of_any_damage_is_sound_and_no_larger_than_the_file_justifie
             let bytes = with_wrong_fields(&whole, &mut random);
             let Ok(recovery) = Recovery::examine(&bytes.as_slice()) else { continue };
             let (_, new) = saved(&bytes);
+            let len = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap();
+            let demand = recovery.demand(len(&bytes));
+            assert!(demand.is_fair() && len(&new) <= demand.size, "{name}: {demand:?}");
             let what = format!("{name}, round {round}: {:?}", recovery.runs().collect::<Vec<_>>());
             assert_eq!(verified(&new).1, [], "{what}");
             let again = Recovery::examine(&new.as_slice()).unwrap();

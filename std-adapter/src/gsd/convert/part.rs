@@ -25,9 +25,13 @@ pub(super) struct Part {
     first: Option<u64>,
     /// Logged quantities of the first frame, in the new file.
     logs: BTreeSet<u16>,
-    /// Bytes of the needs of all frames so far.
+    /// Bytes of the needs of all frames so far, with their entries, and the most that are allowed.
     taken: u64,
+    most: u64,
 }
+
+/// The bytes of an entry of the index.
+const ENTRY: u64 = 32;
 
 /// Whether readers of the file take missing values from frame 0.
 pub(super) fn is_trajectory(file: &File) -> bool {
@@ -35,9 +39,9 @@ pub(super) fn is_trajectory(file: &File) -> bool {
 }
 
 impl Part {
-    /// The frames from `start` on; `None` if the file is no trajectory, so that no reader looks in
+    /// The frames from `start` on, which take at most `most` bytes from frame 0; `None` if the file is no trajectory, so that no reader looks in
     /// frame 0.
-    pub(super) fn of(file: &File, start: u64) -> Result<Option<Self>, Error> {
+    pub(super) fn of(file: &File, start: u64, most: u64) -> Result<Option<Self>, Error> {
         if !is_trajectory(file) {
             return Ok(None);
         }
@@ -52,7 +56,7 @@ impl Part {
             chunks.retain(|chunk| Some(chunk.id) != sums);
             fallback = Fallback::new(&chunks, name, |group| trajectory.first_count(group))?;
         }
-        Ok(Some(Self { trajectory, fallback, first, logs, taken }))
+        Ok(Some(Self { trajectory, fallback, first, logs, taken, most }))
     }
 
     /// The chunks that a frame needs besides its own chunks.
@@ -95,19 +99,19 @@ impl Part {
             let name = self.trajectory.file().name_of(*id);
             return Err(self.trajectory.file().error(hoomd::Error::Gap { name, frame, first }));
         }
-        let max = self.trajectory.most_of_taken();
-        self.taken = self.taken.saturating_add(need.bytes());
-        match self.taken <= max {
+        self.taken = self.taken.saturating_add(need.bytes()).saturating_add(ENTRY);
+        match self.taken <= self.most {
             true => Ok(()),
             false => {
-                Err(self.trajectory.file().error(hoomd::Error::Part { bytes: self.taken, max }))
+                let (bytes, max) = (self.taken, self.most);
+                Err(self.trajectory.file().error(hoomd::Error::Part { bytes, max }))
             }
         }
     }
 
     /// The bytes and chunks that the needs of all frames may have.
     pub(super) fn room(&self) -> Room {
-        Room::new(self.trajectory.file().head().file_len).most(self.trajectory.most_of_taken())
+        Room::new(self.trajectory.file().head().file_len).most(self.most)
     }
 }
 

@@ -51,6 +51,16 @@ struct NameChunks {
     frames: u64,
 }
 
+/// What is to be extracted.
+struct Found {
+    /// The chunks of each name, by its id.
+    names: Vec<Option<NameChunks>>,
+    /// The frames of the first axis.
+    frames: Range<u64>,
+    /// Bytes of all chunks.
+    bytes: u64,
+}
+
 impl Extract {
     /// Extracts all frames and names, and replaces no file.
     #[must_use]
@@ -113,10 +123,14 @@ impl Extract {
     /// - [`NoFrame`](striae_core::gsd::Error::NoFrame) if the file does not have all of the frames.
     /// - [`Shared`](striae_core::gsd::Error::Shared) if all chunks together are longer than the
     ///   file.
+    /// - [`TooLarge`](crate::error::ErrorKind::TooLarge) if most of the file is holes;
+    ///   [`NoRoom`](crate::error::ErrorKind::NoRoom).
     /// - An error about damage in the file; an error of the operating system.
     pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
         let chosen = self.chosen(file)?;
-        let (found, frames) = self.find(file, chosen.as_ref())?;
+        let Found { names: found, frames, bytes } = self.find(file, chosen.as_ref())?;
+        file.admit(&self.output, bytes)?;
+        Output::has_room(dir, bytes)?;
         let mut arrays = Arrays::new(file.names()?, &found, &frames);
         let bytes = Cell::new(0u64);
         let count = |n| {
@@ -146,15 +160,12 @@ impl Extract {
         }
     }
 
-    /// The chunks to extract for each name, by its id, and the frames of the first axis.
-    fn find(
-        &self,
-        file: &File,
-        chosen: Option<&Selection>,
-    ) -> Result<(Vec<Option<NameChunks>>, Range<u64>), Error> {
+    /// What is to be extracted.
+    fn find(&self, file: &File, chosen: Option<&Selection>) -> Result<Found, Error> {
         let mut found: Vec<Option<NameChunks>> = vec![None; file.names()?.len()];
-        let mut frames: Option<Range<u64>> = None;
+        let (mut frames, mut bytes): (Option<Range<u64>>, u64) = (None, 0);
         self.each(file, chosen, |chunk| {
+            bytes = bytes.saturating_add(chunk.span.len());
             let start = frames.as_ref().map_or(chunk.frame, |frames| frames.start);
             frames = Some(start..chunk.frame.saturating_add(1));
             let Some(place) = found.get_mut(usize::from(chunk.id)) else { return Ok(()) };
@@ -169,13 +180,14 @@ impl Extract {
             });
             Ok(())
         })?;
-        match chosen {
-            None => Ok((found, self.range(file)?)),
+        let frames = match chosen {
+            None => self.range(file)?,
             Some(chosen) => {
                 chosen.check().map_err(|error| file.error(error))?;
-                Ok((found, frames.unwrap_or(0..0)))
+                frames.unwrap_or(0..0)
             }
-        }
+        };
+        Ok(Found { names: found, frames, bytes })
     }
 
     /// Calls `each` with all chunks to extract.

@@ -57,6 +57,11 @@ impl<'a> Source<'a> {
         let _: Result<(), ReadError<Bulk>> = self.ahead.bring(self.bulk, whole);
     }
 
+    /// Counts a chunk that is copied.
+    pub(in crate::gsd) fn take(&mut self, chunk: &Chunk) -> Result<(), Error> {
+        self.room.take(chunk).map_err(|error| Error::new(self.path, error))
+    }
+
     /// The CRC-32C of the bytes of a span.
     pub(in crate::gsd) fn crc(&mut self, span: Span) -> Result<u32, Error> {
         let mut crc = 0;
@@ -85,7 +90,7 @@ impl FileWriter {
         from: &mut Source<'_>,
     ) -> Result<(), Error> {
         let Chunk { kind, m, span, .. } = *chunk;
-        from.room.take(chunk).map_err(|error| Error::new(from.path, error))?;
+        from.take(chunk)?;
         if span.len() < LONG {
             self.write_bytes(name, kind, m, from.bytes(span)?)?;
             (from.progress)(span.len());

@@ -2,7 +2,10 @@
 
 use super::*;
 use certain::Damage;
+use std::num::NonZeroU64;
 use striae::Verify;
+use striae::gsd::File;
+use striae::gsd::convert::Convert;
 use striae::gsd::recover::Recover;
 use striae::gsd::verify::{Finding, Severity};
 use striae_core::gsd::Version;
@@ -83,6 +86,41 @@ fn what_recover_writes_is_sound_whatever_the_damage() {
     }
     println!("{tally:?}");
     assert!(tally.complete > 0 && tally.forbidden > 0, "{tally:?}");
+}
+
+#[test]
+fn what_convert_writes_is_sound_whatever_the_damage() {
+    let (mut written, mut refused) = (0, 0);
+    let files: Vec<_> = files().into_iter().filter(|(_, bytes)| bytes.len() > 256).collect();
+    for seed in seeds(3, 300) {
+        let mut random = Random(seed);
+        for (name, bytes) in &files {
+            let header = *bytes.first_chunk().unwrap();
+            for damage in [Damage::None, Damage::Bit, Damage::Byte, Damage::Cut] {
+                let mut bytes = bytes.clone();
+                damage.apply(&mut bytes, &[header], &mut random);
+                let (dir, path) = file_of(&bytes);
+                let Ok(file) = File::open(&path) else { continue };
+                let out = dir.path().join("out.gsd");
+                let part = 1.min(file.frames())..file.frames();
+                let step = NonZeroU64::new(1 + random.below(3)).unwrap();
+                for convert in [Convert::new(), Convert::new().frames(part, step)] {
+                    match convert.run(&file, &out, &|_| {}) {
+                        Ok(_) => {
+                            let what = format!("seed {seed}: {name}: {damage:?} {convert:?}");
+                            assert_eq!(self::damage(&out), [], "{what}");
+                            fs::remove_file(&out).unwrap();
+                            written += 1;
+                        }
+                        Err(_) => refused += 1,
+                    }
+                    assert!(!out.exists());
+                }
+            }
+        }
+    }
+    println!("{written} written, {refused} refused");
+    assert!(written > 100 && refused > 100, "{written} {refused}");
 }
 
 /// Its bytes are in the damaged file, and are no name.

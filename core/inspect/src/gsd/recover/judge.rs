@@ -16,6 +16,7 @@ use core::mem;
 use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
+use striae_core::store::usize_to_u64;
 use striae_hoomd::room::Room;
 
 /// A frame whose entries are those of a commit.
@@ -29,6 +30,8 @@ pub(super) struct Judged {
     pub(super) coverage: Coverage,
     /// Saved frames whose checksums are right.
     pub(super) right: Vec<Range<u64>>,
+    /// The number of chunks that are saved.
+    pub(super) chunks: u64,
     pub(super) has_text: bool,
     /// The values that frames take from a lost frame 0.
     pub(super) taken: Option<FirstFrame>,
@@ -42,6 +45,7 @@ struct Held {
     is_right: bool,
     data: Option<Range<u64>>,
     bytes: u64,
+    chunks: u64,
     ids: Vec<u16>,
     has_text: bool,
     lost_after: bool,
@@ -61,6 +65,8 @@ struct Judge<'a, S> {
     unknown: BTreeSet<u16>,
     /// The limit for chunks that are compared with checksums.
     room: Room,
+    /// The limit for chunks that are saved.
+    saved: Room,
 }
 
 pub(super) fn judge<S: Subject>(
@@ -69,9 +75,11 @@ pub(super) fn judge<S: Subject>(
     names: &mut Names,
 ) -> Result<Judged, Failed<S>> {
     let (judged, unknown) = (Judged::default(), BTreeSet::new());
-    let (held, data_end, room) = (None, 0, Room::damaged(evidence.file_len));
+    let (held, data_end) = (None, 0);
+    let [room, saved] = [Room::damaged(evidence.file_len), Room::damaged(evidence.file_len)];
     let tail = Tail::new();
-    let mut judge = Judge { subject, evidence, names, judged, held, data_end, tail, unknown, room };
+    let mut judge =
+        Judge { subject, evidence, names, judged, held, data_end, tail, unknown, room, saved };
     judge.learn_sums()?;
     each_frame(subject, evidence, &mut |entries| judge.take(entries))?;
     judge.release();
@@ -132,6 +140,11 @@ impl<S: Subject> Judge<'_, S> {
                 doubt(&mut certainty);
             }
         }
+        let is_sum = |chunk: &&Chunk| Some(chunk.id) == self.names.sums;
+        let mut own = entries.chunks.iter().filter(|chunk| !is_sum(chunk));
+        if certainty.is_saved() && own.any(|chunk| self.saved.take(chunk).is_err()) {
+            certainty = Certainty::Lost(Loss::Overlap);
+        }
         let before = self.held.as_ref().map(|held| (held.frame, held.lost_after));
         self.release();
         self.gap(before, entries);
@@ -142,6 +155,7 @@ impl<S: Subject> Judge<'_, S> {
             is_right,
             data,
             bytes: own.clone().fold(0, |sum, chunk| sum.saturating_add(chunk.span.len())),
+            chunks: usize_to_u64(own.clone().count()),
             has_text: own.clone().any(|chunk| chunk.kind == ChunkType::Character),
             ids: own.map(|chunk| chunk.id).filter(|&id| self.names.get(id).is_none()).collect(),
             lost_after: entries.lost_after,
@@ -287,6 +301,7 @@ impl<S: Subject> Judge<'_, S> {
         if certainty.is_saved() {
             self.data_end = self.data_end.max(held.data.map_or(0, |data| data.end));
             self.judged.coverage.add(held.bytes);
+            self.judged.chunks = self.judged.chunks.saturating_add(held.chunks);
             if held.is_right {
                 self.judged.coverage.add_checked(held.bytes);
                 match self.judged.right.last_mut() {

@@ -43,9 +43,10 @@ mod write;
 pub use write::{Copied, IntoWriter, Output, Unwritten};
 
 use super::verify;
-use super::{Failed, FindingKind, Stale};
+use super::{Contents, Failed, FindingKind, Stale};
 use crate::certainty::{self, Tally};
 use crate::finding::{Coverage, Found, Severity};
+use crate::size::Demand;
 use crate::subject::Subject;
 use alloc::vec::Vec;
 use core::fmt;
@@ -225,6 +226,8 @@ pub struct Recovery {
     coverage: Coverage,
     /// Saved frames whose checksums are right.
     right: Vec<Range<u64>>,
+    /// The number of chunks of saved frames, or more.
+    chunks: u64,
     /// Whether `verify` finds no damage in header, names and index.
     is_whole: bool,
     /// What the schema forbids and a frame has.
@@ -244,7 +247,7 @@ impl Recovery {
         let mut evidence = Evidence::gather(subject)?;
         let mut names = names::Names::find(subject, &evidence)?;
         evidence.complete(subject)?;
-        let judge::Judged { runs, coverage, right, has_text, taken } =
+        let judge::Judged { runs, coverage, right, chunks, has_text, taken } =
             judge::judge(subject, &evidence, &mut names)?;
         let mut is_whole = true;
         let verified = verify::tables(subject, &mut |finding| match finding {
@@ -253,8 +256,18 @@ impl Recovery {
         });
         is_whole &= verified.is_ok();
         let forbidden = None;
-        let mut recovery =
-            Self { evidence, names, runs, coverage, right, is_whole, forbidden, has_text, taken };
+        let mut recovery = Self {
+            evidence,
+            names,
+            runs,
+            coverage,
+            right,
+            chunks,
+            is_whole,
+            forbidden,
+            has_text,
+            taken,
+        };
         if recovery.has_schema() {
             forbid::judge(&mut recovery, subject)?;
         }
@@ -350,6 +363,22 @@ impl Recovery {
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.coverage.bytes
+    }
+
+    /// The size that the new file has at most, if this number of bytes of the damaged file exist:
+    /// all but its holes. Bytes that many chunks share count for each of them.
+    #[must_use]
+    pub fn demand(&self, existing: u64) -> Demand {
+        let taken = self.taken.as_ref().map_or_else(Default::default, |taken| taken.taken);
+        let contents = Contents {
+            data: self.coverage.bytes.saturating_add(taken.bytes),
+            // The last frame of a trajectory may get its step.
+            chunks: self.chunks.saturating_add(taken.chunks).saturating_add(1),
+            frames: self.frames(),
+            names: self.names.bytes(),
+            align: self.attributes().align,
+        };
+        contents.demand(existing, false)
     }
 
     /// Whether `verify` finds no damage in header, names and index. A header that was half written

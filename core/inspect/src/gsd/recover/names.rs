@@ -198,6 +198,14 @@ impl Names {
         self.invented.iter().map(|(id, name)| (*id, name.as_slice()))
     }
 
+    /// The bytes of all names.
+    pub(super) fn bytes(&self) -> u64 {
+        let len = |name: &[u8]| usize_to_u64(name.len()).saturating_add(64);
+        let known = self.names.iter().map(|name| len(name));
+        let invented = self.invented.values().map(|name| len(name));
+        known.chain(invented).fold(0, u64::saturating_add)
+    }
+
     /// Makes a name for this id, if it has none.
     pub(super) fn invent(&mut self, id: u16) {
         if self.get(id).is_some() {

@@ -5,6 +5,7 @@ use super::frames::each_frame;
 use super::names::Names;
 use super::{Certainty, Doubt, Run, sums};
 use crate::gsd::Failed;
+use crate::size::Demand;
 use crate::subject::{Subject, read};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -13,10 +14,8 @@ use striae_core::gsd::Chunk;
 use striae_hoomd::fallback::{Fallback, Need};
 use striae_hoomd::schema::{self, Group};
 
-/// The most bytes that frames may take from a lost frame 0, for each byte of the file, or of a file
-/// of 16 MiB if the file is shorter.
-const TAKEN: u64 = 16;
-const SHORT: u64 = 1 << 24;
+/// The bytes that the entry of a chunk has.
+const ENTRY: u64 = 32;
 
 /// The sound part of a lost frame 0, for the frames that take values from it.
 #[derive(Debug, Clone)]
@@ -26,8 +25,17 @@ pub(super) struct FirstFrame {
     right: Vec<Chunk>,
     /// Whether a frame was seen; the first one becomes frame 0 of the new file.
     has_first: bool,
-    /// The number of bytes that may still be taken.
+    /// The number of bytes that may still be taken, with their entries.
     left: u64,
+    /// What frames take in all.
+    pub(super) taken: Taken,
+}
+
+/// What frames take from a lost frame 0.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Taken {
+    pub(super) bytes: u64,
+    pub(super) chunks: u64,
 }
 
 impl FirstFrame {
@@ -47,8 +55,12 @@ impl FirstFrame {
             self.fallback.set_first(own, |id| names.get(id).unwrap_or_default(), members)?;
         }
         for need in &mut needs {
-            match self.left.checked_sub(need.bytes()) {
-                Some(left) => self.left = left,
+            match self.left.checked_sub(need.bytes().saturating_add(ENTRY)) {
+                Some(left) => {
+                    self.left = left;
+                    self.taken.bytes = self.taken.bytes.saturating_add(need.bytes());
+                    self.taken.chunks = self.taken.chunks.saturating_add(1);
+                }
                 None => *need = Need::Lost,
             }
         }
@@ -120,6 +132,7 @@ pub(super) fn without_first<S: Subject>(
         weighed.until(entries.frame.saturating_add(1), &entries.chunks)
     })?;
     weighed.until(u64::MAX, &[])?;
+    let taken = FirstFrame { taken: weighed.taken.taken, ..taken };
     Ok((weighed.new, Some(taken)))
 }
 
@@ -164,8 +177,8 @@ fn left_of_first<S: Subject>(
     let name = |id| names.get(id).unwrap_or_default();
     let members = |group| members(subject, names, [&right, &[]], group);
     let fallback = Fallback::new(&own, name, members)?.without(&own, name, is_lost);
-    let left = evidence.file_len.max(SHORT).saturating_mul(TAKEN);
-    Ok(Some(FirstFrame { fallback, right, has_first: false, left }))
+    let left = Demand { size: 0, existing: evidence.file_len, own: 0 }.limit();
+    Ok(Some(FirstFrame { fallback, right, has_first: false, left, taken: Taken::default() }))
 }
 
 /// Builds new runs from old ones.

@@ -17,11 +17,20 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         if let Address::Sample(Index::FromStart(number)) =
             address.resolve(Format::Ffrecord, file.n()).map_err(at)?
         {
-            cat_sample(args, &file, &file.sample(number)?)?;
+            let sample = file.sample(number)?;
+            file.admit(&args.max_size.output(), wanted(args, &file, &sample)?.len())?;
+            cat_sample(args, &file, &sample)?;
         }
         return Ok(Sound::Yes);
     }
     let chosen = file.selection(&[pattern])?;
+    let mut size = 0_u64;
+    for (number, sample) in (0..).zip(file.samples()) {
+        if chosen.has(&Address::sample(number)) {
+            size = size.saturating_add(wanted(args, &file, &sample?)?.len());
+        }
+    }
+    file.admit(&args.max_size.output(), size)?;
     let mut samples = file.samples();
     loop {
         let number = samples.number();
@@ -37,13 +46,7 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
 /// Writes a sample, or a part of it. If the whole sample is written, its checksum is compared, and
 /// an error is reported after the data.
 fn cat_sample(args: &CatArgs, file: &File, sample: &Sample) -> Result<(), Failure> {
-    let len = sample.span.len();
-    let Some(left) = len.checked_sub(args.offset) else {
-        let text = format!("--offset is {}, must be at most the length, {len}", args.offset);
-        return Err(Failure::usage(&args.file.path, &text));
-    };
-    let wanted = args.length.map_or(left, |length| length.min(left));
-    let span = sample.span.part(args.offset, wanted).unwrap_or(Span::ZERO);
+    let span = wanted(args, file, sample)?;
     let mut crc = 0;
     let mut out = io::stdout().lock();
     let mut written = Ok(());
@@ -53,10 +56,21 @@ fn cat_sample(args: &CatArgs, file: &File, sample: &Sample) -> Result<(), Failur
         written.is_ok()
     })?;
     written.and_then(|()| out.flush()).map_err(Failure::stdout)?; // the rest of the last line
-    if wanted == len {
+    if span == sample.span {
         let number = sample.number;
         let wrong = |error| Error::new(file.path(), ErrorKind::Sample { number, error });
         sample.check_crc(crc).map_err(wrong)?;
     }
     Ok(())
+}
+
+/// The part of a sample that is written.
+fn wanted(args: &CatArgs, file: &File, sample: &Sample) -> Result<Span, Failure> {
+    let len = sample.span.len();
+    let Some(left) = len.checked_sub(args.offset) else {
+        let text = format!("--offset is {}, must be at most the length, {len}", args.offset);
+        return Err(Failure::usage(file.path(), &text));
+    };
+    let wanted = args.length.map_or(left, |length| length.min(left));
+    Ok(sample.span.part(args.offset, wanted).unwrap_or(Span::ZERO))
 }
