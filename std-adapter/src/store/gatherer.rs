@@ -10,6 +10,7 @@ use ahead::Ahead;
 use rustix::io::Errno;
 use std::io;
 use std::ops::{Deref, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
@@ -37,7 +38,7 @@ const FRONT: usize = 256;
 pub(crate) struct Gatherer<F> {
     file: F,
     /// The most bytes that are gathered.
-    capacity: usize,
+    capacity: AtomicUsize,
     /// The gathered bytes.
     run: Run,
     /// The start of the file as the writer sees it, if known. Changes that are close to each other
@@ -58,7 +59,18 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         let read = file.read_exact_at(0, front.get_mut(..count).unwrap_or_default());
         let front = read.is_ok().then_some(front);
         let (run, file_len, ahead) = (Run::at(0), len, Ahead::new(len));
+        let capacity = AtomicUsize::new(capacity);
         Ok(Self { file, capacity, run, front, len, file_len, ahead })
+    }
+
+    /// Gathers at most `capacity` bytes from now on. What was gathered already is written with the
+    /// next bytes, if it is more.
+    pub(crate) fn set_capacity(&self, capacity: usize) {
+        self.capacity.store(capacity, Ordering::Relaxed);
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity.load(Ordering::Relaxed)
     }
 
     /// The file, without the gathered bytes.
@@ -106,11 +118,11 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
 
     /// Number of bytes that can be gathered from the start of the run.
     fn room(&self) -> usize {
-        if self.capacity < PIECE {
-            return self.capacity;
+        if self.capacity() < PIECE {
+            return self.capacity();
         }
         let past = self.run.start.checked_rem(usize_to_u64(PIECE)).unwrap_or(0);
-        self.capacity.saturating_sub(usize::try_from(past).unwrap_or(0))
+        self.capacity().saturating_sub(usize::try_from(past).unwrap_or(0))
     }
 
     /// Adds bytes that follow the gathered ones.
@@ -187,7 +199,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         if self.merge(offset, bytes) {
             return Ok(());
         }
-        if bytes.len() >= LONG.min(self.capacity) {
+        if bytes.len() >= LONG.min(self.capacity()) {
             self.flush()?;
             return self.write_through(offset, bytes);
         }

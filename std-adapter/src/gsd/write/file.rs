@@ -276,6 +276,14 @@ impl FileWriter {
         }
     }
 
+    /// Sets the bytes that are gathered before a write, from the next write on: as
+    /// [`Builder::buffer`](super::Builder::buffer), for a file that is open.
+    pub fn set_buffer(&mut self, bytes: usize) {
+        if let Some(writer) = &self.writer {
+            writer.store().set_capacity(bytes);
+        }
+    }
+
     /// Makes all ended frames part of the file, as durable as the options say.
     ///
     /// The open frame stays open. If nothing is new, nothing is done, except that the first commit

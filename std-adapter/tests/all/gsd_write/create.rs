@@ -139,3 +139,25 @@ fn what_is_no_file_of_gsd_cannot_be_gone_on_with() {
     let error = FileWriter::reopen(folder.path()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(io) if io.kind() == io::ErrorKind::IsADirectory));
 }
+
+#[test]
+fn a_buffer_that_is_set_later_changes_when_bytes_are_written_and_not_which() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, buffers: &[usize]| {
+        let path = folder.path().join(name);
+        let mut file = builder().create(&path).unwrap();
+        for number in 0..40 {
+            if let Some(&bytes) = buffers.get(number % buffers.len().max(1)) {
+                file.set_buffer(bytes);
+            }
+            write_frame(&mut file).unwrap();
+        }
+        file.close().unwrap();
+        check_frames(&path, 40);
+        fs::read(&path).unwrap()
+    };
+    let usual = write("usual.gsd", &[]);
+    for (name, buffers) in [("none", &[0][..]), ("some", &[1 << 20, 7, 0, 300, 1 << 17])] {
+        assert!(write(name, buffers) == usual, "{name}");
+    }
+}
