@@ -20,8 +20,8 @@ pub mod writer;
 
 use super::File;
 pub use striae_hoomd::{
-    BondData, ConfigurationData, ConstraintData, Error, Floats, FrameData, ParticleData, Precision,
-    Quantity, Series, Values, data, error, schema, values,
+    BondData, ConfigurationData, ConstraintData, Error, Floats, Found, FrameData, ParticleData,
+    Precision, Quantity, Series, Values, data, error, schema, values,
 };
 pub use writer::{Builder, Writer};
 

@@ -10,7 +10,7 @@ mod several;
 pub(crate) use cat::{CatArgs, Indices, RegionArgs};
 pub(crate) use frames::{Rows, Steps};
 pub(crate) use map::MapArgs;
-pub(crate) use pack::{PackBlob, PackContainer, PackGrouping};
+pub(crate) use pack::{PackBlob, PackContainer, PackFormat, PackGrouping};
 pub(crate) use recover::RecoverArgs;
 pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 
@@ -192,13 +192,13 @@ pub(crate) enum Verb {
     /// decomposition from each; or a blob set from a netCDF file.
     #[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
 striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
-striae pack --format ffrecord train.ffr images/*.jpg\n  \
+striae pack train.ffr images/*.jpg\n  \
 striae pack --format map case.nc piodecomp*.dat\n  \
 striae pack --format blob --map case.nc --subfiles 4 --like old.nc.0000 new.nc whole.nc\n  \
 striae pack --format blob --append new.nc more.nc\n\n\
 Files become tasks or samples in the given order; a shell sorts rank10 before rank2. Of a folder, \
-pack takes the files task_00000 and so on, or task_00000.key_1 and so on for key-value records, in \
-the order of their numbers.\n\n\
+pack takes the files task_00000 and so on, or task_00000.key_1 and so on for key-value records, or \
+sample_00000 and so on for samples, in the order of their numbers.\n\n\
 A blob set is made of one netCDF file, OUT.0000, OUT.0001 and so on. A variable without a \
 decomposition in --decomposition or --like gets the one with its dimensions.\n\n\
 With --append, nothing that the set has is moved or changed: it has the new records when all of \
@@ -333,8 +333,8 @@ pub(crate) struct ExtractArgs {
     /// Copy with N threads; default: one for each processor (SIONlib, and convert of blob sets).
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Extract only frames A to B-1; A or B may be left out (GSD only).
-    #[arg(long, value_name = "A..B")]
+    /// Extract only frames A to B-1; A or B may be left out, -1 is the last frame (GSD only).
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub(crate) frames: Option<Rows>,
     /// Extract only chunks with this name, or all names that start with it if it ends in a slash.
     /// May be given several times (GSD only).
@@ -418,9 +418,10 @@ impl From<Order> for striae_core::endian::ByteOrder {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PackArgs {
-    /// The format of the new file.
-    #[arg(long, value_enum, default_value_t = PackFormat::Sion)]
-    pub(crate) format: PackFormat,
+    /// The format of the new file. Default: ffrecord if the name of the new file ends in .ffr, else
+    /// sion.
+    #[arg(long, value_enum)]
+    format: Option<PackFormat>,
     /// The first file of the new set, or the new file.
     pub(crate) out: PathBuf,
     /// The input files in order, or a folder that extract made.
@@ -436,18 +437,6 @@ pub(crate) struct PackArgs {
     pub(crate) blob: PackBlob,
     #[command(flatten)]
     pub(crate) layout: Layout,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum PackFormat {
-    /// A SIONlib set, one task a file.
-    Sion,
-    /// An ffrecord file, one sample a file.
-    Ffrecord,
-    /// A netCDF map of E3SM-IO, one decomposition a map file.
-    Map,
-    /// A blob set of E3SM-IO, of one netCDF file and a decomposition map.
-    Blob,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -475,8 +464,9 @@ pub(crate) struct ConvertArgs {
 /// Options for a new GSD file.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ConvertGsd {
-    /// Keep only frames A to B-1, or every STEP-th of them; A or B may be left out (GSD only).
-    #[arg(long, value_name = "A..B[:STEP]")]
+    /// Keep only frames A to B-1, or every STEP-th of them; A or B may be left out, -1 is the last
+    /// frame (GSD only).
+    #[arg(long, value_name = "A..B[:STEP]", allow_hyphen_values = true)]
     pub(crate) frames: Option<Steps>,
     /// Start chunks at multiples of BYTES, a power of two; default: as in the old file (GSD only).
     #[arg(long, value_name = "BYTES", value_parser = size)]

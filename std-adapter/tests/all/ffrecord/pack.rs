@@ -25,6 +25,60 @@ fn what_extract_took_apart_pack_puts_together_as_ffrecord_wrote_it() {
 }
 
 #[test]
+fn the_program_packs_the_folder_that_it_extracted_and_knows_the_format_by_the_name() {
+    for name in ["five_one_empty.ffr", "many.ffr"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (parts, out) = (dir.path().join("parts"), dir.path().join("out.ffr"));
+        output(&["extract", text(&golden(name)), text(&parts)]);
+        fs::write(parts.join("sample_1"), "another file").unwrap();
+        output(&["pack", text(&out), text(&parts)]);
+        assert!(fs::read(&out).unwrap() == fs::read(golden(name)).unwrap(), "{name}");
+        // Without one of them, no other gets its number.
+        fs::remove_file(parts.join("sample_00002")).unwrap();
+        let pack = ["pack", "--force", text(&out), text(&parts)];
+        refused(&pack, 2, "must have one file sample_00002");
+        fs::write(parts.join("sample_000003"), "twice").unwrap();
+        fs::write(parts.join("sample_00002"), "again").unwrap();
+        refused(&pack, 2, "must have one file sample_00004");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let empty = dir.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let out = dir.path().join("out.ffr");
+    refused(&["pack", text(&out), text(&empty)], 2, "must have one file sample_00000");
+}
+
+#[test]
+fn what_only_holes_have_is_neither_extracted_nor_written_unless_it_is_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("long.ffr"), dir.path().join("out"));
+    fs::copy(golden("one.ffr"), &path).unwrap();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 25).unwrap();
+    for args in [
+        &["extract", text(&path), text(&out)][..],
+        &["cat", text(&path), "sample/0"],
+        &["cat", text(&path), "sample/*"],
+    ] {
+        refused(args, 2, "because its table of offsets makes samples of");
+        // It is not as its checksum says, which is found only now.
+        refused(&[args, &["--max-size", "64M"]].concat(), 1, "sample 0");
+    }
+    assert!(!out.exists());
+}
+
+#[test]
+fn files_of_holes_are_packed_only_if_it_is_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (hole, out) = (dir.path().join("hole"), dir.path().join("out.ffr"));
+    fs::File::create(&hole).unwrap().set_len(1 << 25).unwrap();
+    let pack = ["pack", text(&out), text(&hole)];
+    refused(&pack, 2, "--max-size BYTES allows more");
+    assert!(!out.exists());
+    output(&[&pack[..], &["--max-size", "64M"]].concat());
+    assert!(fs::metadata(&out).unwrap().len() > 1 << 25);
+}
+
+#[test]
 fn a_damaged_file_leaves_no_part_of_it_in_the_folder() {
     let dir = tempfile::tempdir().unwrap();
     let parts = dir.path().join("parts");
@@ -63,7 +117,7 @@ fn the_program_packs_and_extracts() {
     refuse(pack(text(&other), &[]), "names end in .ffr");
     refuse(pack(text(&out), &["--seal"]), "an ffrecord file; --seal is for SIONlib and");
     refuse(pack(text(&out), &["--nfiles", "2"]), "--nfiles is for SIONlib sets");
-    refused(&["pack", "--format", "ffrecord", "--force", text(&out), text(&parts)], 2, "directory");
+    refused(&["pack", "--force", text(&out), text(&parts), text(&parts)], 2, "directory");
     refused(&["extract", text(&file), text(&parts)], 2, "exists already");
     refused(
         &["extract", text(&file), text(&parts), "--frames", "0.."],

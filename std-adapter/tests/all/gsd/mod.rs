@@ -1,5 +1,6 @@
 //! GSD files through the library and the program: files that gsd wrote, and damaged ones.
 
+mod bounds;
 mod damaged;
 mod dump;
 mod extract;
@@ -9,6 +10,7 @@ mod library;
 mod live;
 mod program;
 mod replace;
+mod schema;
 mod select;
 mod shared;
 

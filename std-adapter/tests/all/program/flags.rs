@@ -59,6 +59,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--stride", &["--stride", "2"], ARRAYS),
             ("--no-seal", &["--no-seal"], &[BLOB]),
             ("--fill", &["--fill", "0"], &[BLOB]),
+            ("--max-size", &["--max-size", "1G"], ALL),
         ],
     ),
     (
@@ -72,6 +73,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--chunk", &["--chunk", "particles/"], &[GSD]),
             ("--no-seal", &["--no-seal"], &[BLOB]),
             ("--fill", &["--fill", "0"], &[BLOB]),
+            ("--max-size", &["--max-size", "1G"], ALL),
         ],
     ),
     (
@@ -90,6 +92,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--order", &["--order", "big"], &[SION]),
             ("--threads", &["--threads", "1"], &[SION, BLOB]),
             ("--fill", &["--fill", "0"], &[BLOB]),
+            ("--max-size", &["--max-size", "1G"], CONVERTED),
         ],
     ),
     (
@@ -99,6 +102,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--format", &["--format", "gsd"], &[GSD]),
             ("--force", &["--force"], RECOVERED),
             ("--json", &["--json"], RECOVERED),
+            ("--max-size", &["--max-size", "1G"], RECOVERED),
         ],
     ),
     (

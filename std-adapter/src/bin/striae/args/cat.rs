@@ -27,8 +27,9 @@ pub(crate) struct CatArgs {
     /// Write at most this number of bytes; default: all (SIONlib and ffrecord only).
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub(crate) length: Option<u64>,
-    /// Write only rows A to B-1; A or B may be left out (GSD only).
+    /// Write only rows A to B-1; A or B may be left out, -1 is the last row (GSD only).
     #[arg(long, value_name = "A..B", conflicts_with_all = ["offset", "length"])]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) rows: Option<Rows>,
     /// Print numbers, one line for each row, or characters as text, with control characters escaped
     /// (GSD and netCDF only).
@@ -89,7 +90,8 @@ impl FromStr for Indices {
 struct Which {
     /// What to write: task/3, task/3/chunk/1, task/3/key/7, rank/42, frame/9/NAME, sample/7 or
     /// variable/NAME. To list the addresses, use ls --addresses. 'task/*' writes all tasks, one
-    /// after another.
+    /// after another. Of a trajectory of HOOMD-blue, frame/9/NAME is what readers see: the chunk of
+    /// the frame, or that of frame 0, or the default; patterns select only chunks that are there.
     #[arg(id = "ADDRESS")]
     address: Option<Pattern>,
     /// Equivalent to the address task/N.

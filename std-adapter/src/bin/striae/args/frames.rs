@@ -7,17 +7,50 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A range of the frames of a file, or of the rows of a chunk: `A..B`, `A..`, `..B`.
+/// A range of the frames of a file, or of the rows of a chunk: `A..B`, `A..`, `..B`. A negative
+/// number counts from the end: -1 is the last one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {
-    start: u64,
-    end: Option<u64>,
+    start: Place,
+    end: Option<Place>,
+}
+
+/// The number of a frame or row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    FromStart(u64),
+    /// The last one is 1.
+    FromEnd(u64),
+}
+
+impl Place {
+    /// The number within `len`; one before the first is the first.
+    const fn of(self, len: u64) -> u64 {
+        match self {
+            Self::FromStart(number) => number,
+            Self::FromEnd(number) => len.saturating_sub(number),
+        }
+    }
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
+        Ok(match text.strip_prefix('-') {
+            Some(text) => Self::FromEnd(number(text)?),
+            None => Self::FromStart(number(text)?),
+        })
+    }
 }
 
 impl Rows {
     /// The range within `len` frames or rows; all of them for `None`.
     pub(crate) fn of(part: Option<Self>, len: u64) -> Range<u64> {
-        part.map_or(0..len, |part| part.start..part.end.unwrap_or(len))
+        let Some(Self { start, end }) = part else { return 0..len };
+        let start = start.of(len);
+        start..end.map_or(len, |end| end.of(len)).max(start)
     }
 
     /// Refuses a range that contains none of the frames of the file.
@@ -39,14 +72,18 @@ impl FromStr for Rows {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (start, end) = text.split_once("..").ok_or("must be A..B, A.. or ..B")?;
-        let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
         let part = Self {
-            start: if start.is_empty() { 0 } else { number(start)? },
-            end: if end.is_empty() { None } else { Some(number(end)?) },
+            start: if start.is_empty() { Place::FromStart(0) } else { start.parse()? },
+            end: if end.is_empty() { None } else { Some(end.parse()?) },
         };
-        match part.end {
-            Some(end) if end < part.start => Err("must not end before it starts".to_owned()),
-            _ => Ok(part),
+        let is_backward = match (part.start, part.end) {
+            (Place::FromStart(start), Some(Place::FromStart(end))) => end < start,
+            (Place::FromEnd(start), Some(Place::FromEnd(end))) => start < end,
+            _ => false,
+        };
+        match is_backward {
+            true => Err("must not end before it starts".to_owned()),
+            false => Ok(part),
         }
     }
 }

@@ -1,8 +1,33 @@
-//! The arguments of pack for blob sets.
+//! The arguments of pack: formats, and those for blob sets.
 
+use super::PackArgs;
 use clap::Args as ClapArgs;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use striae::Format;
+
+impl PackArgs {
+    /// The format of the new file.
+    pub(crate) fn format(&self) -> PackFormat {
+        let of_name = || match Format::of_name(&self.out) {
+            Some(Format::Ffrecord) => PackFormat::Ffrecord,
+            _ => PackFormat::Sion, // a name that ends in .nc does not tell a map from a set
+        };
+        self.format.unwrap_or_else(of_name)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PackFormat {
+    /// A SIONlib set, one task a file.
+    Sion,
+    /// An ffrecord file, one sample a file.
+    Ffrecord,
+    /// A netCDF map of E3SM-IO, one decomposition a map file.
+    Map,
+    /// A blob set of E3SM-IO, of one netCDF file and a decomposition map.
+    Blob,
+}
 
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Options for blob sets")]

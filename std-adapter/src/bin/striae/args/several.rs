@@ -46,8 +46,8 @@ pub(crate) struct LsArgs {
     /// Also list the key-value records of each task (SIONlib only).
     #[arg(long)]
     pub(crate) keys: bool,
-    /// List only frames A to B-1; A or B may be left out (GSD only).
-    #[arg(long, value_name = "A..B", conflicts_with = "keys")]
+    /// List only frames A to B-1; A or B may be left out, -1 is the last frame (GSD only).
+    #[arg(long, value_name = "A..B", conflicts_with = "keys", allow_hyphen_values = true)]
     pub(crate) frames: Option<Rows>,
     /// Print one line for each name: its frames, types, shapes and bytes (GSD only).
     #[arg(long, conflicts_with_all = ["addresses", "keys"])]

@@ -10,9 +10,13 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
         let text = "ffrecord only opens files whose names end in .ffr";
         return Err(Failure::usage(&args.out, text));
     }
+    let sources = match args.sources.as_slice() {
+        [folder] if folder.is_dir() => &*Pack::of_folder(folder)?,
+        files => files,
+    };
     let pack = Pack::new().output(args.layout.output());
-    with_bar(Pack::bytes(&args.sources), |progress| {
-        pack.run(&args.sources, &args.out, &|bytes| progress(bytes))
+    with_bar(Pack::bytes(sources), |progress| {
+        pack.run(sources, &args.out, &|bytes| progress(bytes))
     })?;
     Ok(Sound::Yes)
 }

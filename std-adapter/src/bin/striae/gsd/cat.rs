@@ -2,10 +2,11 @@
 
 use crate::args::{CatArgs, Rows};
 use crate::failure::{Failure, Sound};
-use crate::text::{printable_but, stdout};
+use crate::text::{count, printable_but, stdout};
 use std::io::{self, Write};
 use striae::address::{Address, Encoded, Index};
 use striae::error::ErrorKind;
+use striae::gsd::hoomd::{Found, Trajectory, schema};
 use striae::gsd::{self, File, Name};
 use striae::{Error, Format};
 use striae_core::gsd::{Chunk, ChunkType};
@@ -24,27 +25,107 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         if let Address::Chunk(Index::FromStart(frame), name) =
             address.resolve(Format::Gsd, file.frames()).map_err(at)?
         {
-            let chunk = file.chunk(frame, &name);
-            let chunk = chunk.map_err(|error| with_nearest(&file, frame, &name, error))?;
-            cat_chunk(args, &file, &chunk)?;
+            match find(&file, frame, &name)? {
+                Found::Chunk(chunk) => {
+                    let rows = file.rows(&chunk, Rows::of(args.rows, chunk.n))?;
+                    file.admit(&args.max_size.output(), rows.len())?;
+                    cat_chunk(args, &file, &chunk)?;
+                }
+                Found::Default { kind, m, n, row } => {
+                    cat_default(args, &file, (kind, m, n), &row)?;
+                }
+            }
         }
         return Ok(Sound::Yes);
     }
     let chosen = file.selection(&[pattern])?;
     let has =
         |chunk: &Chunk, name: Name<'_>| chosen.has(&Address::chunk(chunk.frame, name.as_bytes()));
+    let mut size = 0_u64;
+    file.each_selected(0..file.frames(), has, |chunk| {
+        size = size.saturating_add(file.rows(&chunk, Rows::of(args.rows, chunk.n))?.len());
+        Ok::<_, Failure>(())
+    })?;
+    file.admit(&args.max_size.output(), size)?;
     file.each_selected(0..file.frames(), has, |chunk| cat_chunk(args, &file, &chunk))?;
     chosen.check().map_err(at)?;
     Ok(Sound::Yes)
 }
 
-/// The error for a missing chunk, with the most similar name in the frame as a hint.
-fn with_nearest(file: &File, frame: u64, name: &[u8], error: Error) -> Failure {
-    if !matches!(error.kind(), ErrorKind::Gsd(gsd::ErrorKind::NoChunk { .. })) {
-        return error.into();
+/// The chunk of a frame; in a trajectory, what readers of the schema hoomd find if the frame does
+/// not have it: the chunk of frame 0, or the default.
+fn find(file: &File, frame: u64, name: &[u8]) -> Result<Found, Failure> {
+    let error = match file.chunk(frame, name) {
+        Ok(chunk) => return Ok(Found::Chunk(chunk)),
+        Err(error) => error,
+    };
+    if !is_missing(&error) {
+        return Err(error.into());
     }
-    let of_frame = file.chunks_of(frame).into_iter().flatten();
-    let names = of_frame.filter_map(|chunk| file.name(&chunk.ok()?).ok());
+    let is_trajectory = file.header().schema.as_bytes() == schema::NAME.as_bytes()
+        && schema::is_readable(file.header().schema_version);
+    let found = match is_trajectory {
+        true => Trajectory::new(file.clone())?.frame(frame)?.find_named(name)?,
+        false => None,
+    };
+    found.ok_or_else(|| with_nearest(file, frame, name, error))
+}
+
+/// Whether the file has no such chunk or name.
+const fn is_missing(error: &Error) -> bool {
+    use gsd::ErrorKind::{NoChunk, NoName};
+    matches!(error.kind(), ErrorKind::Gsd(NoChunk { .. } | NoName { .. }))
+}
+
+/// Writes rows that all have the default value.
+fn cat_default(
+    args: &CatArgs,
+    file: &File,
+    (kind, m, n): (ChunkType, u32, u64),
+    bytes: &[u8],
+) -> Result<(), Failure> {
+    let wanted = Rows::of(args.rows, n);
+    if wanted.end > n {
+        let text = format!("--rows ends at {}, but there are {}", wanted.end, count(n, "row"));
+        return Err(Failure::usage(file.path(), &text));
+    }
+    let size = kind.size().get().saturating_mul(m.into());
+    let len = wanted.end.saturating_sub(wanted.start).saturating_mul(size);
+    file.admit(&args.max_size.output(), len)?;
+    let size = usize::try_from(size).unwrap_or(1).max(1);
+    let rows = bytes.chunks(size).cycle();
+    let skip = usize::try_from(wanted.start).unwrap_or(usize::MAX);
+    let rows = rows.skip(skip.checked_rem(bytes.len().div_ceil(size).max(1)).unwrap_or(0));
+    let mut out = stdout();
+    let mut printed = Row { kind, m, column: 0 };
+    for (_, row) in wanted.zip(rows) {
+        let written = match args.text {
+            true => printed.print(row, &mut out),
+            false => out.write_all(row),
+        };
+        written.map_err(Failure::stdout)?;
+    }
+    out.flush().map_err(Failure::stdout)
+}
+
+/// The most names of a hint.
+const NAMES: usize = 12;
+
+/// The error for a missing chunk, with the names that start with the wanted one, or the most
+/// similar name in the frame, as a hint.
+fn with_nearest(file: &File, frame: u64, name: &[u8], error: Error) -> Failure {
+    let of_frame = || file.chunks_of(frame).into_iter().flatten();
+    let names = || of_frame().filter_map(|chunk| file.name(&chunk.ok()?).ok());
+    let folder = [name.strip_suffix(b"/").unwrap_or(name), b"/"].concat();
+    let below = names().filter(|name| name.as_bytes().starts_with(&folder));
+    let below: Vec<_> = below.map(|name| Encoded(name.as_bytes()).to_string()).collect();
+    if let Some((shown, rest)) = below.split_at_checked(NAMES.min(below.len()))
+        && !shown.is_empty()
+    {
+        let more = if rest.is_empty() { "" } else { ", ..." };
+        return Failure::Hinted(error, format!("it has {}{more}", shown.join(", ")));
+    }
+    let names = names();
     let wanted = Encoded(name).to_string();
     let likeness = |name: String| (strsim::jaro_winkler(&wanted, &name), name);
     let nearest = names.map(|name| likeness(Encoded(name.as_bytes()).to_string()));
@@ -111,22 +192,34 @@ fn text(file: &File, chunk: &Chunk, span: Span, out: &mut impl Write) -> Result<
 /// Prints the numbers, one line for each row. Floating-point numbers have as many digits as are
 /// needed to distinguish them.
 fn numbers(file: &File, chunk: &Chunk, span: Span, out: &mut impl Write) -> Result<(), Failure> {
-    let size = usize::try_from(chunk.kind.size().get()).unwrap_or(1);
-    let mut column = 0;
-    each_piece(file, span, |bytes| {
+    let mut row = Row { kind: chunk.kind, m: chunk.m, column: 0 };
+    each_piece(file, span, |bytes| row.print(bytes, out))
+}
+
+/// The row of numbers that is printed now.
+struct Row {
+    kind: ChunkType,
+    m: u32,
+    column: u32,
+}
+
+impl Row {
+    /// Prints values that follow those before.
+    fn print(&mut self, bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+        let size = usize::try_from(self.kind.size().get()).unwrap_or(1);
         for value in bytes.chunks(size) {
-            if column > 0 {
+            if self.column > 0 {
                 out.write_all(b" ")?;
             }
-            number(chunk.kind, value, out)?;
-            column = u32::saturating_add(column, 1);
-            if column == chunk.m {
+            number(self.kind, value, out)?;
+            self.column = self.column.saturating_add(1);
+            if self.column == self.m {
                 out.write_all(b"\n")?;
-                column = 0;
+                self.column = 0;
             }
         }
         Ok(())
-    })
+    }
 }
 
 /// Prints a value. `bytes` has the size of its type.
