@@ -106,7 +106,9 @@ impl Failure {
     fn blames_file(error: &Error) -> bool {
         use ffrecord::ErrorKind::{Format, Sample};
         match error.kind() {
-            ErrorKind::NoFormat { .. } | ErrorKind::Ended { .. } | ErrorKind::DamagedMap(_) => true,
+            // A file of no known format is not damaged: another program may read it.
+            ErrorKind::NoFormat { .. } => false,
+            ErrorKind::Ended { .. } | ErrorKind::DamagedMap(_) => true,
             ErrorKind::Address(error) => matches!(error, address::Error::NoMatch { .. }),
             ErrorKind::Sion(kind) => sion_blames_file(kind),
             ErrorKind::Gsd(kind) => gsd_blames_file(kind),
@@ -180,7 +182,10 @@ fn advice(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Exists => Some("--force replaces it"),
         ErrorKind::DamagedMap(_) => Some("striae verify lists all that is wrong"),
-        ErrorKind::TooLarge { .. } => Some("--max-size BYTES allows more"),
+        ErrorKind::TooLarge { .. }
+        | ErrorKind::Gsd(gsd::ErrorKind::Hoomd(gsd::hoomd::Error::Part { .. })) => {
+            Some("--max-size BYTES allows more")
+        }
         ErrorKind::Blob(blob::ErrorKind::Build(BuildError::Ambiguous { .. })) => {
             Some("--decomposition VAR=K or --like SET says it")
         }

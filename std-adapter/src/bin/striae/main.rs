@@ -1,7 +1,7 @@
 //! The program `striae`: it turns arguments into library calls, and prints text or JSON.
 //!
 //! Exit status 0: done and sound. 1: the file is damaged, or the answer is no or a guess. 2: usage
-//! or I/O error.
+//! or I/O error; a file of no format that the program knows is one.
 
 mod args;
 mod bench;
@@ -30,7 +30,7 @@ use clap::{CommandFactory, FromArgMatches};
 use failure::{Failure, Sound};
 use flags::Given;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use striae::Format;
 use striae::format::Recognized;
@@ -39,7 +39,16 @@ use striae_core::sion::filename::Sibling;
 use text::unless_gone;
 
 fn main() -> ExitCode {
-    let matches = Args::command().get_matches();
+    let matches = match Args::command().try_get_matches() {
+        Ok(matches) => matches,
+        // The help is an answer, which may not reach its reader.
+        Err(help) if !help.use_stderr() => {
+            let printed = help.print().and_then(|()| std::io::stdout().flush());
+            let done = unless_gone(printed).map(|()| Sound::Yes);
+            return ExitCode::from(status(done));
+        }
+        Err(error) => error.exit(),
+    };
     let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = Given::of(&matches);
     log::start(args.verbose);
@@ -106,6 +115,11 @@ fn of_format(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
 
 /// Recognizes the format of the file, and runs the verb for this format.
 fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
+    if verb.path() == Path::new("-") {
+        let text = "standard input is not read, because files are read at offsets: give the name \
+                    of a file, which is ./- if it is -";
+        return Err(Failure::usage(verb.path(), text));
+    }
     if let Ok(true) = striae::blob::map::is_text_map(verb.path()) {
         return decomposition::run(verb);
     }
@@ -146,7 +160,7 @@ fn unsupported(verb: &FileVerb, format: Format) -> Failure {
 }
 
 fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
-    let format = match args.format {
+    let format = match args.format() {
         PackFormat::Sion => Format::Sion,
         PackFormat::Ffrecord => Format::Ffrecord,
         PackFormat::Map => Format::Cdf,
@@ -154,7 +168,7 @@ fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
     };
     flags::check_pack(args, given, format)?;
     check_sources(args)?;
-    match args.format {
+    match args.format() {
         PackFormat::Sion => sion::pack(args),
         PackFormat::Ffrecord => ffrecord::pack(args),
         PackFormat::Map => decomposition::pack(args),

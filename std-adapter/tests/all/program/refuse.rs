@@ -12,8 +12,13 @@ fn a_wrong_file_gets_one_clear_line() {
     fs::write(path("flipped"), "siom").unwrap();
     for verb in ["info", "ls", "dump", "verify"] {
         let neither = "is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it ";
-        refused(&[verb, &path("text")], 1, &format!("{neither}starts with \"root:x:0\""));
-        refused(&[verb, &path("empty")], 1, &format!("{neither}is empty"));
+        refused(&[verb, &path("text")], 2, &format!("{neither}starts with \"root:x:0\""));
+        refused(&[verb, &path("empty")], 2, &format!("{neither}is empty"));
+        refused(
+            &[verb, "-"],
+            2,
+            "-: standard input is not read, because files are read at offsets",
+        );
         refused(&[verb, &path("missing")], 2, "missing: No such file or directory");
         refused(&[verb, dir.path().to_str().unwrap()], 2, "is a directory");
         refused(&[verb, "/dev/null"], 2, "/dev/null: not a regular file");
@@ -50,7 +55,7 @@ fn output_of_adios_is_refused_by_name() {
     for verb in ["info", "ls", "dump", "verify"] {
         for name in ["set.bp", "file.bp", "set.bp/md.idx"] {
             let says = format!("{name}: is an ADIOS BP file, which striae does not read; of the");
-            refused(&[verb, &path(name)], 1, &says);
+            refused(&[verb, &path(name)], 2, &says);
         }
         refused(&[verb, &path("other.bp")], 2, "is a directory");
     }
@@ -95,6 +100,18 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(output.stderr, b"");
+}
+
+#[test]
+fn help_that_does_not_reach_its_reader_is_an_error() {
+    for args in [&["--help"][..], &["--version"], &["ls", "--help"], &["bench", "read", "-h"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut striae = std::process::Command::new(env!("CARGO_BIN_EXE_striae"));
+        let output = striae.args(args).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?} {stderr}");
+        assert!(stderr.starts_with("striae: standard output: No space left"), "{args:?} {stderr}");
+    }
 }
 
 #[test]
