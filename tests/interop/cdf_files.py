@@ -9,7 +9,9 @@ Of each are compared:
 
   (a) `striae dump --cdl`, made a file again by ncgen: ncdump shows the same text of both, and netCDF4 the same bytes;
   (b) regions with strides of `striae cat` and the arrays of `striae extract`, with those of NumPy;
-  (c) the file that `striae recover` makes: ncvalidator, ncmpidump, SciPy up to CDF-2, and the same bytes of values.
+  (c) the file that `striae recover` makes: ncvalidator, ncmpidump, SciPy up to CDF-2, and the same bytes of values;
+  (d) what it makes of 30 copies with a wrong bit, a wrong number or a cut: ncvalidator and `striae verify` accept it,
+      and if the exit status is 0, `striae verify` accepts the copy, too.
 
 For the output and the exit status see sion_ksy.py.
 """
@@ -193,6 +195,33 @@ def compare_recovered(striae, path, folder, wanted, model):
     return problems
 
 
+def compare_damaged(striae, path, folder, _, dice):
+    copy, again = os.path.join(folder, "damaged.nc"), os.path.join(folder, "saved.nc")
+    with open(path, "rb") as file:
+        whole = file.read()
+    problems = []
+    for number in range(30):
+        damaged = bytearray(whole)
+        at = dice.randrange(4, min(len(whole), 4000))
+        match number % 3:
+            case 0:
+                damaged[at] ^= 1 << dice.randrange(8)
+            case 1:
+                damaged[at & ~3 : (at & ~3) + 4] = dice.choice([0, 1, 12, 2**31 - 1, 2**32 - 1]).to_bytes(4, "big")
+            case _:
+                del damaged[max(at, 64) :]
+        with open(copy, "wb") as file:
+            file.write(damaged)
+        done = subprocess.run([striae, "recover", "--force", copy, again], capture_output=True, check=False)
+        problems += differ(f"damage {number} at {at}: status", done.returncode in (0, 1, 2), True)
+        if done.returncode == 2:
+            continue
+        problems += run(striae, "verify", again)[1] + run("ncvalidator", "-q", again)[1]
+        if done.returncode == 0:
+            problems += run(striae, "verify", copy)[1]
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=6)
@@ -205,7 +234,8 @@ def main():
             path = os.path.join(folder, "file.nc")
             make(path, number)
             wanted, model = read(path)
-            for check, more in [(compare_cdl, model), (compare_regions, random.Random(number)), (compare_recovered, model)]:
+            for check, more in [(compare_cdl, model), (compare_regions, random.Random(number)), (compare_recovered, model),
+                                (compare_damaged, random.Random(number))]:
                 tally.check(f"file {number}: {check.__name__}", check(args.striae, path, folder, wanted, more))
     print(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed else 0

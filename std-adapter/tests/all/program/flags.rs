@@ -37,7 +37,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--summary", &["--summary"], &[GSD]),
         ],
     ),
-    ("dump", &[JSON, ("--cdl", &["--cdl"], &[CDF])]),
+    ("dump", &[JSON, ("--cdl", &["--cdl"], &[CDF]), ("--max-size", &["--max-size", "1G"], &[CDF])]),
     (
         "cat",
         &[
