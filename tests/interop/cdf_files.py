@@ -216,7 +216,11 @@ def compare_damaged(striae, path, folder, _, dice):
         problems += differ(f"damage {number} at {at}: status", done.returncode in (0, 1, 2), True)
         if done.returncode == 2:
             continue
-        problems += run(striae, "verify", again)[1] + run("ncvalidator", "-q", again)[1]
+        found, failed = run(striae, "verify", again)
+        problems += failed
+        # A name with a null byte is kept; ncvalidator takes it for a shorter one, and the file for too long.
+        if b"cannot be defined with the libraries" not in found:
+            problems += run("ncvalidator", "-q", again)[1]
         if done.returncode == 0:
             problems += run(striae, "verify", copy)[1]
     return problems
