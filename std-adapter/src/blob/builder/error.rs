@@ -144,28 +144,28 @@ impl std::fmt::Display for BuildError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Ranks { given, nprocs } => {
-                write!(f, "{given} ranks are given, the set has {nprocs}")
+                write!(f, "{given} processes are given, the set has {nprocs}")
             }
-            Self::NoRank { subfile } => write!(f, "subfile {subfile} would have no rank"),
+            Self::NoRank { subfile } => write!(f, "subfile {subfile} would have no process"),
             Self::Subfiles { given, nprocs } => {
-                write!(f, "{given} subfiles cannot be made for {nprocs} ranks: each needs a rank")
+                write!(f, "{given} subfiles cannot be made for {nprocs} processes: each needs one")
             }
             Self::Dims { id } => {
                 write!(f, "decomposition {id}: its dimensions do not have fixed lengths")
             }
             Self::Outside { id, rank, request, total } => write!(
                 f,
-                "decomposition {id}, rank {rank}: {} elements from {} are not in the array of \
+                "decomposition {id}, process {rank}: {} elements from {} are not in the array of \
                  {total}, or cannot be stored",
                 request.len, request.offset
             ),
             Self::Overlap { id, rank, offset } => {
-                write!(f, "decomposition {id}, rank {rank}: two requests have element {offset}")
+                write!(f, "decomposition {id}, process {rank}: two requests have element {offset}")
             }
             Self::NoRecords => f.write_str("an HDF5 set needs the number of records"),
             Self::Size => f.write_str("would be larger than any file"),
             Self::NoSuchRank { rank, nprocs } => {
-                write!(f, "there is no rank {rank}, the set has {nprocs}")
+                write!(f, "there is no process {rank}, the set has {nprocs}")
             }
             Self::Record { name, record, records } => {
                 write!(f, "variable {}: there is no record {record} of {records}", shown(name))
@@ -186,11 +186,11 @@ impl std::fmt::Display for BuildError {
             ),
             Self::NotFirst { name, rank } => {
                 let name = shown(name);
-                write!(f, "variable {name} is not decomposed: rank {rank} does not write it")
+                write!(f, "variable {name} is not decomposed: process {rank} does not write it")
             }
             Self::Incomplete { name, record, rank } => {
                 let name = shown(name);
-                write!(f, "rank {rank} has not written record {record} of variable {name}")
+                write!(f, "process {rank} has not written record {record} of variable {name}")
             }
             Self::Ambiguous { name, ids: [one, other] } => {
                 let name = shown(name);
@@ -228,5 +228,28 @@ fn by(lengths: &[u64]) -> String {
 impl From<BuildError> for crate::error::ErrorKind {
     fn from(error: BuildError) -> Self {
         Self::Blob(crate::blob::ErrorKind::Build(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BuildError, Request};
+
+    #[test]
+    fn errors_call_a_process_a_process() {
+        let (name, request) = (Box::<str>::from("heat"), Request { offset: 3, len: 4 });
+        let errors = [
+            BuildError::Ranks { given: 2, nprocs: 3 },
+            BuildError::NoRank { subfile: 1 },
+            BuildError::Subfiles { given: 4, nprocs: 3 },
+            BuildError::Outside { id: 1, rank: 2, request, total: 5 },
+            BuildError::Overlap { id: 1, rank: 2, offset: 4 },
+            BuildError::NoSuchRank { rank: 3, nprocs: 3 },
+            BuildError::NotFirst { name: name.clone(), rank: 1 },
+            BuildError::Incomplete { name, record: 0, rank: 1 },
+        ];
+        for text in errors.map(|error| error.to_string()) {
+            assert!(text.contains("process") && !text.contains("rank"), "{text}");
+        }
     }
 }
