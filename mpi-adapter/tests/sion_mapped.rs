@@ -18,7 +18,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use striae::sion as serial;
 use striae_core::sion::raw;
-use striae_mpi::sion::Builder;
+use striae_mpi::sion::{Builder, OpenOptions};
 use striae_mpi::{Code, Collect, Collective, Error};
 use world::{ranks, sweep};
 
@@ -382,4 +382,47 @@ fn key_value_sets_are_those_of_sionlib() {
         file.close().unwrap();
     });
     assert!(std::fs::read(&path).unwrap() == std::fs::read(golden.join(name)).unwrap());
+}
+
+#[test]
+fn a_set_of_sionlibs_mapped_writer_with_empty_tasks_is_read_and_dealt_as_by_sionlib() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let lens = [1300, 512, 1, 0, 0, 0, 600, 0]; // in chunks of 512 bytes
+    let stream =
+        |task: usize| -> Vec<u8> { (0..lens[task]).map(|i| (i * 7 + task) as u8).collect() };
+    let builder = serial::Builder::new(8).fsblksize(512).chunksize(512);
+    let mut set = builder.order(striae_core::endian::ByteOrder::Little).create(&path).unwrap();
+    for task in 0..8 {
+        set.task(task as u64).unwrap().write_all(&stream(task)).unwrap();
+    }
+    set.close().unwrap();
+    // That writer stores -1 where a task has no such chunk, not 0 (`spec/sion.md`, "unused").
+    let mut bytes = std::fs::read(&path).unwrap();
+    let number = |bytes: &[u8], at: usize| i64::from_le_bytes(bytes[at..][..8].try_into().unwrap());
+    let (start, mut changed) = (number(&bytes, 1080 + 16 * 8) as usize, 0);
+    for task in 0..8 {
+        for chunk in number(&bytes, start + 8 * task)..3 {
+            let at = start + 64 + 64 * chunk as usize + 8 * task;
+            assert_eq!(number(&bytes, at), 0);
+            bytes[at..][..8].copy_from_slice(&(-1_i64).to_le_bytes());
+            changed += 1;
+        }
+    }
+    assert_eq!(changed, 6 * 2 + 1);
+    std::fs::write(&path, &bytes).unwrap();
+    // Each rank has 8 / 7 tasks, and the last one has the rest.
+    let dealt = ranks(7, |comm| {
+        let file = OpenOptions::new().open(comm, &path).unwrap();
+        let tasks = file.tasks().iter().map(|entry| {
+            let mut found = Vec::new();
+            file.stream(entry.task).unwrap().read_to_end(&mut found).unwrap();
+            assert!(found == stream(entry.task as usize) && entry.bytes == found.len() as u64);
+            entry.task
+        });
+        let tasks: Vec<u64> = tasks.collect();
+        file.close(Ok(())).unwrap();
+        tasks
+    });
+    assert_eq!(dealt, [vec![0], vec![1], vec![2], vec![3], vec![4], vec![5], vec![6, 7]]);
 }
