@@ -23,8 +23,8 @@ const PARTS: u64 = 64;
 /// The bytes of header, shadows and first blocks.
 const HEAD: u64 = 1 << 16;
 
-/// The bytes of an index for each entry: its own, those of the blocks that are left when an index of
-/// this size moves, and the row of a checksum.
+/// The bytes of an index for each entry: its own, those of the blocks that are left when an index
+/// of this size moves, and the row of a checksum.
 const ENTRY: u64 = 3 * 32 + 8;
 
 /// The largest alignment that a damaged file may ask for without being asked whether it should.
