@@ -1,20 +1,22 @@
 //! The bodies of `sion_verify`, `sion_recover` and `ffrecord_verify`: what is found and saved of
 //! any bytes is so to those who read them.
 
-use crate::bounded::{Bounded, Full};
+use crate::bounded::Bounded;
 use crate::converting::has_right_seal;
 use crate::mapping::check_maps;
 use crate::split_set;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use striae_core::ffrecord;
 use striae_core::integrity::{crc32, crc32c};
-use striae_core::sion::recover::{Certainty, Doubt, Proof, Recovered};
+use striae_core::sion::recover::{Certainty, Doubt, Proof, Recovered, Sparse};
 use striae_core::sion::{Error, Meta1, Opened, Physical, Reader};
 use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
 use striae_inspect::ffrecord as inspect_ffrecord;
 use striae_inspect::finding::{Found, Severity};
-use striae_inspect::sion::recover::{Recovery, Unwritten, copy};
+use striae_inspect::sion::recover::{Recovery, copy};
 use striae_inspect::sion::{Files, FindingKind, verify};
 use striae_kit::everything::{Counted, Summary, TaskSummary, read_within_budget};
 
@@ -92,62 +94,95 @@ fn tasks_of(summary: Summary) -> Option<Vec<TaskSummary>> {
     summary.tasks.ok()?.into_iter().collect::<Result<_, Error>>().ok()
 }
 
+/// A file in memory that counts what is read of it.
+struct Metered<'a> {
+    bytes: &'a [u8],
+    reads: Cell<u64>,
+    moved: Cell<u64>,
+}
+
+impl ReadAt for Metered<'_> {
+    type Error = Infallible;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Infallible> {
+        let n = self.bytes.read_at(offset, buf).unwrap();
+        self.reads.set(self.reads.get() + 1);
+        self.moved.set(self.moved.get() + u64::try_from(n).unwrap());
+        Ok(n)
+    }
+
+    fn size(&self) -> Result<u64, Infallible> {
+        Ok(u64::try_from(self.bytes.len()).unwrap())
+    }
+}
+
+impl Sparse for Metered<'_> {}
+
 /// What can be recovered of a file that is taken alone.
 fn examined(data: &[u8]) -> Option<Recovery> {
-    let mut recovery = Recovery::of(&data, crc32c).ok()?;
-    recovery.examine(0, &data).ok()?;
-    let exact = recovery.tasks().all(|task| task.recovered.certainty.is_exact());
-    assert_eq!(recovery.is_exact(), exact);
+    let store = Metered { bytes: data, reads: Cell::new(0), moved: Cell::new(0) };
+    let recovery = Recovery::of(&store, crc32c).ok().and_then(|mut recovery| {
+        recovery.examine(0, &store).ok()?;
+        Some(recovery)
+    });
+    // A few reads for each entry; all of the file for each place where META2 may be.
+    let (len, spent) = (u64::try_from(data.len()).unwrap(), (store.reads.get(), store.moved.get()));
+    assert!(spent.0 <= (1 << 16) + 64 * len, "{spent:?} for {len} bytes");
+    assert!(spent.1 <= (1 << 20) + 1024 * len, "{spent:?} for {len} bytes");
+    let recovery = recovery?;
+    let sound = recovery.tasks().all(|task| task.recovered.certainty.is_sound());
+    assert_eq!(recovery.is_sound(), sound);
     Some(recovery)
 }
 
-/// The new file; `None` if it has no room.
-fn written(recovery: &Recovery, data: &[u8]) -> Option<Vec<u8>> {
-    let mut to = Bounded::new(data, 1 << 16);
-    to.bytes.clear();
-    let copy = &mut |to: &mut Bounded, span, _| copy(&data, to, span);
-    match recovery.write((0, &recovery.mapping()), &data, &mut to, crc32c, copy) {
-        Ok(()) => Some(to.bytes),
-        Err(Unwritten::Write(DriveError::Store(Full) | DriveError::Format(_))) => None,
-        Err(error) => panic!("{error:?}"),
-    }
+/// The new file, which is not larger than the old one justifies.
+fn written(recovery: &Recovery, data: &[u8]) -> Vec<u8> {
+    let demand = recovery.demand();
+    assert!(demand.is_fair(), "{demand:?}");
+    assert_eq!(demand.existing, u64::try_from(data.len()).unwrap());
+    let work = 16 * demand.size + (1 << 16);
+    let limit = usize::try_from(demand.size).unwrap();
+    let mut to = Bounded::new(&[], limit).work(work, 8 * work);
+    let copy = &mut |to: &mut Bounded, span, at, _| copy(&data, to, span, at);
+    let done = recovery.write((0, &recovery.mapping()), &data, &mut to, crc32c, copy);
+    done.expect("what was examined can be written");
+    to.bytes
 }
 
 /// The input is a physical SIONlib file.
 pub fn sion_recover(data: &[u8]) {
     let Some(recovery) = examined(data) else { return };
-    let Some(new) = written(&recovery, data) else { return };
+    let new = written(&recovery, data);
     let old = read_within_budget(data).ok().filter(|summary| summary.closed).and_then(tasks_of);
     let tasks = tasks_of(read_within_budget(&new).unwrap()).expect("what was written is readable");
     // Where META2 was changed, what else there is may prove another stream.
-    let is_stream = |proof| match proof {
-        Proof::Meta2 | Proof::SealedMeta2 | Proof::Sealed => true,
+    let is_stream = |certainty| match certainty {
+        Certainty::AsFound(Proof::Meta2 | Proof::SealedMeta2) => true,
         _ => has_right_seal(data) == Some(true),
     };
     let said: Vec<_> = recovery.tasks().collect();
     assert_eq!(said.len(), tasks.len());
+    let is_anew = recovery.is_placed_anew(0);
     for (number, (said, task)) in said.iter().zip(&tasks).enumerate() {
         assert_eq!(said.globalrank, task.listed.task.globalrank);
         assert_eq!(said.recovered.bytes, task.listed.bytes);
-        assert_eq!(said.recovered.blockcount, task.listed.task.blockcount);
-        let Certainty::Exact(proof) = said.recovered.certainty else { continue };
+        let blockcount = if is_anew { 1 } else { said.recovered.blockcount };
+        assert_eq!(blockcount, task.listed.task.blockcount);
+        let certainty = said.recovered.certainty;
         match &old {
-            Some(old) if is_stream(proof) => assert_eq!(task.stream, old[number].stream, "{proof}"),
+            Some(old) if certainty.is_sound() && is_stream(certainty) => {
+                assert_eq!(task.stream, old[number].stream, "{certainty}");
+            }
             _ => {}
         }
-        if matches!(proof, Proof::Records | Proof::RecordsBeforeUnfinished) {
-            assert!(task.records.as_ref().is_some_and(|(_, error)| error.is_none()), "{proof}");
-        }
+        assert!(task.records.as_ref().is_none_or(|(_, error)| error.is_none()), "{certainty}");
     }
-    same_places(data, &new);
-    let certainty = |task: u32| said[usize::try_from(task).unwrap()].recovered.certainty;
-    let each = &mut |_, what: FindingKind| match what {
-        FindingKind::Record { task, .. } => assert!(!is_proof_of_records(certainty(task))),
-        FindingKind::Chunk { task, .. } => assert!(!is_proof_of_chunks(certainty(task))),
-        what => assert!(!is_damage(&what), "{what}"),
-    };
+    if !is_anew {
+        same_places(data, &new);
+    }
+    let each = &mut |_, what: FindingKind| assert!(!is_damage(&what), "{what}");
     let Ok(_) = verify(&Set(&[Counted::new(&new)]), each);
-    recover_again(&recovery, &new, &tasks);
+    recover_again(&recovery, &new);
 }
 
 /// All streams of the new file have the bytes that stand in the old one at their places.
@@ -164,34 +199,22 @@ fn same_places(data: &[u8], new: &[u8]) {
     }
 }
 
-const fn is_proof_of_records(certainty: Certainty) -> bool {
-    matches!(certainty, Certainty::Exact(Proof::Records | Proof::RecordsBeforeUnfinished))
-}
-
-const fn is_proof_of_chunks(certainty: Certainty) -> bool {
-    matches!(certainty, Certainty::Exact(Proof::Sealed | Proof::SealedChunks))
-}
-
-/// What was recovered is recovered as it is, but for streams that something else than META2 of the
-/// new file gave: a doubt that no seal takes away, or one that proved what are no whole records.
-fn recover_again(first: &Recovery, new: &[u8], tasks: &[TaskSummary]) {
+/// What was recovered is recovered as it is.
+fn recover_again(first: &Recovery, new: &[u8]) {
     let again = examined(new).expect("what was written has META1");
     let mut is_same = true;
-    for ((first, again), task) in first.tasks().zip(again.tasks()).zip(tasks) {
+    for (first, again) in first.tasks().zip(again.tasks()) {
         let (first, again) = (first.recovered, again.recovered);
-        let is_cut = task.records.as_ref().is_some_and(|(_, error)| error.is_some());
-        let doubt = Certainty::Guess(Doubt::NotAsSealed);
-        if is_cut || first.certainty == doubt || again.certainty == doubt {
-            is_same = false;
-            continue;
-        }
-        let len = |task: Recovered| (task.blockcount, task.bytes);
+        let len = |task: Recovered| task.bytes;
         assert_eq!(len(first), len(again), "{}, then {}", first.certainty, again.certainty);
-        let stays_exact = again.certainty.is_exact() || !first.certainty.is_exact();
-        assert!(stays_exact, "{}, then {}", first.certainty, again.certainty);
+        let stays_sound = again.certainty.is_sound() || !first.certainty.is_sound();
+        assert!(stays_sound, "{}, then {}", first.certainty, again.certainty);
+        // A doubt that no seal takes away.
+        is_same &= again.certainty != Certainty::Guess(Doubt::NotAsSealed);
     }
+    assert!(!again.is_placed_anew(0));
     if is_same {
-        assert_eq!(written(&again, new).as_deref(), Some(new));
+        assert_eq!(written(&again, new), new);
     }
 }
 

@@ -24,16 +24,24 @@ pub struct Terms {
     pub file_len: u64,
     /// The function that computes CRC-32C; an adapter may have a faster one.
     pub checksum: Checksum,
+    /// The number of the [commit of the whole set](Varheader::set_number) that a commit or a close
+    /// is part of, at most 2^31 - 1; 0 if the file is committed by itself.
+    pub set_number: u32,
 }
 
 impl Default for Terms {
-    /// No blocks ahead, of a new file.
+    /// No blocks ahead, of a new file that is committed by itself.
     fn default() -> Self {
-        Self { ahead: Ahead::NONE, file_len: 0, checksum: crc32c }
+        Self { ahead: Ahead::NONE, file_len: 0, checksum: crc32c, set_number: 0 }
     }
 }
 
 impl Terms {
+    /// This place with the number of the commit.
+    fn numbered(&self, place: Varheader) -> Varheader {
+        place.with_set_number(self.set_number).unwrap_or(place)
+    }
+
     /// The publication of `book` at `new`.
     const fn publication(&self, book: &Book, new: Varheader) -> Publication {
         book.publication(new, self.file_len, self.checksum)
@@ -222,10 +230,12 @@ impl<'b, M: Emit> Publish<'b, M> {
                 self.settle(new);
                 return Ok(());
             }
-            (Goal::Commit(rows), None) => (self.book.commit(rows, self.terms.ahead)?, true),
+            (Goal::Commit(rows), None) => {
+                (self.terms.numbered(self.book.commit(rows, self.terms.ahead)?), true)
+            }
             (Goal::Close(rows, plan), None) => {
                 let plan = plan(self.book, rows)?;
-                (plan.aside.unwrap_or(plan.last), plan.aside.is_none())
+                (self.terms.numbered(plan.aside.unwrap_or(plan.last)), plan.aside.is_none())
             }
         };
         self.tables.restart(&self.terms.publication(self.book, new));

@@ -3,7 +3,7 @@
 
 use super::ErrorKind;
 use super::file::{File, TaskEntry};
-use super::new_set::{NewSet, Written};
+use super::new_set::{NewSet, Room, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
 use crate::each::for_each;
@@ -102,8 +102,11 @@ impl Convert {
     /// length of each copied piece.
     ///
     /// # Errors
-    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already; an error for a
-    /// damaged set, or for data that differs from its seal; [`OutOfRange`](SionError::OutOfRange)
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
+    /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the new set would be larger than the old
+    /// one justifies; [`Apart`](ErrorKind::Apart) if its files are of different commits of the set;
+    /// an error for a damaged set, also for a key-value record that is not whole, or
+    /// for data that differs from its seal; [`OutOfRange`](SionError::OutOfRange)
     /// if there are more files than tasks; an error of the operating system.
     pub fn run(
         &self,
@@ -113,6 +116,9 @@ impl Convert {
     ) -> Result<Written, Error> {
         let no_task = || Error::new(set.path(), SionError::NoTask { task: 0, ntasks: 0 });
         let (first, head) = set.files().next().ok_or_else(no_task)?;
+        if let Some(older) = set.older()?.first() {
+            return Err(older.into_error()); // the new set would not show it
+        }
         let (mut lens, mut ranks) = (Vec::new(), Vec::new());
         for task in set.tasks()? {
             let task = task?;
@@ -124,7 +130,10 @@ impl Convert {
         let sealed = self.sealed.unwrap_or_else(|| seals.iter().all(Option::is_some));
         let builder = self.builder(set, head).chunksizes(lens).globalranks(ranks).sealed(sealed);
         let like = Some(first); // `set.path()` may be lost
-        let new = NewSet { out, nfiles: self.nfiles, output: self.output, like };
+        let existing = set.files().fold(0, |sum: u64, (_, head)| sum.saturating_add(head.file_len));
+        let claimed = self.fsblksize.is_none().then_some(head.meta1.fsblksize());
+        let room = Room { source: first, existing, bytes, claimed };
+        let new = NewSet { out, nfiles: self.nfiles, output: self.output, like, room };
         new.write(builder, set.ntasks(), |writer| {
             let job = &Job { set, seals: &seals, writer, progress };
             for_each(set.tasks()?, self.output.nthreads(), || {
@@ -204,7 +213,14 @@ impl Job<'_> {
         let mut to = self.writer.task(task.task)?;
         let (file, _, _) = self.set.address(task.task)?;
         let mut copy = Copy { store: file.store().clone(), copier, progress: self.progress };
-        let keeps = file.meta1().order() == to.order() || self.set.keyval() != KeyvalMode::Inline;
+        let is_keyval = self.set.keyval() == KeyvalMode::Inline;
+        let keeps = file.meta1().order() == to.order() || !is_keyval;
+        if is_keyval && keeps {
+            // Or the new set would have the damage of the old one.
+            for record in self.set.stream_of(task)?.records()? {
+                record.map_err(|error| error.of_task(task.task))?;
+            }
+        }
         let chunk = task.place.chunks.chunk(0).filter(|_| keeps && task.place.blockcount < 2);
         if let Some(used) = chunk.and_then(|chunk| chunk.part(0, task.bytes)) {
             return copy.span(&mut to, used); // as most tasks are; the list had its length

@@ -182,8 +182,12 @@ impl std::fmt::Display for ErrorKind {
             ),
             Self::Apart { number, first, usual } => write!(
                 f,
-                "is of commit {number} of the set, and {} of commit {usual}; recover the set",
-                shown::path(first)
+                "is of commit {number} of the set, and {} of commit {usual}: it is {} commit{} {}; \
+                 recover the set",
+                shown::path(first),
+                number.abs_diff(*usual),
+                if number.abs_diff(*usual) == 1 { "" } else { "s" },
+                if number < usual { "older" } else { "newer" },
             ),
             Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
             Self::TwoTaskFiles { task } => {

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::sion::KeyvalMode;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
+use striae_inspect::size::Demand;
 
 /// Extracts a set into a folder, with one file for each task: `task_00000` and so on. A set with
 /// key-value records gives one file for each task and key (`task_00000.key_1`), and an empty
@@ -73,6 +74,7 @@ impl Extract {
             [] => None,
             addresses => Some(set.selection(addresses)?),
         };
+        self.check_size(set, chosen.as_ref(), dir)?;
         let copy = |hidden: &Path| {
             self.copy_all(set, chosen.as_ref(), hidden, &count)?;
             let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
@@ -82,6 +84,23 @@ impl Extract {
         let check = || self.check_names(set, dir);
         let files = fill(dir, self.output.force, sources, check, copy)?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
+    }
+
+    /// Refuses files that are together larger than the set justifies, or than the room for them.
+    fn check_size(&self, set: &File, chosen: Option<&Selection>, dir: &Path) -> Result<(), Error> {
+        let mut size = 0u64;
+        for task in set.tasks()? {
+            let task = task?;
+            let is_chosen = match chosen {
+                None => true,
+                Some(chosen) => !set.selected(&task, chosen)?.is_empty(),
+            };
+            size = size.saturating_add(if is_chosen { task.bytes } else { 0 });
+        }
+        let existing = set.files().fold(0u64, |sum, (_, head)| sum.saturating_add(head.file_len));
+        let demand = Demand { size, existing, own: 0 };
+        self.output.admit(set.path(), &demand, "its streams have so many bytes")?;
+        Output::has_room(&dir.join("_"), if chosen.is_none() { size } else { 0 })
     }
 
     /// Checks the names before anything is copied, if they follow from the number of tasks.

@@ -1,5 +1,6 @@
 //! Sets of physical files, opened by the name of the first file.
 
+mod commits;
 mod keepers;
 
 use super::ErrorKind;
@@ -10,6 +11,7 @@ use crate::direct;
 use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
+pub use commits::Older;
 pub(super) use keepers::Keepers;
 use std::path::{Path, PathBuf};
 use striae_core::sion::{self as core_sion, Head, KeyvalMode, Meta1, Physical, Reader, Task};
@@ -461,7 +463,7 @@ impl Opened {
 }
 
 /// Which of the files of the set at `path` are lost, and what is read in their place.
-fn copies<'a>(
+pub(super) fn copies<'a>(
     path: &Path,
     files: impl IntoIterator<Item = &'a Path>,
 ) -> impl Iterator<Item = (PathBuf, &'a Path)> {

@@ -86,7 +86,7 @@ pub use crate::extract::Extracted;
 pub use convert::Convert;
 pub use error::ErrorKind;
 pub use extract::{Extract, task_name};
-pub use file::{File, OpenOptions, Opened, TaskEntry, UnclosedSet};
+pub use file::{File, Older, OpenOptions, Opened, TaskEntry, UnclosedSet};
 pub use new_set::Written;
 pub use pack::{Pack, Sources};
 pub use siblings::{PartOfSet, buddy_path, set_path};

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use striae_core::sion::filegroups::EvenFiles;
+use striae_inspect::size::Demand;
 
 /// The size of a set that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,39 @@ pub(super) struct NewSet<'a> {
     pub(super) output: Output,
     /// The source file whose permissions the new files get, if the source is one file.
     pub(super) like: Option<&'a Path>,
+    pub(super) room: Room<'a>,
+}
+
+/// The room that a new set takes.
+pub(super) struct Room<'a> {
+    /// The first file of the source.
+    pub(super) source: &'a Path,
+    /// Bytes of the source.
+    pub(super) existing: u64,
+    /// Bytes of all streams.
+    pub(super) bytes: u64,
+    /// The unit that chunks are rounded up to, if a file of the source asks for it, and not the
+    /// caller.
+    pub(super) claimed: Option<u32>,
+}
+
+/// What chunks may be rounded up to, whatever the size of the source: a page.
+const PADDING: u64 = 4096;
+
+impl Room<'_> {
+    /// Refuses a set that is larger than its source justifies, or for which there is no room.
+    fn check(&self, out: &Path, output: &Output, parts: u64) -> Result<(), Error> {
+        let tables = parts.saturating_mul(64);
+        let padding = u64::from(self.claimed.unwrap_or(0)).saturating_mul(parts);
+        let demand = Demand {
+            size: self.bytes.saturating_add(tables).saturating_add(padding),
+            existing: self.existing,
+            own: tables.saturating_add(parts.saturating_mul(PADDING)),
+        };
+        let because = format_args!("META1.fsblksize is {}", self.claimed.unwrap_or(0));
+        output.admit(self.source, &demand, because)?;
+        Output::has_room(out, self.bytes) // the rest of chunks is holes
+    }
 }
 
 impl NewSet<'_> {
@@ -42,6 +76,8 @@ impl NewSet<'_> {
         // Before anyone looks whether so many names are free.
         EvenFiles::new(ntasks, self.nfiles.get().into())
             .map_err(|error| Error::new(self.out, error))?;
+        let parts = ntasks.saturating_add(self.nfiles.get().into());
+        self.room.check(self.out, &self.output, parts)?;
         let prefix = self.out.as_os_str().as_bytes().to_owned();
         let builder = builder.prefix(prefix);
         self.output.make(self.out, self.nfiles, self.like, |publish| {

@@ -1,7 +1,7 @@
 //! Packs task files into a set; the reverse of [`Extract`](super::Extract).
 
 use super::ErrorKind;
-use super::new_set::{NewSet, Written};
+use super::new_set::{NewSet, Room, Written};
 use super::write::{Builder, Durability, TaskWriter};
 use crate::copy::Copier;
 use crate::each::for_each;
@@ -225,7 +225,9 @@ impl Pack {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
         let builder = self.builder(sources);
-        let new = NewSet { out, nfiles: self.nfiles, output: self.output, like: None };
+        let bytes = sources.bytes();
+        let room = Room { source: out, existing: bytes, bytes, claimed: None };
+        let new = NewSet { out, nfiles: self.nfiles, output: self.output, like: None, room };
         new.write(builder, sources.ntasks(), |writer| {
             let tasks = (0..).zip(&sources.tasks).map(Ok);
             for_each(tasks, self.output.nthreads(), || {

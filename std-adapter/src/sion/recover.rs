@@ -10,16 +10,16 @@
 //! let recovery = Recover::new().examine(&unclosed)?;
 //! for task in recovery.tasks() {
 //!     let found = task.recovered;
-//!     println!("task {}: {} bytes, {}", task.task, found.bytes, found.certainty);
+//!     println!("task {}: {} bytes, {}", task.task, found.bytes, task.certainty());
 //! }
 //! recovery.write(&closed, &|_| {})?;
-//! assert!(recovery.is_exact());
+//! assert!(recovery.is_sound());
 //! assert_eq!(striae::sion::File::open(&closed)?.task(0)?.bytes, 1122);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use super::ErrorKind;
-use super::siblings::{PartOfSet, of_sibling, sibling_path};
+use super::siblings::{PartOfSet, Places, of_sibling, sibling_path};
 use super::write::refuse_others;
 use crate::copy::{CopyError, Place};
 use crate::error::Error;
@@ -29,14 +29,17 @@ use crate::posix::PosixFile;
 use crate::store::SparseFile;
 use crc32c::crc32c_append;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-pub use striae_core::sion::recover::{Certainty, Doubt, Proof, Recovered};
+use striae_core::sion::Meta1;
+pub use striae_core::sion::recover::{Doubt, Proof, Recovered};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+use striae_inspect::certainty::Tally;
 use striae_inspect::sion::mapping::Address;
 use striae_inspect::sion::recover::{self, Bytes, Refused, Unwritten};
-pub use striae_inspect::sion::recover::{OfSet, RecoveredTask};
+pub use striae_inspect::sion::recover::{Certainty, OfSet, RecoveredTask};
 
 /// Options for recovering a set.
 ///
@@ -52,6 +55,7 @@ pub struct Recover {
 /// The part of a set that can be recovered.
 #[derive(Debug)]
 pub struct Recovery {
+    path: PathBuf,
     files: Vec<FileStore>,
     set: recover::Recovery,
     output: Output,
@@ -80,10 +84,12 @@ impl Recover {
     }
 
     /// Finds the length of every stream of the set whose first file is at `path`. A later file of a
-    /// set is examined alone.
+    /// set is examined alone. In place of a file that is lost, that of a buddy set is examined, if
+    /// there is one: see [`Recovery::copies`].
     ///
     /// # Errors
     /// An error for the file that is missing, unreadable, of another set, or damaged in META1;
+    /// [`NoCopy`](ErrorKind::NoCopy) for a file that is not of a buddy set of this set;
     /// [`TooManyChunks`](ErrorKind::TooManyChunks) if a physical file has more than 2^25 chunks
     /// with data, or if its META2 would be longer than 4 GiB.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
@@ -93,12 +99,19 @@ impl Recover {
             let bulk = files.add(path).map_err(|error| Error::new(path, error))?;
             Ok::<_, Error>(SparseFile::new(Arc::clone(bulk.file())))
         };
-        let source = add(path)?;
+        let places = Places::new(path);
+        let find = |number| match self.alone {
+            true => sibling_path(path, number),
+            false => places.find(number),
+        };
+        let first = find(0);
+        let source = add(&first)?;
         let set = recover::Recovery::of(&source, crc32c_append);
-        let mut set = set.map_err(|error| Error::new(path, error))?;
+        let set = set.map_err(|error| Error::new(&first, error))?;
+        let mut set = set.max_size(self.output.allowed());
         let nfiles = if self.alone { 1 } else { set.nfiles() };
         for number in 1..nfiles {
-            let sibling = sibling_path(path, number);
+            let sibling = find(number);
             let part = add(&sibling).and_then(|source| {
                 set.add(&source, crc32c_append).map_err(|error| Error::new(&sibling, error))
             });
@@ -108,6 +121,7 @@ impl Recover {
             set.check_set().map_err(|error| Error::new(path, error))?;
         }
         let files: Vec<_> = Arc::new(files).stores().collect();
+        take_copies(path, &files, &mut set)?;
         let path_of = |number| files.get(number).map_or(path, FileStore::path);
         let open = |number: usize| match files.get(number) {
             Some(file) => sparse(file),
@@ -122,8 +136,45 @@ impl Recover {
                 Refused::Failed(error) => Error::new(file.path(), error),
             })?;
         }
-        Ok(Recovery { files, set, output: self.output })
+        Ok(Recovery { path: path.to_owned(), files, set, output: self.output })
     }
+}
+
+/// Takes files of buddy sets for those of the set at `path` that are lost.
+fn take_copies(path: &Path, files: &[FileStore], set: &mut recover::Recovery) -> Result<(), Error> {
+    let is_copy = |number: u32, file: &FileStore| file.path() != sibling_path(path, number);
+    let Some(known) = (0..).zip(files).find(|&(number, file)| !is_copy(number, file)) else {
+        (0..files.len()).for_each(|number| set.take_for_lost(number));
+        return Ok(());
+    };
+    let known = fixed_of(known.1)?;
+    for (number, file) in (0..).zip(files).filter(|&(number, file)| is_copy(number, file)) {
+        let copy = fixed_of(file)?;
+        let field = match (known.0 == copy.0, known.1 == copy.1) {
+            (true, true) => {
+                set.take_for_lost(usize::try_from(number).unwrap_or(usize::MAX));
+                continue;
+            }
+            (false, _) => "fsblksize",
+            (true, false) => "filenameprefix",
+        };
+        let kind = ErrorKind::NoCopy { lost: sibling_path(path, number), field };
+        return Err(Error::new(file.path(), kind));
+    }
+    Ok(())
+}
+
+/// fsblksize and filenameprefix of a file, which the copies of a file have, too.
+fn fixed_of(file: &FileStore) -> Result<(u32, Vec<u8>), Error> {
+    let mut bytes = [0; Meta1::MAX_LEN];
+    let store = file.file().map_err(|error| Error::new(file.path(), error))?;
+    let len = store.size().map_err(|error| Error::new(file.path(), error))?;
+    let front = usize::try_from(len).unwrap_or(usize::MAX).min(bytes.len());
+    let bytes = bytes.get_mut(..front).unwrap_or_default();
+    let read = store.read_at(0, bytes).map_err(|error| Error::new(file.path(), error))?;
+    let bytes = bytes.get(..read).unwrap_or_default();
+    let meta1 = Meta1::parse(bytes, len).map_err(|error| Error::new(file.path(), error))?;
+    Ok((meta1.fsblksize(), meta1.prefix(bytes).to_vec()))
 }
 
 impl Recovery {
@@ -157,27 +208,55 @@ impl Recovery {
         self.set.of_set()
     }
 
-    /// Whether no length of a stream is a guess, and no file of another commit of the set than the
-    /// others.
+    /// The physical files that are lost, and the files of buddy sets in their place.
+    pub fn copies(&self) -> impl Iterator<Item = (PathBuf, &Path)> {
+        super::file::copies(&self.path, self.files())
+    }
+
+    /// The physical files whose streams are placed anew, each in one chunk, with an fsblksize that
+    /// suits: with all chunks in their places the new file would be larger than what exists of the
+    /// old one justifies ([`Output::max_size`] allows more), or the old one is of a buddy set.
+    /// (Block, position) pointers into these streams are no longer valid.
+    pub fn placed_anew(&self) -> impl Iterator<Item = &Path> {
+        let files = self.files().enumerate();
+        files.filter(|&(number, _)| self.set.is_placed_anew(number)).map(|(_, path)| path)
+    }
+
+    /// The words of all streams together.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.set.tally()
+    }
+
+    /// Whether checksums prove every byte of every stream, and no file is of another commit of the
+    /// set than the others.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.set.is_exact()
+    }
+
+    /// Whether no stream is a guess, and no file is of another commit of the set than the others.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.set.is_sound()
     }
 
     /// Writes a closed set whose first file is `out`. `progress` gets the length of each copied
     /// piece of a stream.
     ///
     /// The new set has the same physical files, META1 and chunks as the old one, with the data at
-    /// the same offsets, so (block, position) pointers stay valid. Bytes that are in no stream are
-    /// not copied. The set is written under hidden names and renamed when it is complete: see
+    /// the same offsets, so (block, position) pointers stay valid, unless streams are
+    /// [placed anew](Self::placed_anew). Bytes that are in no stream are not copied. The set is
+    /// written under hidden names and renamed when it is complete: see
     /// [`Publish`](crate::publish::Publish).
     ///
-    /// If the seal of a physical file has sound checksums of its chunks, the copy is sealed with
-    /// these checksums, not with checksums of the present bytes. So
-    /// [`Verify::sion`](crate::Verify::sion) still finds data that was altered after the sealing.
-    /// Otherwise the copy has no seal, because nothing proves the data.
+    /// A physical file of which all streams are exact is sealed with the checksums of the old seal.
+    /// Otherwise the copy has no seal: it is sound, and its data is not proven.
     ///
     /// # Errors
+    /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the new set would be larger than
+    /// [`Output::max_size`] allows; [`NoRoom`](crate::error::ErrorKind::NoRoom) if the file system
+    /// has less room than the streams need;
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
     /// [`OldBuddy`](ErrorKind::OldBuddy) for a file that would be taken for a copy of the new set;
     /// an error of the operating system.
@@ -186,6 +265,8 @@ impl Recovery {
         let nfiles = nfiles.unwrap_or(NonZeroU32::MIN);
         refuse_others(out, nfiles.get(), 0)?;
         let like = self.files.first().map(FileStore::path);
+        self.output.admit(&self.path, &self.set.demand(), "its streams have so many bytes")?;
+        Output::has_room(out, self.bytes())?; // what is not data is a hole
         let mapping = self.set.mapping();
         self.output.make(out, nfiles, like, |publish| {
             (0..self.files.len()).try_for_each(|number| {
@@ -207,9 +288,9 @@ impl Recovery {
         let file = PosixFile::create(hidden, false).map_err(|error| Error::new(hidden, error))?;
         let file = file.durable(false); // nobody knows it yet: nothing comes before something else
         let mut copier = self.output.copier(None);
-        let mut copy = |to: &mut &PosixFile, span: Span, what| {
+        let mut copy = |to: &mut &PosixFile, span: Span, at, what| {
             let progress = if what == Bytes::Data { progress } else { &|_| {} };
-            let place = Place { file: to, offset: span.offset(), zeros: true };
+            let place = Place { file: to, offset: at, zeros: true };
             copier.copy(source.file(), span, &place, progress).map_err(|error| match error {
                 CopyError::Read(error) => Unwritten::Read(DriveError::Store(error)),
                 CopyError::Ended { offset } => Unwritten::Read(DriveError::Ended { offset }),

@@ -30,5 +30,5 @@ mod syncs;
 
 pub(crate) use gatherer::Gatherer;
 pub(crate) use run::Run;
-pub(crate) use sparse::{SparseFile, existing};
+pub(crate) use sparse::{SparseFile, existing, next_data};
 pub(crate) use subject::Inspected;

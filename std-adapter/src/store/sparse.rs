@@ -95,7 +95,7 @@ fn parts_with_data(file: &PosixFile) -> io::Result<Vec<Span>> {
 
 /// Start and end of the next data at or after `at`, in a part of the file that ends at `last`. Both
 /// are `last` if only a hole follows there, and `None` is a hole up to the end of the file.
-pub(super) fn next_data(file: &PosixFile, at: u64, last: u64) -> Option<(u64, u64)> {
+pub(crate) fn next_data(file: &PosixFile, at: u64, last: u64) -> Option<(u64, u64)> {
     let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
         Ok(start) => start.clamp(at, last),
         Err(Errno::NXIO) => return None,

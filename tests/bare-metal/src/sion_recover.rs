@@ -28,7 +28,7 @@ where
             if chunk > 1 << 20 { Err(Error::FileFull { chunk }) } else { Ok(()) }
         };
         let recovered = remains.recover(store, &listed?.task, &mut scratch, &mut each)?;
-        sum ^= chunks ^ recovered.bytes ^ u64::from(recovered.certainty.is_exact());
+        sum ^= chunks ^ recovered.bytes ^ u64::from(recovered.certainty.is_sound());
     }
     let number = match remains.set_commit() {
         SetCommit::Number(number) => number,

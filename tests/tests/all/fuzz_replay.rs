@@ -102,6 +102,28 @@ fn mutations_of_every_seed_keep_what_its_target_promises() {
     });
 }
 
+/// The laws of `sion_recover`: the new file is sound, and not larger than the old one justifies;
+/// the work is in proportion to the old one.
+#[test]
+fn what_is_recovered_of_mutated_golden_files_is_sound_and_bounded() {
+    let target = TARGETS.iter().find(|target| target.name == "sion_recover").unwrap();
+    let mut inputs = 0;
+    for set in striae_kit::golden_sets::golden_sets() {
+        let mut random = Xorshift(0x2545_f491_4f6c_dd1d);
+        for file in set.files.iter().filter(|file| file.len() < 1 << 16) {
+            run(target, file, &set.name);
+            for number in 0..100 {
+                let mut input = file.clone();
+                mutate(&mut input, &mut random);
+                run(target, &input, &format!("mutation {number} of {}", set.name));
+                inputs += 1;
+            }
+        }
+    }
+    println!("{inputs} mutated golden files");
+    assert!(inputs > 4000, "{inputs}");
+}
+
 #[test]
 fn every_folder_of_seeds_has_a_target() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");

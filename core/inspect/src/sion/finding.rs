@@ -198,8 +198,8 @@ findings! {
         _ => write!(f, "files {first} to {last} of the set are missing"),
     };
 
-    /// The file is of another commit of the whole set than the first file: files became visible
-    /// when the commit ended. `striae recover` brings them together.
+    /// The file is of another commit of the whole set than the first file: a crash ended a commit
+    /// while files became visible, which `striae recover` mends, or one is an older copy.
     Damage "set_commit" Apart {
         /// The number of the file's commit.
         number: u32,
@@ -212,8 +212,10 @@ findings! {
     },
     |f| {
         let field = name(raw::SealTrailer::set_number);
-        write!(f, "{field} is {number}, but {usual} in the first file: a crash ended a ")?;
-        write!(f, "commit of the set; `striae recover` brings the files together")
+        let (by, age) = (number.abs_diff(*usual), if number < usual { "older" } else { "newer" });
+        write!(f, "{field} is {number}, but {usual} in the first file: this file is {by} ")?;
+        write!(f, "commit{} {age}", if by == 1 { "" } else { "s" })?;
+        write!(f, "; `striae recover` brings files to one commit if a crash ended the newer one")
     };
 
     /// The set has too many tasks to compare global ranks: they were not checked.

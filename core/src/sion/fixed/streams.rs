@@ -64,7 +64,7 @@ impl<const N: usize> Streams<N> {
     }
 
     fn publish(&mut self, goal: Goal, file_len: u64) -> Publish<'_, Rows<'_>> {
-        let terms = Terms { ahead: self.ahead, file_len, checksum: none };
+        let terms = Terms { ahead: self.ahead, file_len, checksum: none, set_number: 0 };
         let cursors = match goal {
             Goal::Enter(_) => None,
             _ => Some(self.cursors.as_slice()),

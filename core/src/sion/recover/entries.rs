@@ -107,7 +107,8 @@ impl<S: Sparse> Work<'_, S> {
                     Some((size, place)) => {
                         bytes = bytes.saturating_add(size);
                         let behind = chunk.saturating_add(1);
-                        zero |= size == 0 && self.may_be_unwritten(chunk, count, place, scratch)?;
+                        let at = (chunk, size, place);
+                        zero |= self.may_be_unwritten(at, count, scratch)?;
                         is_full &= behind == count || size == self.chunks.chunksize;
                         behind
                     }
@@ -159,27 +160,26 @@ impl<S: Sparse> Work<'_, S> {
         Ok(true)
     }
 
-    /// Whether the blocksize of 0 at `place`, of chunk `chunk` of `count`, may be lost or may never
-    /// have been written.
-    pub(super) fn may_be_unwritten(
+    /// Whether a blocksize and its place, of chunk `chunk` of `count`, may be lost, or may never
+    /// have been written to its end.
+    fn may_be_unwritten(
         &self,
-        chunk: u64,
+        (chunk, size, place): (u64, u64, Span),
         count: u64,
-        place: Span,
         scratch: &mut Scratch<'_>,
     ) -> Result<bool, ReadError<S>> {
-        let behind = chunk.saturating_add(1);
-        if self.first_written(chunk..behind)?.is_none() {
-            return Ok(false); // nor was the chunk
-        }
-        let file_len = self.remains.head.file_len;
-        // No task leaves a chunk empty and goes on in the next one.
-        if behind < count || is_zero_sector(self.store, place.offset(), file_len)? {
-            return Ok(true);
-        }
-        let doubts =
-            self.remains.word == Trust::Closed && (count > 1 || !self.is_written(place)?);
-        Ok(doubts && self.used(chunk, scratch)? > 0)
+        let (behind, file_len) = (chunk.saturating_add(1), self.remains.head.file_len);
+        let is_closed = self.remains.word == Trust::Closed;
+        let is_doubtful = match size {
+            0 if self.first_written(chunk..behind)?.is_none() => false, // nor was the chunk
+            // No task leaves a chunk empty and goes on in the next one.
+            0 if behind < count => return Ok(true),
+            0 if is_closed => !self.is_written(place)?,
+            0 => return is_zero_sector(self.store, place.offset(), file_len),
+            // Of the last entry that is not zero, the end may read as zeros.
+            _ => is_closed && (place.offset()..=place.end()).contains(&self.remains.written),
+        };
+        Ok(is_doubtful && self.used(chunk, scratch)? > size)
     }
 
     /// Whether this entry, which is 0, was certainly written: the rest of its sector has bytes that

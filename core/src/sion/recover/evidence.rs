@@ -1,6 +1,6 @@
 //! The metadata that is left of a physical file, and how far it can be trusted.
 
-use super::{Doubt, Sparse};
+use super::{Doubt, Sparse, used_len};
 use crate::integrity::Checksum;
 use crate::sion::error::Error;
 use crate::sion::layout::Blocks;
@@ -32,6 +32,9 @@ pub struct Remains {
     pub(super) unnamed: bool,
     /// Whether chunksizes of 0 are in a sector of zeros, which may be a lost sector.
     pub(super) has_lost_sizes: bool,
+    /// The end of the last byte of META2 that is not zero. If the rest was never written, the last
+    /// entry before it may have lost its end.
+    pub(super) written: u64,
     pub(super) checksum: Checksum,
 }
 
@@ -108,6 +111,7 @@ impl Remains {
             rival: None,
             unnamed: fields == (0, 0) && head.meta1.layout().commit_fields().fits(file_len),
             has_lost_sizes: false,
+            written: u64::MAX,
             checksum,
         };
         let Verdict { varheader, word, rival } = remains.judge(store, fields, window)?;
@@ -119,6 +123,12 @@ impl Remains {
             Trust::Sealed | Trust::SealedMeta2 | Trust::SealedChunks | Trust::Closed
         );
         remains.has_lost_sizes = has_zeros && !is_proven;
+        if let Some(varheader) = remains.varheader.filter(|_| word == Trust::Closed) {
+            let (start, end) = (varheader.start(), varheader.blocksizes().end().min(file_len));
+            let tables = Span::between(start, end).unwrap_or(Span::ZERO);
+            let len = used_len(store, tables, window)?;
+            remains.written = start.saturating_add(len);
+        }
         Ok(remains)
     }
 

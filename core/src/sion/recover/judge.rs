@@ -179,7 +179,8 @@ impl Remains {
         let (varheader, word) = match seal {
             Some(seal) => (seal.varheader, seal.word()),
             None if self.is_natural(&place) => (place, Trust::Closed),
-            None => (place, Trust::Committed),
+            None if self.is_commit(&place) => (place, Trust::Committed),
+            None => (place, Trust::Doubtful(Doubt::Meta2Misplaced)),
         };
         Verdict { varheader: Some(varheader), word, rival }
     }

@@ -6,25 +6,28 @@
 //!
 //! | the file has | a task's stream is |
 //! |---|---|
-//! | META2 that the commit fields or a seal point to | exact if its entries are sound and no other META2 may be newer |
-//! | a seal with a sound table of checksums | exact only if each chunk has its checksum |
-//! | key-value records | exact if the last record is certainly whole |
+//! | a seal with a sound table of checksums | exact if each chunk has its checksum, else a guess |
+//! | META2 that the commit fields or a seal point to | as found if its entries are sound and no other META2 may be newer |
+//! | key-value records | as found if the last record is certainly whole |
 //! | none of these | a guess: each chunk up to its last byte that is not zero |
 //!
-//! Checksums have priority: a stream that they contradict is a guess, whatever else makes it exact.
+//! Checksums have priority: a stream that they contradict is a guess, whatever else proves it.
 //!
 //! [`Remains`] is the evidence found in a file; [`Remains::recover`] judges one task. Nothing
 //! allocates: the memory is the caller's window. Nothing is written: see [`super::publish`] for
 //! that.
 //!
-//! # What exact means
-//! Without a checksum, damage cannot be told from data. "Exact" holds under two assumptions: the
-//! bytes in the file are the bytes that were written, and a writer that crashed wrote its bytes in
-//! order. Sealed files need neither assumption, as checksums prove the bytes.
+//! # What the words mean
+//! "Exact": checksums of a seal cover every byte of the stream, and all were compared.
 //!
-//! Damage that can be detected does not make a wrong stream exact: one byte of the commit fields,
-//! of META2 or of its seal; sectors of them that read as zeros; a lost end of the file. Without a
-//! seal, a number in META2 that was changed to another allowed number is not detected.
+//! Without a checksum, damage cannot be told from data. "As found" holds under two assumptions: the
+//! bytes in the file are the bytes that were written, and a writer that crashed wrote its bytes in
+//! order.
+//!
+//! Damage that can be detected does not make a wrong stream exact or as found: one byte of the
+//! commit fields, of META2 or of its seal; sectors of them, or an end, that read as zeros; a lost
+//! end of the file. Without a seal, a number in META1 or META2 that was changed to another allowed
+//! number is not detected.
 
 mod entries;
 mod evidence;
@@ -60,18 +63,26 @@ pub struct Recovered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Certainty {
-    /// The file proves the stream.
-    Exact(Proof),
+    /// Checksums cover every byte of the stream, and all were compared with them.
+    Exact,
+    /// The file proves the length of the stream, and no checksum proves its bytes.
+    AsFound(Proof),
     /// The stream may be longer or shorter, usually by zeros; or, if a seal shows it, bytes may be
     /// wrong.
     Guess(Doubt),
 }
 
 impl Certainty {
-    /// Whether the file proves the stream.
+    /// Whether checksums prove every byte.
     #[must_use]
     pub const fn is_exact(&self) -> bool {
-        matches!(self, Self::Exact(_))
+        matches!(self, Self::Exact)
+    }
+
+    /// Whether it is exact or as found.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        !matches!(self, Self::Guess(_))
     }
 }
 
@@ -85,10 +96,6 @@ pub enum Proof {
     /// META2, which is as sealed. The table of chunk checksums is damaged, so nothing is known of
     /// the data.
     SealedMeta2,
-    /// META2 and the checksums of the task's chunks.
-    Sealed,
-    /// The checksums of the task's chunks.
-    SealedChunks,
     /// The records are whole, and only zeros follow them, or nothing.
     Records,
     /// The records are whole. After them, at the end of the file, is the start of an unfinished
@@ -108,13 +115,15 @@ pub enum Doubt {
     /// Entries of META2 are missing or damaged: their chunks end with the last byte that is not
     /// zero.
     Meta2InPart,
-    /// META2 has 0 for a chunk with data, and this entry may never have been written: the chunk
-    /// ends with its last byte that is not zero.
+    /// META2 has 0 for a chunk with data, or less than the chunk has, and the end of this entry may
+    /// never have been written: the chunk ends with its last byte that is not zero.
     ZeroBlocksize,
     /// META2 is at a place where writers put it, but the commit fields do not point to it.
     Meta2NotNamed,
     /// The commit fields point to a META2 that is lost; the one that was found may be older.
     Meta2Lost,
+    /// META2 is at a place where no writer puts it, by the chunksizes: one of both may be damaged.
+    Meta2Misplaced,
     /// The commit fields point to a META2, and with one byte changed to another whole one that has
     /// a longer or another stream: an unfinished commit, or a damaged field.
     TwoMeta2,
@@ -141,8 +150,6 @@ impl fmt::Display for Proof {
         f.write_str(match self {
             Self::Meta2 => "META2 says so",
             Self::SealedMeta2 => "META2 says so, and is as it was sealed",
-            Self::Sealed => "META2 and its chunks are as they were sealed",
-            Self::SealedChunks => "its chunks are as they were sealed",
             Self::Records => "its records are whole",
             Self::RecordsBeforeUnfinished => {
                 "its records are whole; the front of an unfinished one at the end is left out"
@@ -159,8 +166,11 @@ impl fmt::Display for Doubt {
             Self::Meta2InPart => {
                 "META2 is damaged here, zeros at the end of a chunk are not counted"
             }
-            Self::ZeroBlocksize => "META2 says 0 of a chunk with data, and may be unwritten here",
+            Self::ZeroBlocksize => "META2 says less than a chunk has, and may be unwritten here",
             Self::Meta2NotNamed => "META2 is there, but META1 does not lead to it",
+            Self::Meta2Misplaced => {
+                "META2 is not where chunk sizes in META1 put it, one of both may be wrong"
+            }
             Self::Meta2Lost => "META1 leads to a META2 that is lost, the one found may be older",
             Self::TwoMeta2 => "there are two META2 that META1 may mean, and they differ",
             Self::LostSizes => "chunk sizes in META1 are in a sector of zeros and may be lost",
@@ -177,7 +187,8 @@ impl fmt::Display for Doubt {
 impl fmt::Display for Certainty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exact(proof) => write!(f, "exact: {proof}"),
+            Self::Exact => f.write_str("exact: as its checksums say"),
+            Self::AsFound(proof) => write!(f, "as found: {proof}"),
             Self::Guess(doubt) => write!(f, "guess: {doubt}"),
         }
     }

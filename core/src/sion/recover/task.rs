@@ -36,12 +36,13 @@ impl Remains {
         let work = Work { remains: self, store, local: task.local, chunks: task.chunks };
         let mut tally = Tally { each, bytes: 0, blockcount: 1 };
         let certainty = match task.chunks.chunksize {
-            0 => Certainty::Exact(Proof::NoRoom),
+            0 if self.word == Trust::Sealed => Certainty::Exact,
+            0 => Certainty::AsFound(Proof::NoRoom),
             _ => work.judge(scratch, &mut tally)?,
         };
         let certainty = match certainty {
-            Certainty::Exact(proof) => work.unless_contradicted(proof, tally.bytes)?,
-            guess => guess,
+            guess @ Certainty::Guess(_) => guess,
+            sound => work.unless_contradicted(sound, tally.bytes)?,
         };
         Ok(Recovered { blockcount: tally.blockcount, bytes: tally.bytes, certainty })
     }
@@ -106,7 +107,7 @@ impl<S: Sparse> Work<'_, S> {
             self.tell_entries(varheader, count, tally)?;
             return Ok(match more {
                 Some(_) => Certainty::Guess(Doubt::TwoMeta2),
-                None => Certainty::Exact(proof),
+                None => Certainty::AsFound(proof),
             });
         }
         let is_keyval = self.remains.head.meta1.keyval() == KeyvalMode::Inline;
@@ -120,7 +121,7 @@ impl<S: Sparse> Work<'_, S> {
         let certainty = walked.map(|walked| self.certainty_of(&walked)).transpose()?;
         match (entries, word, walked.zip(certainty)) {
             (Entries::Sound(count), Trust::Doubtful(doubt), walked)
-                if !walked.is_some_and(|(_, certainty)| certainty.is_exact()) =>
+                if !walked.is_some_and(|(_, certainty)| certainty.is_sound()) =>
             {
                 if let Some(varheader) = &self.remains.varheader {
                     self.tell_entries(varheader, count, tally)?;
@@ -134,7 +135,7 @@ impl<S: Sparse> Work<'_, S> {
                 let is_empty = walked.len == 0 && walked.stop == Stop::Zeros;
                 Ok(match &self.remains.varheader {
                     Some(place) if is_empty && self.bytes_in(place)? == 0 => {
-                        Certainty::Exact(Proof::Records)
+                        Certainty::AsFound(Proof::Records)
                     }
                     _ => Certainty::Guess(Doubt::ZeroBlocksize),
                 })
@@ -154,9 +155,9 @@ impl<S: Sparse> Work<'_, S> {
         Ok(self.blockcount(other)?.filter(|_| is_more).map(|count| (other, count)))
     }
 
-    /// Checks that `proof` of a stream of `bytes` bytes holds whichever META2 is that of the last
+    /// Checks that the word for a stream of `bytes` bytes holds whichever META2 is that of the last
     /// commit.
-    fn unless_contradicted(&self, proof: Proof, bytes: u64) -> Result<Certainty, ReadError<S>> {
+    fn unless_contradicted(&self, sound: Certainty, bytes: u64) -> Result<Certainty, ReadError<S>> {
         if self.remains.has_lost_sizes {
             return Ok(Certainty::Guess(Doubt::LostSizes));
         }
@@ -167,7 +168,7 @@ impl<S: Sparse> Work<'_, S> {
             Some(Rival::Other(other)) => self.bytes_in(other)? == bytes,
             Some(Rival::Many) => false,
         };
-        Ok(if stands { Certainty::Exact(proof) } else { Certainty::Guess(Doubt::TwoMeta2) })
+        Ok(if stands { sound } else { Certainty::Guess(Doubt::TwoMeta2) })
     }
 
     /// All chunks that may have data.
@@ -226,7 +227,7 @@ impl<S: Sparse> Work<'_, S> {
             Stop::Cut if !remains.unnamed || remains.varheader.is_some() => {
                 return guess(Doubt::NoRecord);
             }
-            Stop::Cut => return Ok(Certainty::Exact(Proof::RecordsBeforeUnfinished)),
+            Stop::Cut => return Ok(Certainty::AsFound(Proof::RecordsBeforeUnfinished)),
             Stop::Zeros | Stop::End => {}
         }
         if walked.ends_in_zero {
@@ -241,7 +242,7 @@ impl<S: Sparse> Work<'_, S> {
             (Some(varheader), _) => remains.unnamed && self.bytes_in(varheader)? == walked.len,
         };
         match is_proven {
-            true => Ok(Certainty::Exact(Proof::Records)),
+            true => Ok(Certainty::AsFound(Proof::Records)),
             false => guess(Doubt::Meta2InPart),
         }
     }
@@ -322,7 +323,7 @@ impl<S: Sparse> Work<'_, S> {
         }
         tally.blockcount = tally.blockcount.max(count);
         Ok(match is_exact {
-            true => Certainty::Exact(Proof::Sealed),
+            true => Certainty::Exact,
             false => Certainty::Guess(Doubt::NotAsSealed),
         })
     }
@@ -361,7 +362,7 @@ impl<S: Sparse> Work<'_, S> {
             tally.blockcount = tally.blockcount.max(count); // empty chunks at the end
         }
         Ok(match is_exact {
-            true => Certainty::Exact(Proof::SealedChunks),
+            true => Certainty::Exact,
             false => Certainty::Guess(Doubt::NotAsSealed),
         })
     }

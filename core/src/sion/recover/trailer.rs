@@ -36,7 +36,7 @@ impl Remains {
         window: &mut [u8],
     ) -> Result<Option<Sealed>, ReadError<S>> {
         match self.head.file_len.checked_sub(TRAILER_LEN) {
-            Some(last) => self.seal_at(store, last, window),
+            Some(last) => self.seal_at(store, last, None, window),
             None => Ok(None),
         }
     }
@@ -48,10 +48,6 @@ impl Remains {
         place: &Varheader,
         window: &mut [u8],
     ) -> Result<Option<Sealed>, ReadError<S>> {
-        let is_of_it = |seal: &Sealed| {
-            (seal.varheader.start(), seal.varheader.maxchunks())
-                == (place.start(), place.maxchunks())
-        };
         let mapping_len = self.mapping_len(store, place)?;
         let layout = self.head.meta1.layout();
         let sealed = VarheaderShape::new(layout, place.maxchunks(), mapping_len, true);
@@ -59,24 +55,34 @@ impl Remains {
         if let Some(trailer) =
             sealed.map(|sealed| sealed.trailer()).filter(|trailer| trailer.fits(self.head.file_len))
         {
-            let seal = self.seal_at(store, trailer.offset(), window)?.filter(is_of_it);
+            let seal = self.seal_at(store, trailer.offset(), Some(place), window)?;
             if seal.is_some() {
                 return Ok(seal);
             }
         }
         // How long the mapping is may not be known any more.
-        Ok(self.seal_at_end(store, window)?.filter(is_of_it))
+        match self.head.file_len.checked_sub(TRAILER_LEN) {
+            Some(last) => self.seal_at(store, last, Some(place), window),
+            None => Ok(None),
+        }
     }
 
-    /// The seal with a trailer at `place`, if it has the file's number of tasks.
+    /// The seal with a trailer at `place`, if it has the file's number of tasks and is of this
+    /// META2. Only then are checksums computed: many places may be tried.
     fn seal_at<S: Sparse>(
         &self,
         store: &S,
         place: u64,
+        of: Option<&Varheader>,
         window: &mut [u8],
     ) -> Result<Option<Sealed>, ReadError<S>> {
         let trailer = Trailer::read(store, place, self.head.meta1.order())?;
-        let seal = trailer.seal(&self.head.meta1);
+        let is_of_it = |varheader: &Varheader| {
+            of.is_none_or(|of| {
+                (varheader.start(), varheader.maxchunks()) == (of.start(), of.maxchunks())
+            })
+        };
+        let seal = trailer.seal(&self.head.meta1).filter(|seal| is_of_it(seal.varheader()));
         let Some(seal) = seal.filter(|_| trailer.condition() == Condition::Whole) else {
             return Ok(None);
         };

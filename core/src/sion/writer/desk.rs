@@ -87,7 +87,7 @@ impl<'m> Desk<'m> {
             &'d mut [u8],
         ) -> Result<Publish<'d, Emitting<'d, 'm>>, Error>,
     ) -> Result<Publishing<'d, 'm>, Error> {
-        let terms = Terms { ahead: self.ahead, file_len, checksum: self.checksum };
+        let terms = Terms { ahead: self.ahead, file_len, checksum: self.checksum, set_number: 0 };
         let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
         let (maxchunks, written) = (self.tasks.maxchunks(), Some(Since(&self.tasks)));
         Ok((publish(&mut self.book, maxchunks, written, terms, front)?, back))

@@ -136,7 +136,7 @@ impl<'d, 'm, 'b> Put<'d, 'm, 'b> {
         file_len: u64,
     ) -> Result<Publishing<'e, 'm>, Error> {
         let Desk { book, window, ahead, checksum, .. } = &mut *self.desk;
-        let terms = Terms { ahead: *ahead, file_len, checksum: *checksum };
+        let terms = Terms { ahead: *ahead, file_len, checksum: *checksum, set_number: 0 };
         let (front, back) = window.split_at_mut(window.len() >> 1);
         Ok((Publish::enter_too(book, block, terms, front)?, back))
     }

@@ -75,7 +75,7 @@ impl Plan {
             let Committed { bytes, streams } = self.killed_after(writes);
             for damaged in damage(&bytes, &Facts::of(&bytes)) {
                 for (task, found) in recover(&damaged).unwrap().iter().enumerate() {
-                    if found.is_exact() {
+                    if found.is_sound() {
                         exact += 1;
                         let [committed, live] = &streams[task];
                         let why = found.recovered.certainty;

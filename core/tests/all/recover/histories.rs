@@ -241,7 +241,7 @@ impl Run {
 fn found(bytes: &[u8]) -> Vec<Found> {
     let streams = recover(bytes).unwrap().into_iter();
     let found = streams.map(|stream| Found {
-        exact: stream.is_exact(),
+        exact: stream.is_sound(),
         why: stream.recovered.certainty.to_string(),
         bytes: stream.bytes,
     });
@@ -249,7 +249,7 @@ fn found(bytes: &[u8]) -> Vec<Found> {
 }
 
 #[test]
-fn what_is_exact_was_committed_whatever_the_history_and_the_damage() {
+fn what_is_sound_was_committed_whatever_the_history_and_the_damage() {
     let mut ledger = Ledger::default();
     for seed in seeds(60, 10_000) {
         let history = Run::history(seed);

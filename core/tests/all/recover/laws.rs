@@ -72,7 +72,7 @@ fn records_that_were_cut_anywhere_are_never_promised() {
                     unclosed(order, true, &[(64, &stream[..cut]), (64, &record(order, 1, other))]);
                 let found = &recover(&file).unwrap()[0];
                 match found.recovered.certainty {
-                    Certainty::Exact(_) => {
+                    Certainty::Exact | Certainty::AsFound(_) => {
                         exact += 1;
                         assert_eq!(found.bytes, stream[..whole], "cut at {cut}");
                     }
@@ -105,7 +105,11 @@ fn an_unfinished_record_at_the_end_is_left_out() {
     for len in [1, 9, 16, 40] {
         let stream = [&whole[..], &record(order, 2, &[7; 50])[..len]].concat();
         let streams = recover(&unclosed(order, true, &[(100, &stream)])).unwrap();
-        assert_eq!(certainty(&streams), Certainty::Exact(Proof::RecordsBeforeUnfinished), "{len}");
+        assert_eq!(
+            certainty(&streams),
+            Certainty::AsFound(Proof::RecordsBeforeUnfinished),
+            "{len}"
+        );
         assert_eq!(streams[0].bytes, whole);
     }
 }
@@ -127,13 +131,13 @@ fn empty_records_of_key_0_are_not_told_from_nothing() {
 }
 
 #[test]
-fn nothing_written_is_exact_only_where_records_would_be() {
+fn nothing_written_is_as_found_only_where_records_would_be() {
     let order = ByteOrder::HOST;
     let empty = |keyval| recover(&unclosed(order, keyval, &[(64, b""), (0, b"")])).unwrap();
-    assert_eq!(certainty(&empty(true)), Certainty::Exact(Proof::Records));
+    assert_eq!(certainty(&empty(true)), Certainty::AsFound(Proof::Records));
     assert_eq!(certainty(&empty(false)), Certainty::Guess(Doubt::NoMeta2));
     let no_room = empty(false)[1].recovered;
-    assert_eq!(no_room.certainty, Certainty::Exact(Proof::NoRoom));
+    assert_eq!(no_room.certainty, Certainty::AsFound(Proof::NoRoom));
     assert_eq!((no_room.blockcount, no_room.bytes), (1, 0));
 }
 

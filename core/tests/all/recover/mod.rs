@@ -21,8 +21,8 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn is_exact(&self) -> bool {
-        self.recovered.certainty.is_exact()
+    pub(crate) fn is_sound(&self) -> bool {
+        self.recovered.certainty.is_sound()
     }
 
     pub(crate) fn sha256(&self) -> String {

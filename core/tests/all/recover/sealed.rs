@@ -79,7 +79,7 @@ fn a_stream_is_exact_if_its_chunks_are_as_sealed() {
     for file in files() {
         assert!(is_sealed(&file.bytes));
         for (found, whole) in recover(&file.bytes).unwrap().iter().zip(&file.whole) {
-            assert_eq!(found.recovered.certainty, Certainty::Exact(Proof::Sealed));
+            assert_eq!(found.recovered.certainty, Certainty::Exact);
             assert_eq!((&found.bytes, &found.lens), (&whole.bytes, &whole.lens));
         }
     }
@@ -96,7 +96,7 @@ fn altered_data_make_a_guess_as_long_as_meta2_says() {
                 for (other, found) in recover(&bytes).unwrap().iter().enumerate() {
                     let certainty = match other == *task {
                         true => Certainty::Guess(Doubt::NotAsSealed),
-                        false => Certainty::Exact(Proof::Sealed),
+                        false => Certainty::Exact,
                     };
                     assert_eq!(found.recovered.certainty, certainty, "{at}");
                     assert_eq!(found.lens, file.whole[other].lens);
@@ -120,7 +120,7 @@ fn a_chunk_that_lost_all_bytes_is_still_told_of() {
             let streams = recover(&bytes).unwrap();
             // Zeros that are zeros still are as they were sealed.
             let was_zeros = bytes[data.clone()] == file.bytes[data.clone()];
-            assert_eq!(streams[*task].is_exact(), was_zeros);
+            assert_eq!(streams[*task].is_sound(), was_zeros);
             assert_eq!(streams[*task].lens.len(), file.whole[*task].lens.len());
         }
     }
@@ -133,7 +133,7 @@ fn without_sound_checksums_only_meta2_is_proven() {
         bytes[file.table.start] ^= 1;
         assert!(!is_sealed(&bytes));
         for (found, whole) in recover(&bytes).unwrap().iter().zip(&file.whole) {
-            assert_eq!(found.recovered.certainty, Certainty::Exact(Proof::SealedMeta2));
+            assert_eq!(found.recovered.certainty, Certainty::AsFound(Proof::SealedMeta2));
             assert_eq!(found.bytes, whole.bytes);
         }
     }
@@ -153,12 +153,12 @@ fn an_altered_meta1_proves_nothing_of_a_sealed_file() {
         bytes[60] ^= 2; // a letter of the prefix: streams are where they were, but who knows
         let streams = recover(&bytes).unwrap();
         for (found, whole) in streams.iter().zip(&file.whole) {
-            let has_room = whole.recovered.certainty != Certainty::Exact(Proof::NoRoom);
+            let has_room = whole.recovered.certainty != Certainty::AsFound(Proof::NoRoom);
             let is_by_records = matches!(
                 found.recovered.certainty,
-                Certainty::Exact(Proof::Records | Proof::RecordsBeforeUnfinished)
+                Certainty::AsFound(Proof::Records | Proof::RecordsBeforeUnfinished)
             );
-            assert!(!has_room || is_by_records || !found.is_exact(), "{:?}", found.recovered);
+            assert!(!has_room || is_by_records || !found.is_sound(), "{:?}", found.recovered);
             assert_eq!(found.bytes, whole.bytes);
         }
     }

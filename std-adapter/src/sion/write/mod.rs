@@ -7,6 +7,7 @@
 //! | `set` | [`FileWriter`] writes a set; [`Reopen`] appends to one |
 //! | `buddies` | buddy sets that are to be made, or in the way |
 //! | `mend` | copies in buddy sets that do not end where their streams do |
+//! | `together` | brings the files of a reopened set to one commit |
 //! | `task` | [`TaskWriter`] writes the stream of a task |
 //! | `stream` | the buffer of a task, and the chunks it wrote since the last commit |
 //! | `part` | one physical file: its open blocks and the place of META2 |
@@ -21,6 +22,7 @@ mod set;
 mod snapshot;
 mod stream;
 mod task;
+mod together;
 
 pub use buddies::check_buddies;
 pub(super) use buddies::refuse_others;

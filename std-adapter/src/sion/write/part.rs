@@ -6,8 +6,11 @@
 
 mod last;
 mod publish;
+mod set_commit;
 #[cfg(test)]
 mod tests;
+
+pub(super) use set_commit::{Begun, Ended, Holed, Prepared};
 
 use super::Durability;
 use super::snapshot::Snapshot;
@@ -111,7 +114,7 @@ impl Part {
         &self.path
     }
 
-    fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 

@@ -2,8 +2,9 @@
 
 use super::Durability;
 use super::mend::{compare, mend};
-use super::part::{Origin, Part, Settings, Starts, WINDOW};
+use super::part::{Begun, Ended, Origin, Part, Prepared, Settings, Starts, WINDOW, lock};
 use super::task::{Strand, TaskWriter};
+use super::together::{check_commits, end_set_commit};
 use crate::error::Error;
 use crate::posix::identity_of;
 use crate::shown;
@@ -14,11 +15,13 @@ use crate::store::lock::Locked;
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{
-    self as core_sion, Blocks, Book, KeyvalMode, Meta1, Physical, SealState, Varheader,
+    self as core_sion, Blocks, Book, Error as SionError, KeyvalMode, Meta1, Physical, SealState,
+    Varheader,
 };
 use striae_core::span::Span;
 use striae_core::step::DriveError;
@@ -44,6 +47,8 @@ pub struct FileWriter {
     ntasks: u64,
     /// The buddy sets, which have each stream once more.
     buddies: Vec<Arc<Parts>>,
+    /// The largest number of a commit of the whole set, also of one that failed.
+    last_number: Mutex<u32>,
 }
 
 /// The physical files of a set that is being written.
@@ -105,7 +110,9 @@ impl FileWriter {
             ntasks = ntasks.saturating_add(part.meta1().ntasks().into());
         }
         let buddies = buddies.into_iter().map(Parts::new).collect();
-        Self { path: path.to_owned(), parts: Parts::new(parts), firsts, ntasks, buddies }
+        let last_number = Mutex::new(0);
+        let (path, parts) = (path.to_owned(), Parts::new(parts));
+        Self { path, parts, firsts, ntasks, buddies, last_number }
     }
 
     /// The physical files of the buddy sets, and then those of the set, in the order of commits:
@@ -181,15 +188,70 @@ impl FileWriter {
     /// Makes all data that any task has written so far part of the files, with the
     /// [`Durability`](super::Durability) that was chosen.
     ///
-    /// Physical files are committed one after another: after a power cut in between, some files of
-    /// the set have this commit and others the one before. After a close, this does nothing.
+    /// In a sealed set of several files, this is a [commit of the whole
+    /// set](crate::sion::recover::OfSet): the tables of all files are durable before the first one
+    /// becomes visible. If a power cut ends it in between, some files show this commit and others
+    /// the one before; readers and `verify` say which, and recovery, or the next
+    /// [`Reopen`], brings all of them to this one. Files without seals have no place for the number
+    /// of a commit, and are committed one after another. After a close, this does nothing.
     ///
     /// # Errors
     /// An error of the operating system; an error if a file was removed while it was written. The
     /// last commit still holds, and this commit can be tried again, unless a sync failed
     /// ([`SyncFailed`](crate::error::ErrorKind::SyncFailed)).
     pub fn commit(&self) -> Result<(), Error> {
-        self.all_parts().try_for_each(|part| part.commit())
+        match self.has_set_commits() {
+            true => self.commit_set(false),
+            false => self.all_parts().try_for_each(|part| part.commit()),
+        }
+    }
+
+    /// Whether commits have numbers in the set: only a seal has a place for one.
+    fn has_set_commits(&self) -> bool {
+        self.all_parts().count() > 1 && self.all_parts().all(|part| part.is_sealed())
+    }
+
+    /// Commits all files together; with `closes`, for the last time.
+    fn commit_set(&self, closes: bool) -> Result<(), Error> {
+        let mut last = lock(&self.last_number); // one such commit at a time
+        // After a close, or one that failed in part, some are closed already.
+        let parts = self.all_parts().filter(|part| !part.is_closed());
+        let begun = parts.map(|part| part.begin(closes)).collect::<Result<Vec<_>, _>>();
+        let begun = begun.inspect_err(|_| self.reopen_streams(closes))?;
+        if !begun.iter().any(Begun::is_needed) {
+            return begun.into_iter().try_for_each(Begun::skip);
+        }
+        // No number is used again: what fails now may be durable in some of the files.
+        let number = last.saturating_add(1);
+        if number > i32::MAX.unsigned_abs() {
+            drop(begun);
+            self.reopen_streams(closes);
+            let number = SionError::OutOfRange {
+                field: SealTrailer::set_number,
+                value: number.into(),
+                min: 0,
+                max: i32::MAX.into(),
+            };
+            return Err(Error::new(&self.path, number));
+        }
+        *last = number;
+        let prepared = begun.into_iter().map(|begun| begun.prepare(number));
+        let prepared = prepared.collect::<Result<Vec<_>, _>>();
+        let mut prepared = prepared.inspect_err(|_| self.reopen_streams(closes))?;
+        let shown = prepared.iter_mut().try_for_each(Prepared::show);
+        // Tasks can go on in all files before any of them looks at what tasks have written.
+        let ended: Vec<_> = prepared.into_iter().map(Prepared::end).collect();
+        let finished: Vec<_> = ended.into_iter().map(Ended::finish).collect();
+        finished.into_iter().fold(shown, Result::and)
+    }
+
+    /// Lets tasks write again after a close that failed before anything became visible.
+    fn reopen_streams(&self, closes: bool) {
+        if closes {
+            self.all_parts()
+                .filter(|part| !part.is_closed())
+                .for_each(|part| part.open_streams(true));
+        }
     }
 
     /// Commits for the last time. META2 is put where SIONlib puts it, and nothing follows it. Task
@@ -200,7 +262,10 @@ impl FileWriter {
     /// # Errors
     /// The errors of [`FileWriter::commit`].
     pub fn close(&mut self) -> Result<(), Error> {
-        self.all_parts().try_for_each(|part| part.close())?;
+        match self.has_set_commits() {
+            true => self.commit_set(true)?,
+            false => self.all_parts().try_for_each(|part| part.close())?,
+        }
         self.all_parts().for_each(|part| part.unlock());
         Ok(())
     }
@@ -299,11 +364,19 @@ impl Reopen {
         for (aparts, parts) in aparts.iter().zip(&buddies) {
             mend(&main, aparts, parts)?; // all sets are known to fit
         }
-        Ok(FileWriter::new(path, parts, buddies))
+        let mut writer = FileWriter::new(path, parts, buddies);
+        if writer.has_set_commits() {
+            let numbers = writer.all_parts().map(|part| part.last_set_number());
+            let last = numbers.collect::<Result<Vec<_>, _>>()?.into_iter().max();
+            *writer.last_number.get_mut().unwrap_or_else(PoisonError::into_inner) =
+                last.unwrap_or(0);
+        }
+        Ok(writer)
     }
 
     fn open_set(&self, path: &Path) -> Result<(File, Vec<Part>), Error> {
         let locked = self.lock_set(path)?;
+        end_set_commit(path, &locked)?;
         // As a reader would: all of the set is there, and belongs together.
         let file = match OpenOptions::new().buddies(false).open(path)? {
             Opened::Closed(file) => file,
@@ -387,20 +460,5 @@ impl Reopen {
             (0..meta1.ntasks()).try_for_each(|local| part.renew(local, None))?;
         }
         Ok(part)
-    }
-}
-
-/// Refuses files of different commits of the whole set: appending to them would destroy the commit
-/// that all of them have. A file that was committed alone since is of no such commit.
-fn check_commits(parts: &[Part]) -> Result<(), Error> {
-    let Some(first) = parts.first() else { return Ok(()) };
-    let usual = first.set_number();
-    let other = parts.iter().find(|part| part.set_number() != usual);
-    match other.filter(|_| parts.iter().all(|part| part.set_number() > 0)) {
-        None => Ok(()),
-        Some(part) => {
-            let (number, first) = (part.set_number(), first.path().to_owned());
-            Err(Error::new(part.path(), ErrorKind::Apart { number, first, usual }))
-        }
     }
 }

@@ -3,10 +3,11 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use striae::sion::recover::{Certainty, Recover};
+use striae::sion::recover::Recover;
 use striae::sion::{Builder, Durability, FileWriter, Reopen};
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
+use striae_core::sion::recover::Certainty;
 use striae_core::sion::recover::{Remains, Scratch};
 use striae_core::sion::{ChunkRule, Grouping};
 use striae_kit::history::{Dice, Facts, Found, History, Ledger, damages, seeds};
@@ -25,7 +26,7 @@ fn found(file: &[u8]) -> Vec<Found> {
             Ok(())
         });
         let certainty = recovered.unwrap().certainty;
-        Found { exact: certainty.is_exact(), why: certainty.to_string(), bytes }
+        Found { exact: certainty.is_sound(), why: certainty.to_string(), bytes }
     };
     tasks.iter().map(|listed| &listed.task).map(stream).collect()
 }
@@ -182,7 +183,7 @@ fn an_older_meta2_is_not_exact_if_that_of_the_last_commit_may_be_lost() {
             fs::write(&path, &bytes).unwrap();
             let recovery = Recover::new().examine(&path).unwrap();
             for (task, truth) in recovery.tasks().zip(&truth) {
-                let Certainty::Exact(proof) = task.recovered.certainty else { continue };
+                let Certainty::AsFound(proof) = task.recovered.certainty else { continue };
                 assert_eq!(task.recovered.bytes, truth.len() as u64, "exact: {proof}");
             }
         }

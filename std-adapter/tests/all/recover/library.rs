@@ -5,8 +5,9 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use striae::Verify;
-use striae::sion::recover::{Certainty, Doubt, Proof, Recover};
+use striae::sion::recover::{Doubt, Proof, Recover};
 use striae::sion::{Builder, File, OpenOptions};
+use striae_core::sion::recover::Certainty;
 use striae_kit::golden_sets::golden_sets;
 
 pub(crate) fn is_sound(path: &Path) -> bool {
@@ -39,7 +40,7 @@ fn a_closed_set_is_copied_byte_for_byte() {
         if odd || !set.expected["closed"].as_bool().unwrap() {
             continue;
         }
-        assert!(recovery.is_exact(), "{}", set.name);
+        assert!(recovery.is_sound(), "{}", set.name);
         assert_eq!(streams(&out), streams(copy.main()), "{}", set.name);
         for (number, file) in set.files.iter().enumerate() {
             let suffix = if number == 0 { String::new() } else { format!(".{number:06}") };
@@ -148,7 +149,7 @@ fn a_commit_is_taken_at_its_word() {
         let out = dir.path().join("out");
         let recovery = Recover::new().examine(&path).unwrap();
         for task in recovery.tasks() {
-            assert_eq!(task.recovered.certainty, Certainty::Exact(Proof::Meta2));
+            assert_eq!(task.recovered.certainty, Certainty::AsFound(Proof::Meta2));
         }
         recovery.write(&out, &|_| {}).unwrap();
         assert!(is_sound(&out));
@@ -159,7 +160,7 @@ fn a_commit_is_taken_at_its_word() {
         let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &[0; 8], start.unwrap()).unwrap();
         let recovery = Recover::new().examine(&path).unwrap();
-        assert!(!recovery.is_exact());
+        assert!(!recovery.is_sound());
         for (task, committed) in recovery.tasks().zip(&committed) {
             let Certainty::Guess(doubt) = task.recovered.certainty else { continue };
             assert!(matches!(doubt, Doubt::Meta2InPart | Doubt::LastRecord), "{doubt}");

@@ -6,8 +6,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use striae::Verify;
-use striae::sion::recover::{Certainty, Doubt, Recover};
+use striae::sion::recover::Recover;
 use striae::sion::{Builder, Durability};
+use striae_core::sion::recover::Certainty;
 use striae_kit::golden_sets::golden_sets;
 use striae_kit::history::{Dice, seeds};
 use tempfile::TempDir;
@@ -170,16 +171,8 @@ fn what_is_recovered_is_sound_whatever_it_was_made_of() {
             if recovery.part_of_set().is_some() {
                 continue; // it is none any more, and the others are missing
             }
-            if recovery.write(&out, &|_| {}).is_err() {
-                refused += 1; // a chunk size that no file system has room for
-                continue;
-            }
+            recovery.write(&out, &|_| {}).unwrap(); // what was examined can be written
             recovered += 1;
-            // A seal goes on telling of what was altered.
-            let altered = Certainty::Guess(Doubt::NotAsSealed);
-            if recovery.tasks().any(|task| task.recovered.certainty == altered) {
-                continue;
-            }
             let mut findings = Vec::new();
             let summary = Verify::new()
                 .sion(&out, &mut |finding| findings.push(finding.to_string()))

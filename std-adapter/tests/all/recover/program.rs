@@ -39,11 +39,13 @@ fn guesses_are_written_and_said() {
     let row = |task, chunks, bytes| {
         json!({
             "task": task, "file": 0, "globalrank": task, "chunks": chunks, "bytes": bytes,
-            "exact": false, "why": why,
+            "word": "guess", "why": why,
         })
     };
     let expected = json!({
-        "exact": false, "files": 1, "bytes": 1012, "guesses": 2,
+        "word": "guess", "sound": false, "files": 1,
+        "counts": {"exact": 0, "as found": 0, "guess": 2, "lost": 0},
+        "data": {"bytes": 1012, "checked": 0},
         "tasks": [row(0, 1, 400), row(1, 2, 612)],
     });
     assert_eq!(report(&copy, &[], 1), expected);
@@ -52,13 +54,17 @@ fn guesses_are_written_and_said() {
 }
 
 #[test]
-fn exact_streams_are_status_0() {
+fn streams_that_are_as_found_are_status_0() {
     let copy = Copy::named("s21_unclosed_keyval");
     let out = copy.path("out");
-    let says = predicate::str::contains("task 0: 1122 bytes, exact: its records are whole\n")
-        .and(predicate::str::contains("2 tasks, 1145 bytes, 0 guesses\n"));
+    let says = predicate::str::contains("task 0: 1122 bytes, as found: its records are whole\n")
+        .and(predicate::str::contains(
+            "as found: 0 of 1145 bytes of data compared with checksums; 1 physical file, 2 tasks, \
+             0 guessed\n",
+        ));
     recover(&[copy.main(), &out], &[]).assert().code(0).stderr("").stdout(says);
-    assert_eq!(report(&copy, &["--force"], 0)["exact"], true);
+    let report = report(&copy, &["--force"], 0);
+    assert_eq!((&report["word"], &report["sound"]), (&json!("as found"), &json!(true)));
 }
 
 #[test]
@@ -106,7 +112,7 @@ fn a_later_file_of_a_set_is_taken_alone() {
 }
 
 #[test]
-fn data_that_are_not_as_sealed_are_a_guess_and_stay_one() {
+fn data_that_are_not_as_sealed_are_a_guess_and_the_copy_has_no_seal() {
     let dir = tempfile::tempdir().unwrap();
     let (path, out) = (dir.path().join("sealed.sion"), dir.path().join("out"));
     let mut file = Builder::new(2).fsblksize(512).sealed(true).create(&path).unwrap();
@@ -114,7 +120,7 @@ fn data_that_are_not_as_sealed_are_a_guess_and_stay_one() {
     file.task(1).unwrap().write_all(b"world").unwrap();
     file.close().unwrap();
     recover(&[&path, &out], &[]).assert().code(0).stdout(predicate::str::contains(
-        "task 0: 5 bytes, exact: META2 and its chunks are as they were sealed\n",
+        "out: exact: 10 of 10 bytes of data compared with checksums; ",
     ));
     let mut bytes = fs::read(&path).unwrap();
     assert_eq!(fs::read(&out).unwrap(), bytes);
@@ -123,13 +129,79 @@ fn data_that_are_not_as_sealed_are_a_guess_and_stay_one() {
     bytes[at] = b'j';
     fs::write(&path, &bytes).unwrap();
     let says =
-        predicate::str::contains("task 0: 5 bytes, a guess: chunks are not as they were sealed\n")
-            .and(predicate::str::contains("task 1: 5 bytes, exact: "))
-            .and(predicate::str::contains("2 tasks, 10 bytes, 1 guesses\n"));
+        predicate::str::contains("task 0: 5 bytes, guess: chunks are not as they were sealed\n")
+            .and(predicate::str::contains("task 1: 5 bytes, exact: as its checksums say\n"))
+            .and(predicate::str::contains("a guess: 5 of 10 bytes of data compared with checks"));
     recover(&[&path, &out], &["--force"]).assert().code(1).stderr("").stdout(says);
     assert_eq!(super::streams(&out), [b"jello", b"world"]);
     let mut verify = Command::new(env!("CARGO_BIN_EXE_striae"));
-    verify.arg("verify").arg(&out).assert().code(1);
+    verify.arg("verify").arg(&out).assert().code(0);
+}
+
+#[test]
+fn a_lost_file_is_recovered_from_its_buddy_set_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("a.sion"), folder.path().join("out"));
+    for sealed in [false, true] {
+        let builder = Builder::new(5).nfiles(2).buddies(1).fsblksize(512).chunksize(512);
+        let mut set = builder.sealed(sealed).overwrite(true).create(&path).unwrap();
+        for task in 0..5 {
+            let stream = vec![b'a' + u8::try_from(task).unwrap(); 700];
+            set.task(task).unwrap().write_all(&stream).unwrap();
+        }
+        set.close().unwrap();
+        let whole = super::streams(&path);
+        for lost in ["a.sion", "a.sion.000001"] {
+            let (lost, aside) = (folder.path().join(lost), folder.path().join("aside"));
+            fs::rename(&lost, &aside).unwrap();
+            let says = predicate::str::contains("is lost; its streams are read from the buddy set");
+            let placed = predicate::str::contains("its streams are placed anew");
+            recover(&[&path, &out], &["--force"]).assert().code(0).stderr(says).stdout(placed);
+            assert_eq!(super::streams(&out), whole);
+            assert!(super::library::is_sound(&out));
+            fs::rename(&aside, &lost).unwrap();
+        }
+    }
+}
+
+/// Bytes that a file takes, and its length.
+fn sizes(path: &Path) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::metadata(path).unwrap();
+    (found.blocks() * 512, found.len())
+}
+
+#[test]
+fn places_that_only_meta1_claims_are_not_kept_and_that_is_said() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/sion_recover");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    for name in ["places_550_gb", "places_beyond_2_50"] {
+        let path = seeds.join(name);
+        let says = predicate::str::contains("its streams are placed anew, each in one chunk\n");
+        recover(&[&path, &out], &["--force"]).assert().code(1).stderr("").stdout(says);
+        let (taken, len) = sizes(&out);
+        assert!(len < 3 * sizes(&path).1 && taken < 1 << 20, "{name}: {len}");
+        assert!(super::library::is_sound(&out));
+    }
+    // Who asks for it gets the file with its places.
+    let asks = ["--force", "--max-size", "1000000000000"];
+    recover(&[&seeds.join("places_550_gb"), &out], &asks).assert().code(1).stderr("");
+    assert!(sizes(&out).1 > 1 << 39);
+}
+
+#[test]
+fn damaged_records_are_not_converted() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/sion_convert");
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("a.sion"), folder.path().join("out"));
+    fs::write(&path, &fs::read(seeds.join("damaged_record_kept_order")).unwrap()[2..]).unwrap();
+    let mut convert = Command::new(env!("CARGO_BIN_EXE_striae"));
+    let says = predicate::str::contains("record.len at stream position 8");
+    convert.arg("convert").args([&path, &out]).assert().code(1).stderr(says);
+    assert!(!out.exists());
+    recover(&[&path, &out], &[]).assert().code(1);
+    assert!(super::library::is_sound(&out));
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
 use striae::sion::ErrorKind::TooManyChunks;
-use striae::sion::recover::{Certainty, Doubt, Proof, Recover};
+use striae::sion::recover::{Doubt, Proof, Recover};
 use striae::sion::{Builder, Durability};
 use striae_core::endian::ByteOrder;
+use striae_core::sion::recover::Certainty;
 
 /// An unclosed file of `len` bytes with these bytes in it, and holes.
 fn unclosed(dir: &Path, builder: Builder, len: u64, data: &[(u64, &[u8])]) -> PathBuf {
@@ -101,7 +102,7 @@ fn a_meta2_that_is_a_hole_is_not_read() {
     let judge = || Recover::new().examine(&path).unwrap().tasks().next().unwrap().recovered;
     let empty = judge();
     assert_eq!((empty.blockcount, empty.bytes), (chunks, 0));
-    assert_eq!(empty.certainty, Certainty::Exact(Proof::Meta2));
+    assert_eq!(empty.certainty, Certainty::AsFound(Proof::Meta2));
 
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(b"x", first + chunks / 2).unwrap();

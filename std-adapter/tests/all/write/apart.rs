@@ -52,14 +52,16 @@ fn what_only_some_of_the_sets_have_of_a_commit_is_taken_back_or_made_up_for() {
             false => file.close().unwrap(),
         }
         drop(file);
-        // As if the commit had ended before it came to the last of these files.
-        let first = seed as u32 % nfiles;
+        // As if the commit had ended before it came to the last of these files. Sealed files of a
+        // set are of one commit, or it is refused.
+        let first = if sealed { 0 } else { seed as u32 % nfiles };
         for number in first..nfiles {
             let main = sibling(&path, number);
             fs::copy(before_of(&main), &main).unwrap();
         }
         // Another thread may have committed more of the set meanwhile.
-        for number in (0..nfiles).filter(|number| (seed >> number) % 4 == 3) {
+        let is_before = |number: &u32| (seed >> if sealed { 0 } else { *number }) % 4 == 3;
+        for number in (0..nfiles).filter(is_before) {
             let copy = sibling(&buddy_path(&path, 1), number);
             fs::copy(before_of(&copy), &copy).unwrap();
         }

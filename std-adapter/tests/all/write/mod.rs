@@ -12,6 +12,7 @@ mod model;
 mod old_buddies;
 mod reopen;
 mod semantics;
+mod set_commits;
 mod threads;
 
 use std::io::Read;

@@ -233,7 +233,7 @@ impl<'p> Threads<'p> {
     fn terms(&self) -> Terms {
         let file_len = self.store.size().unwrap();
         let ahead = Ahead::Blocks(self.run.shape.ahead);
-        Terms { ahead, file_len, checksum: crc32c }
+        Terms { ahead, file_len, checksum: crc32c, set_number: 0 }
     }
 
     /// Runs a publication while others write, if they may. It fails now and then: says whether not.

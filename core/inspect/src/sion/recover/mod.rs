@@ -3,8 +3,15 @@
 //!
 //! [`striae_core::sion::recover`] says what proves the length of a stream and what is a guess.
 //! Memory: 16 bytes for each chunk with data, and a few bytes for each task.
+//!
+//! The new set is sound, whatever the old one is: streams of key-value records end with their last
+//! whole record, a file has a seal only if all of it is exact, and chunks keep their places only
+//! while the file is then not larger than what exists of the old one justifies ([`Demand`]).
+//! Otherwise each stream is *placed anew*, in one chunk.
 
+mod anew;
 mod part;
+mod records;
 mod set_commit;
 mod write;
 
@@ -14,10 +21,13 @@ pub use write::{Bytes, CopyFailed, CopySpan, Unwritten, copy};
 use part::Part;
 
 use super::verify::{Failed, PartOfSet};
+use crate::certainty::{self, Tally, Word};
+use crate::size::Demand;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 use striae_core::integrity::Checksum;
-use striae_core::sion::recover::{Recovered, Sparse};
+use striae_core::sion::recover::{self as core_recover, Doubt, Proof, Recovered, Sparse};
 use striae_core::sion::{Error, check_set};
 use striae_core::step::DriveError;
 
@@ -45,12 +55,16 @@ impl<E> From<DriveError<E, Error>> for Refused<E> {
     }
 }
 
+/// How certain a stream is. No stream of a file that is there is lost.
+pub type Certainty = certainty::Certainty<Proof, Doubt, Infallible>;
+
 /// The part of a set that can be recovered. It holds no stores: the caller must pass the same files
 /// to all methods.
 #[derive(Debug)]
 pub struct Recovery {
     parts: Vec<Part>,
     of_set: OfSet,
+    max_size: Option<u64>,
 }
 
 /// A task of a set that is recovered.
@@ -67,13 +81,73 @@ pub struct RecoveredTask {
     pub recovered: Recovered,
 }
 
+impl RecoveredTask {
+    /// How certain the stream is.
+    #[must_use]
+    pub const fn certainty(&self) -> Certainty {
+        match self.recovered.certainty {
+            core_recover::Certainty::Exact => Certainty::Exact,
+            core_recover::Certainty::AsFound(proof) => Certainty::AsFound(proof),
+            core_recover::Certainty::Guess(doubt) => Certainty::Guess(doubt),
+        }
+    }
+}
+
 impl Recovery {
     /// Reads META1 of the first file of a set.
     ///
     /// # Errors
     /// An error for a damaged META1; an error of the store.
     pub fn of<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
-        Ok(Self { parts: vec![Part::read(store, checksum)?], of_set: OfSet::EachOwn })
+        let parts = vec![Part::read(store, checksum)?];
+        Ok(Self { parts, of_set: OfSet::EachOwn, max_size: None })
+    }
+
+    /// Lets a new file have up to this number of bytes, however small the old one is. Default:
+    /// `None`, at most the [limit](Demand::limit) that the old one justifies.
+    #[must_use]
+    pub fn max_size(self, bytes: Option<u64>) -> Self {
+        Self { max_size: bytes, ..self }
+    }
+
+    /// Says that file `number` is of a buddy set, in place of one that is lost: the new file has
+    /// the streams of that one, and not the empty tasks of a buddy set. Call this before
+    /// [`examine`](Self::examine).
+    pub fn take_for_lost(&mut self, number: usize) {
+        self.parts.get_mut(number).into_iter().for_each(Part::take_for_lost);
+    }
+
+    /// Whether the streams of file `number` do not keep their places: the file would be larger than
+    /// what exists of the old one justifies, or the old one is of a buddy set.
+    #[must_use]
+    pub fn is_placed_anew(&self, number: usize) -> bool {
+        let part = self.parts.get(number);
+        part.is_some_and(|part| !part.keeps_places(self.entries(), self.max_size))
+    }
+
+    /// The size that all new files have together, and what it is made of.
+    #[must_use]
+    pub fn demand(&self) -> Demand {
+        let none = Demand { size: 0, existing: 0, own: 0 };
+        self.parts.iter().fold(none, |sum, part| {
+            let kept = part.demand(self.entries());
+            let demand = match part.keeps_places(self.entries(), self.max_size) {
+                true => kept,
+                false => part.demand_anew(self.entries()),
+            };
+            let demand = demand.unwrap_or(Demand { size: u64::MAX, ..none });
+            Demand {
+                size: sum.size.saturating_add(demand.size),
+                existing: sum.existing.saturating_add(demand.existing),
+                own: sum.own.saturating_add(demand.own),
+            }
+        })
+    }
+
+    /// The most entries that the mapping of the new set can have.
+    fn entries(&self) -> u64 {
+        let ntasks = self.parts.iter().map(|part| u64::from(part.remains().head().meta1.ntasks()));
+        if self.parts.len() < 2 { 0 } else { ntasks.fold(0, u64::saturating_add) }
     }
 
     /// Number of files of the set; 1 if this is not the first of several.
@@ -138,11 +212,33 @@ impl Recovery {
         PartOfSet::of(&part.remains().head().meta1)
     }
 
-    /// Whether no length of a stream is a guess, and no file of another commit of the set than the
-    /// others.
+    /// The words of all streams together. Files of different commits of the set contradict each
+    /// other.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let is_contradicted = matches!(self.of_set, OfSet::Apart { .. });
+        let mut tally = Tally { is_contradicted, ..Tally::default() };
+        for task in self.tasks() {
+            let (word, bytes) = (task.certainty().word(), task.recovered.bytes);
+            tally.add(word, 1);
+            tally.coverage.add(bytes);
+            if word == Word::Exact {
+                tally.coverage.add_checked(bytes);
+            }
+        }
+        tally
+    }
+
+    /// Whether checksums prove every byte of every stream, and no file is of another commit of the
+    /// set than the others.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        let is_apart = matches!(self.of_set, OfSet::Apart { .. });
-        !is_apart && self.tasks().all(|task| task.recovered.certainty.is_exact())
+        self.tally().is_exact()
+    }
+
+    /// Whether no stream is a guess, and no file is of another commit of the set than the others.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.tally().is_sound()
     }
 }

@@ -1,14 +1,18 @@
 //! One physical file that is recovered: the used bytes of its chunks.
 
-use super::{Refused, WINDOW};
+use super::records::whole_records;
+use super::{Refused, WINDOW, anew};
 use crate::sion::verify::Failed;
+use crate::size::Demand;
 use crate::subject::read;
 use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::endian::U32;
 use striae_core::integrity::Checksum;
-use striae_core::sion::Error;
-use striae_core::sion::recover::{Recovered, Remains, Scratch, Sparse};
+use striae_core::sion::recover::{
+    Certainty, Doubt, Recovered, Remains, Scratch, SetCommit, Sparse,
+};
+use striae_core::sion::{Book, Error, KeyvalMode, Task};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
@@ -43,13 +47,73 @@ pub(super) struct Part {
     tasks: Vec<TaskPart>,
     /// The used chunks, in file order.
     used: Vec<Used>,
+    /// Whether this is a file of a buddy set, in place of a lost one.
+    is_copy: bool,
 }
 
 impl Part {
     /// Reads META1 and everything else that helps to find the lengths of streams.
     pub(super) fn read<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
         let remains = Remains::read(store, checksum, &mut vec![0; WINDOW])?;
-        Ok(Self { remains, tasks: Vec::new(), used: Vec::new() })
+        Ok(Self { remains, tasks: Vec::new(), used: Vec::new(), is_copy: false })
+    }
+
+    pub(super) const fn take_for_lost(&mut self) {
+        self.is_copy = true;
+    }
+
+    /// This file with each stream in one chunk, one after another.
+    pub(super) fn gathered(&self) -> Self {
+        let one = |task: &TaskPart| {
+            let recovered = Recovered { blockcount: 1, ..task.recovered };
+            TaskPart { recovered, ..*task }
+        };
+        let tasks: Vec<_> = self.tasks.iter().map(one).collect();
+        let used = (0..).zip(&tasks).map(|(local, task)| Used {
+            chunk: 0,
+            local,
+            len: task.recovered.bytes,
+        });
+        let used = used.filter(|used| used.len > 0).collect();
+        Self { remains: self.remains, tasks, used, is_copy: self.is_copy }
+    }
+
+    /// Whether the new file has a seal: if everything in it is as it was sealed. A seal of other
+    /// bytes would make it a damaged file, and one of the present bytes would hide the damage.
+    pub(super) fn is_sealed(&self) -> bool {
+        let is_exact = |task: &TaskPart| task.recovered.certainty.is_exact();
+        self.remains.is_sealed() && self.tasks.iter().all(is_exact)
+    }
+
+    /// The number of the commit of the whole set that this file is of; 0 if it is of none.
+    pub(super) const fn set_number(&self) -> u32 {
+        match self.remains.set_commit() {
+            SetCommit::Number(number) => number,
+            SetCommit::Own | SetCommit::Unknown => 0,
+        }
+    }
+
+    /// The new file with all chunks in their places, if it can have them; the old one exists as far
+    /// as it is long, because its holes stay holes.
+    pub(super) fn demand(&self, entries: u64) -> Option<Demand> {
+        let head = self.remains.head();
+        let book = Book::create(&head.meta1, self.remains.blocks(), entries, self.is_sealed());
+        let rows = u32::try_from(self.maxchunks()).ok()?;
+        let size = book.and_then(|book| book.close(rows)).ok()?.last.span().end();
+        Some(Demand { size, existing: head.file_len, own: anew::tables_len(self, entries)? })
+    }
+
+    /// The new file with each stream placed anew.
+    pub(super) fn demand_anew(&self, entries: u64) -> Option<Demand> {
+        let size = anew::size(self, entries)?;
+        let own = anew::tables_len(self, entries)?;
+        Some(Demand { size, existing: self.remains.head().file_len, own })
+    }
+
+    /// Whether the chunks keep their places in the new file.
+    pub(super) fn keeps_places(&self, entries: u64, max_size: Option<u64>) -> bool {
+        let is_fair = |demand: Demand| demand.size <= max_size.unwrap_or(demand.limit());
+        !self.is_copy && self.demand(entries).is_some_and(is_fair)
     }
 
     /// This file in the state of commit `number` of the whole set, if it has that.
@@ -96,12 +160,12 @@ impl Part {
         let (mut tables, mut window) = (vec![0; WINDOW], vec![0; WINDOW]);
         let mut scratch = Scratch::new(&mut window);
         let (mut tasks, mut used) = (Vec::new(), Vec::new());
-        for listed in self.remains.tasks(store, &mut tables)? {
-            let task = listed?.task;
-            let mut full = None;
+        let is_keyval = self.remains.head().meta1.keyval() == KeyvalMode::Inline;
+        for (local, task) in (0..).zip(self.own_tasks(store, &mut tables)?) {
+            let (task, from, mut full) = (task?, used.len(), None);
             let mut each = |chunk, len| match u32::try_from(chunk) {
                 Ok(chunk) if used.len() < MAX_USED => {
-                    used.push(Used { chunk, local: task.local, len });
+                    used.push(Used { chunk, local, len });
                     Ok(())
                 }
                 _ => {
@@ -110,10 +174,25 @@ impl Part {
                 }
             };
             let recovered = self.remains.recover(store, &task, &mut scratch, &mut each);
-            let recovered = match full {
+            let mut recovered = match full {
                 Some(chunk) => return Err(self.too_many(chunk.saturating_add(1))),
                 None => recovered?,
             };
+            if is_keyval {
+                let order = self.remains.head().meta1.order();
+                let chunks = used.get(from..).unwrap_or_default();
+                let whole = whole_records(store, task.chunks, chunks, order)?;
+                if whole < recovered.bytes {
+                    cut(&mut used, from, whole);
+                    let last = used.get(from..).and_then(<[Used]>::last);
+                    recovered.blockcount =
+                        last.map_or(1, |last| u64::from(last.chunk).saturating_add(1));
+                    recovered.bytes = whole;
+                    if recovered.certainty.is_sound() {
+                        recovered.certainty = Certainty::Guess(Doubt::NoRecord);
+                    }
+                }
+            }
             let (globalrank, start) = (task.globalrank, task.chunks.start);
             tasks.push(TaskPart { globalrank, start, recovered });
         }
@@ -121,6 +200,20 @@ impl Part {
         (self.tasks, self.used) = (tasks, used);
         let (rows, limit) = (self.maxchunks(), self.limit());
         if rows > limit { Err(self.too_many(rows)) } else { Ok(()) }
+    }
+
+    /// The tasks, without the empty ones that a file of a buddy set has before its copies.
+    fn own_tasks<'a, S: Sparse>(
+        &'a self,
+        store: &'a S,
+        tables: &'a mut [u8],
+    ) -> Result<impl Iterator<Item = Result<Task, Failed<S>>>, Failed<S>> {
+        let tasks = self.remains.tasks(store, tables)?.map(|listed| Ok(listed?.task));
+        let is_keeper = |task: &Result<Task, Failed<S>>| {
+            let is_empty = |task: &Task| task.globalrank < 0 && task.chunks.chunksize == 0;
+            self.is_copy && task.as_ref().is_ok_and(is_empty)
+        };
+        Ok(tasks.skip_while(is_keeper))
     }
 
     /// The largest allowed number of chunks of a task.
@@ -137,7 +230,7 @@ impl Part {
     /// The sealed checksums of the used chunks; empty if the file has no sound ones.
     pub(super) fn sealed_crcs<S: ReadAt>(&self, store: &S) -> Result<Vec<u32>, Failed<S>> {
         let mut crcs = Vec::new();
-        let sealed = self.remains.varheader().filter(|_| self.remains.is_sealed());
+        let sealed = self.remains.varheader().filter(|_| self.is_sealed());
         let Some(varheader) = sealed else { return Ok(crcs) };
         let order = self.remains.head().meta1.order();
         let (mut window, mut at) = (Vec::new(), 0);
@@ -156,6 +249,20 @@ impl Part {
         }
         Ok(crcs)
     }
+}
+
+/// Shortens the chunks from index `from` on to `len` bytes together.
+fn cut(used: &mut Vec<Used>, from: usize, len: u64) {
+    let (mut left, mut end) = (len, from);
+    for used in used.iter_mut().skip(from) {
+        if left == 0 {
+            break;
+        }
+        used.len = used.len.min(left);
+        left = left.saturating_sub(used.len);
+        end = end.saturating_add(1);
+    }
+    used.truncate(end);
 }
 
 /// The checksum at `skip`, if all of it is in `window`.

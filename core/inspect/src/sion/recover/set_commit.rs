@@ -24,8 +24,9 @@ pub enum OfSet {
     Apart {
         /// The number of the newest commit of the set.
         newest: u32,
-        /// The numbers of the files that do not have that commit.
-        without: Vec<u32>,
+        /// The numbers of the files that do not have that commit, each with the number of its last
+        /// commit of the set; 0 if it has none.
+        without: Vec<(u32, u32)>,
     },
 }
 
@@ -41,8 +42,19 @@ impl fmt::Display for OfSet {
                 }
             }
             Self::Apart { newest, without } => {
-                write!(f, "no commit of the set is in all files: {} ", Listed(without))?;
-                write!(f, "cannot be brought to commit {newest}, nor all files to the one before")
+                f.write_str("no commit of the set is in all files:")?;
+                for (file, number) in without {
+                    match newest.saturating_sub(*number) {
+                        _ if *number == 0 => write!(f, " file {file} is of no commit of the set,")?,
+                        0 => write!(f, " file {file} has lost its last commit,")?,
+                        1 => write!(f, " file {file} is 1 commit older,")?,
+                        by => write!(f, " file {file} is {by} commits older,")?,
+                    }
+                }
+                write!(
+                    f,
+                    " and cannot be brought to commit {newest}, nor all files to the one before"
+                )
             }
         }
     }
@@ -98,7 +110,7 @@ impl Recovery {
                 let at = part.at_set_commit(&store, target);
                 match at.map_err(|error| failed(number, error))? {
                     Some(remains) => found.push(remains),
-                    None => without.push(file),
+                    None => without.push((file, part.set_number())),
                 }
             }
             if without.is_empty() {

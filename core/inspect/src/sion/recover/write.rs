@@ -12,7 +12,7 @@ use striae_core::integrity::Checksum;
 use striae_core::sion::publish::{Publish, Terms};
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::tables::{Column, Entries, Written};
-use striae_core::sion::{Book, Error, Meta1, raw};
+use striae_core::sion::{Blocks, Book, Error, Meta1, raw};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
@@ -30,8 +30,9 @@ pub enum Unwritten<R, W> {
 /// The error of copying from a store `S` to a store `T`.
 pub type CopyFailed<S, T> = Unwritten<<S as ReadAt>::Error, <T as ReadAt>::Error>;
 
-/// Copies a span from `S` to the same place of `T`.
-pub type CopySpan<'c, S, T> = dyn FnMut(&mut T, Span, Bytes) -> Result<(), CopyFailed<S, T>> + 'c;
+/// Copies a span of `S` to this offset of `T`.
+pub type CopySpan<'c, S, T> =
+    dyn FnMut(&mut T, Span, u64, Bytes) -> Result<(), CopyFailed<S, T>> + 'c;
 
 /// The kind of bytes that are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub enum Bytes {
     Data,
 }
 
-/// Copies a span of a file to the same offset of another file.
+/// Copies a span of a file to the offset `at` of another file.
 ///
 /// # Errors
 /// The errors of both stores.
@@ -50,10 +51,12 @@ pub fn copy<S: ReadAt, T: WriteAt>(
     from: &S,
     to: &mut T,
     span: Span,
+    at: u64,
 ) -> Result<(), CopyFailed<S, T>> {
     let mut written = Ok(());
     read_windows(from, span, subject::WINDOW, &mut Vec::new(), |place, bytes| {
-        written = to.write_all_at(place.offset(), bytes);
+        let skip = place.offset().saturating_sub(span.offset());
+        written = to.write_all_at(at.saturating_add(skip), bytes);
         Ok(written.is_ok())
     })
     .map_err(Unwritten::Read)?;
@@ -70,9 +73,10 @@ impl Recovery {
     /// Writes file `number` of a closed set from the old file `from` to the empty file `to`. `copy`
     /// copies a span to the same offset; the function [`copy`] does this.
     ///
-    /// META1, chunks and data keep their offsets; bytes that are in no stream are not copied. If
-    /// the seal of the old file has sound checksums of its chunks, the new file is sealed with
-    /// these checksums. Checksums of the present bytes would hide later changes.
+    /// META1, chunks and data keep their offsets, unless they are
+    /// [placed anew](Self::is_placed_anew); bytes that are in no stream are not copied. If all
+    /// streams are exact, the new file is sealed with the checksums of the old one; otherwise it
+    /// has no seal, because checksums of the present bytes would hide what is wrong with them.
     ///
     /// # Errors
     /// [`Unwritten`], with the side that failed.
@@ -85,29 +89,35 @@ impl Recovery {
         copy: &mut CopySpan<'_, S, T>,
     ) -> Result<(), CopyFailed<S, T>> {
         let Some(part) = self.parts.get(number) else { return Ok(()) };
+        if self.is_placed_anew(number) {
+            return Self::write_anew((part, mapping), from, to, checksum, copy);
+        }
         let meta1 = part.remains().head().meta1;
         let tables = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
-        copy(to, tables, Bytes::Tables)?;
+        copy(to, tables, 0, Bytes::Tables)?;
         let meta1 = match meta1.is_first_of_several() && mapping.is_empty() {
             true => without_others(to, &meta1).map_err(Unwritten::Write)?,
             false => meta1,
         };
         let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
-        each_run(part, |span| copy(to, span, Bytes::Data))?;
-        let crcs = part.sealed_crcs(from).map_err(Unwritten::Read)?;
-        close(to, Lengths { part, crcs, mapping }, &meta1, checksum).map_err(Unwritten::Write)
+        each_run(part, |span| copy(to, span, span.offset(), Bytes::Data))?;
+        let crcs = part.is_sealed().then(|| part.sealed_crcs(from)).transpose();
+        let crcs = crcs.map_err(Unwritten::Read)?;
+        let places = (&meta1, part.remains().blocks());
+        close(to, (part, mapping, crcs), places, checksum).map_err(Unwritten::Write)
     }
 }
 
-/// Writes META2, the mapping, and the seal, if the old file has a sound one.
-fn close<T: WriteAt>(
+/// Writes META2, the mapping, and the seal with the checksums `crcs`; without them, no seal.
+pub(super) fn close<T: WriteAt>(
     to: &mut T,
-    lengths: Lengths<'_>,
-    meta1: &Meta1,
+    (part, mapping, crcs): (&Part, &[Address], Option<Vec<u32>>),
+    (meta1, blocks): (&Meta1, &Blocks),
     checksum: Checksum,
 ) -> Result<(), subject::Failed<T, Error>> {
-    let remains = lengths.part.remains();
-    let (entries, sealed) = (usize_to_u64(lengths.mapping.len()), remains.is_sealed());
+    let sealed = crcs.is_some();
+    let (lengths, entries) =
+        (Lengths { part, crcs: crcs.unwrap_or_default(), mapping }, usize_to_u64(mapping.len()));
     let maxchunks = u32::try_from(lengths.part.maxchunks()).unwrap_or(u32::MAX); // see `examine`
     let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
     let front = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
@@ -115,10 +125,11 @@ fn close<T: WriteAt>(
         true => checksum_of(to, front, 0, checksum, &mut buf)?,
         false => 0,
     };
-    let book = Book::create(meta1, remains.blocks(), entries, sealed);
+    let book = Book::create(meta1, blocks, entries, sealed);
     let mut book = book.map_err(DriveError::Format)?.with_meta1_crc(meta1_crc);
     // A new file: nothing that an older commit left stands in it.
-    let terms = Terms { checksum, ..Terms::default() };
+    let set_number = if sealed { part.set_number() } else { 0 };
+    let terms = Terms { checksum, set_number, ..Terms::default() };
     let close = Publish::close(&mut book, maxchunks, lengths, terms, &mut window);
     close.map_err(DriveError::Format)?.run(to, &mut buf)
 }

@@ -58,8 +58,9 @@ striae recover damaged.gsd whole.gsd\n  \
 striae recover cut.nc whole.nc\n  \
 striae recover --json set.nc whole.nc\n\n\
 SIONlib: recover makes a closed copy of a set that was never closed, or whose META2 is damaged. It \
-reports for each task whether its stream is exact or a guess, and why. Chunks keep their \
-offsets.\n\n\
+reports for each task how certain its stream is, and why. Chunks keep their \
+offsets, unless the new file would be much larger than the old one; then each stream is placed anew, \
+in one chunk. Lost files are taken from buddy sets. The new file has a seal if all of it is exact.\n\n\
 GSD: recover saves the complete frames; it also uses what a commit record and old index blocks \
 still say. An incomplete frame is left out, because readers would take other values for the \
 missing ones.\n\n\

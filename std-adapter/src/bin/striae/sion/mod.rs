@@ -12,6 +12,7 @@ mod recover;
 use crate::args::{FileVerb, Set};
 use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
+use crate::text::count;
 use crate::{dump, map, verify};
 use serde::Serialize;
 use std::io;
@@ -74,9 +75,24 @@ pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done:
 /// Reports which files are lost, and which files are read in their place.
 fn complain_of_copies(opened: &Opened) {
     for (lost, copy) in opened.copies() {
-        let (lost, copy) = (shown::path(&lost), shown::path(copy));
-        complain(&format!("{lost}: is lost; its streams are read from the buddy set: {copy}"));
+        complain_of_copy(&lost, copy);
     }
+}
+
+/// Reports which files are of an older commit of the set than others.
+fn complain_of_older(file: &File) -> Result<(), Error> {
+    for older in file.older()? {
+        let commits = count(older.commits().into(), "commit");
+        let (path, newer) = (shown::path(older.path), shown::path(older.newer));
+        complain(&format!("{path}: is {commits} of the set older than {newer}; recover the set"));
+    }
+    Ok(())
+}
+
+/// Reports that a file is lost, and which file is read in its place.
+fn complain_of_copy(lost: &Path, copy: &Path) {
+    let (lost, copy) = (shown::path(lost), shown::path(copy));
+    complain(&format!("{lost}: is lost; its streams are read from the buddy set: {copy}"));
 }
 
 impl Set {
@@ -99,6 +115,7 @@ impl Set {
         match opened {
             Opened::Closed(file) => {
                 self.complain_of_part(file.part_of_set());
+                complain_of_older(&file)?;
                 Ok(file)
             }
             Opened::Unclosed(set) => Err(set.not_closed()),

@@ -1,21 +1,28 @@
 //! `striae recover`.
 
-use super::{PartOfSet, complain_of_part};
+use super::{PartOfSet, complain_of_copy, complain_of_part};
 use crate::args::RecoverArgs;
+use crate::certainty::{Told, style};
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
-use crate::text::{print_json, printable_path, unless_gone};
-use anstyle::AnsiColor;
+use crate::text::{count, print_json, printable_path, unless_gone};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
-use striae::sion::recover::{Certainty, OfSet, Recover, RecoveredTask, Recovery};
+use std::path::Path;
+use striae::sion::recover::{OfSet, Recover, RecoveredTask, Recovery};
+use striae_core::store::usize_to_u64;
 
 #[derive(Serialize)]
 struct Report {
-    exact: bool,
+    #[serde(flatten)]
+    told: Told,
     files: usize,
-    bytes: u64,
-    guesses: usize,
+    /// Physical files that are lost, and the files of buddy sets in their place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<Copied>,
+    /// Files whose streams do not keep their places.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    placed_anew: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of_set: Option<PartOfSet>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,19 +30,36 @@ struct Report {
     tasks: Vec<Row>,
 }
 
+/// A file of a buddy set in place of one that is lost.
+#[derive(Serialize)]
+struct Copied {
+    lost: String,
+    copy: String,
+}
+
 /// The commit of the whole set that the files are of.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum SetCommit {
     Same { number: u32, brought: Vec<u32> },
-    Apart { newest: u32, without: Vec<u32> },
+    Apart { newest: u32, without: Vec<Older> },
+}
+
+/// A file without the newest commit of the set, and the number of its last one.
+#[derive(Serialize)]
+struct Older {
+    file: u32,
+    number: u32,
 }
 
 impl SetCommit {
     fn of(recovery: &Recovery) -> Option<Self> {
         match recovery.of_set().clone() {
             OfSet::Same { number, brought } => Some(Self::Same { number, brought }),
-            OfSet::Apart { newest, without } => Some(Self::Apart { newest, without }),
+            OfSet::Apart { newest, without } => {
+                let older = |(file, number)| Older { file, number };
+                Some(Self::Apart { newest, without: without.into_iter().map(older).collect() })
+            }
             _ => None,
         }
     }
@@ -48,7 +72,7 @@ struct Row {
     globalrank: i64,
     chunks: u64,
     bytes: u64,
-    exact: bool,
+    word: &'static str,
     why: String,
 }
 
@@ -57,6 +81,9 @@ pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     let output = args.output();
     let recover = Recover::new().alone(args.alone).output(output);
     let recovery = recover.examine(&args.path).map_err(nothing)?;
+    for (lost, copy) in recovery.copies() {
+        complain_of_copy(&lost, copy);
+    }
     let written = with_bar(recovery.bytes(), |progress| recovery.write(&args.out, progress));
     written.map_err(nothing)?;
     if args.json {
@@ -64,11 +91,7 @@ pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     } else {
         report_text(args, &recovery)?
     }
-    Ok(if recovery.is_exact() { Sound::Yes } else { Sound::No })
-}
-
-fn guesses(recovery: &Recovery) -> usize {
-    recovery.tasks().filter(|task| !task.recovered.certainty.is_exact()).count()
+    Ok(if recovery.is_sound() { Sound::Yes } else { Sound::No })
 }
 
 fn report_json(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
@@ -78,14 +101,17 @@ fn report_json(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
         globalrank: task.globalrank,
         chunks: task.recovered.blockcount,
         bytes: task.recovered.bytes,
-        exact: task.recovered.certainty.is_exact(),
-        why: why(&task),
+        word: task.certainty().word().as_str(),
+        why: task.certainty().why().to_string(),
     };
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let copies =
+        recovery.copies().map(|(lost, copy)| Copied { lost: text(&lost), copy: text(copy) });
     print_json(&Report {
-        exact: recovery.is_exact(),
+        told: recovery.tally().into(),
         files: recovery.files().len(),
-        bytes: recovery.bytes(),
-        guesses: guesses(recovery),
+        copies: copies.collect(),
+        placed_anew: recovery.placed_anew().map(text).collect(),
         part_of_set: recovery.part_of_set().map(|part| PartOfSet::new(part, &args.path)),
         set_commit: SetCommit::of(recovery),
         tasks: recovery.tasks().map(row).collect(),
@@ -93,39 +119,27 @@ fn report_json(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
     Ok(())
 }
 
-fn why(task: &RecoveredTask) -> String {
-    match task.recovered.certainty {
-        Certainty::Exact(proof) => proof.to_string(),
-        Certainty::Guess(doubt) => doubt.to_string(),
-    }
-}
-
 fn report_text(args: &RecoverArgs, recovery: &Recovery) -> Result<(), Failure> {
     let out = anstream::AutoStream::auto(std::io::stdout().lock());
     let mut lines = BufWriter::with_capacity(1 << 16, out);
-    let style = AnsiColor::Yellow.on_default();
     let mut write = || -> std::io::Result<()> {
         for task in recovery.tasks() {
-            let (number, bytes, why) = (task.task, task.recovered.bytes, why(&task));
-            match task.recovered.certainty.is_exact() {
-                true => writeln!(lines, "task {number}: {bytes} bytes, exact: {why}")?,
-                false => {
-                    writeln!(lines, "task {number}: {bytes} bytes, {style}a guess{style:#}: {why}")?
-                }
-            }
+            let (number, bytes) = (task.task, count(task.recovered.bytes, "byte"));
+            let (certainty, word) = (task.certainty(), task.certainty().word());
+            let (style, why) = (style(word), certainty.why());
+            writeln!(lines, "task {number}: {bytes}, {style}{word}{style:#}: {why}")?;
+        }
+        for path in recovery.placed_anew() {
+            let path = printable_path(path);
+            writeln!(lines, "{path}: its streams are placed anew, each in one chunk")?;
         }
         if recovery.files().len() > 1 {
             writeln!(lines, "{}", recovery.of_set())?;
         }
-        writeln!(
-            lines,
-            "{}: {} physical files, {} tasks, {} bytes, {} guesses",
-            printable_path(&args.out),
-            recovery.files().len(),
-            recovery.tasks().count(),
-            recovery.bytes(),
-            guesses(recovery),
-        )?;
+        let (tally, out) = (recovery.tally(), printable_path(&args.out));
+        let files = count(usize_to_u64(recovery.files().len()), "physical file");
+        let tasks = count(usize_to_u64(recovery.tasks().count()), "task");
+        writeln!(lines, "{out}: {tally}; {files}, {tasks}, {} guessed", tally.guesses)?;
         lines.flush()
     };
     unless_gone(write())?;

@@ -43,7 +43,7 @@ impl Part {
         let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
         let mut publish = |book: &mut Book, ahead| {
             let file_len = self.file.size().map_err(DriveError::Store)?;
-            let terms = Terms { ahead, file_len, checksum: crc32c::crc32c_append };
+            let terms = Terms { ahead, file_len, checksum: crc32c::crc32c_append, set_number: 0 };
             let publish = begin(book, terms, &mut window).map_err(DriveError::Format)?;
             publish.run(&mut &*self.file, &mut buf)
         };

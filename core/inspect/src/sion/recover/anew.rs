@@ -1,0 +1,108 @@
+//! A file whose streams are placed anew: each has one chunk, directly after the one before.
+
+use super::part::Part;
+use super::write::{Bytes, CopyFailed, CopySpan, Unwritten, close};
+use super::{Recovery, WINDOW};
+use crate::sion::mapping::Address;
+use crate::subject::read;
+use alloc::vec;
+use alloc::vec::Vec;
+use striae_core::integrity::Checksum;
+use striae_core::sion::create::{Create, blocks};
+use striae_core::sion::{Attributes, Blocks, Book, Error, KeyvalMode, Meta1};
+use striae_core::step::{DriveError, drive};
+use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
+
+/// The fsblksize of a file in which that of the old one would only make a gap.
+const FSBLKSIZE: u32 = 512;
+
+/// Attributes of the new file: those of the old one. A set of `nfiles` files.
+fn attributes(part: &Part, nfiles: u32) -> Attributes {
+    let head = part.remains().head();
+    let meta1 = &head.meta1;
+    let has_data = meta1.layout().first_chunk() <= head.file_len;
+    Attributes {
+        order: meta1.order(),
+        data_order: meta1.data_order(),
+        fsblksize: if has_data { meta1.fsblksize() } else { FSBLKSIZE },
+        nfiles,
+        filenumber: meta1.filenumber().unwrap_or(1),
+        keyval: meta1.keyval() == KeyvalMode::Inline,
+    }
+}
+
+/// Global rank and chunksize of each task.
+fn tasks(part: &Part) -> Vec<(i64, u64)> {
+    part.tasks().iter().map(|task| (task.globalrank, task.recovered.bytes)).collect()
+}
+
+/// META1 of the new file, and its blocks.
+fn plan(part: &Part, nfiles: u32) -> Result<(Meta1, Blocks), Error> {
+    let tasks = tasks(part);
+    let meta1 = Meta1::new(&attributes(part, nfiles), usize_to_u64(tasks.len()))?;
+    let blocks = blocks(&meta1, tasks.as_slice())?;
+    Ok((meta1, blocks))
+}
+
+/// The end of the new file.
+pub(super) fn size(part: &Part, entries: u64) -> Option<u64> {
+    let (meta1, blocks) = plan(part, part.remains().head().meta1.nfiles()).ok()?;
+    let book = Book::create(&meta1, &blocks, entries, false).ok()?;
+    Some(book.close(1).ok()?.last.span().end())
+}
+
+/// The bytes of META1, META2 with one row, and the mapping, whatever the chunks are.
+pub(super) fn tables_len(part: &Part, entries: u64) -> Option<u64> {
+    let meta1 = &part.remains().head().meta1;
+    let no_blocks = Blocks { first: meta1.layout().meta1_end(), globalskip: 0 };
+    let book = Book::create(meta1, &no_blocks, entries, false).ok()?;
+    Some(book.close(1).ok()?.last.span().end())
+}
+
+impl Recovery {
+    /// Writes the new file of `part`, with its streams placed anew.
+    pub(super) fn write_anew<S: ReadAt, T: WriteAt>(
+        (part, mapping): (&Part, &[Address]),
+        from: &S,
+        to: &mut T,
+        checksum: Checksum,
+        copy: &mut CopySpan<'_, S, T>,
+    ) -> Result<(), CopyFailed<S, T>> {
+        let old = part.remains().head();
+        let is_alone = old.meta1.is_first_of_several() && mapping.is_empty();
+        let nfiles = if is_alone { 1 } else { old.meta1.nfiles() };
+        let refused = |error| Unwritten::Write(DriveError::Format(error));
+        let (meta1, blocks) = plan(part, nfiles).map_err(refused)?;
+
+        let mut front = [0; Meta1::MAX_LEN];
+        let len = usize::try_from(old.file_len).unwrap_or(usize::MAX).min(front.len());
+        let front = front.get_mut(..len).unwrap_or_default();
+        read(from, 0, front).map_err(Unwritten::Read)?;
+        let prefix = old.meta1.prefix(front);
+        let prefix = prefix.get(..prefix.len().min(PREFIX)).unwrap_or_default();
+
+        let (tasks, mut window) = (tasks(part), vec![0; WINDOW]);
+        let create = Create::new(&meta1, prefix, tasks.as_slice(), None, &mut window);
+        let (mut create, _) = create.map_err(refused)?;
+        drive(&mut create, to, &mut []).map_err(|error| Unwritten::Write(error.infallible()))?;
+
+        let (mut next, mut ends) = (blocks.first, Vec::with_capacity(tasks.len()));
+        for (_, len) in &tasks {
+            ends.push(next);
+            next = next.saturating_add(*len);
+        }
+        for used in part.used() {
+            let end = usize::try_from(used.local).ok().and_then(|local| ends.get_mut(local));
+            if let (Some(place), Some(end)) = (part.place(used), end) {
+                copy(to, place, *end, Bytes::Data)?;
+                *end = end.saturating_add(place.len());
+            }
+        }
+        let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
+        let gathered = part.gathered();
+        close(to, (&gathered, mapping, None), (&meta1, &blocks), checksum).map_err(Unwritten::Write)
+    }
+}
+
+/// The longest name that META1 can have.
+const PREFIX: usize = 1023;

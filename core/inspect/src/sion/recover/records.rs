@@ -1,0 +1,60 @@
+//! Where the last whole record of a recovered stream of key-value records ends.
+
+use super::part::Used;
+use crate::sion::verify::Failed;
+use alloc::vec::Vec;
+use striae_core::endian::ByteOrder;
+use striae_core::sion::position::{Lengths, Stretch};
+use striae_core::sion::{Chunks, Records, Stream};
+use striae_core::step::DriveError;
+use striae_core::store::ReadAt;
+
+/// The chunks of a stream that have bytes. A task may have left many others empty.
+struct Filled(Vec<Stretch>);
+
+impl<E> Lengths<E> for Filled {
+    fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, E> {
+        let end = |stretch: &Stretch| stretch.begin.saturating_add(stretch.len);
+        let index = self.0.partition_point(|stretch| end(stretch) <= position);
+        Ok(self.0.get(index).copied())
+    }
+
+    fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E> {
+        let index = self.0.partition_point(|stretch| stretch.chunk < chunk);
+        Ok(self.0.get(index).copied().filter(|stretch| stretch.chunk == chunk))
+    }
+
+    fn count(&self) -> u64 {
+        self.0.last().map_or(0, |last| last.chunk.saturating_add(1))
+    }
+
+    fn total(&mut self) -> Result<u64, E> {
+        Ok(self.0.last().map_or(0, |last| last.begin.saturating_add(last.len)))
+    }
+}
+
+/// The length of the stream in `used`, chunks of one task in order, up to the end of its last whole
+/// record.
+pub(super) fn whole_records<S: ReadAt>(
+    store: &S,
+    chunks: Chunks,
+    used: &[Used],
+    order: ByteOrder,
+) -> Result<u64, Failed<S>> {
+    let mut begin = 0u64;
+    let filled = used.iter().filter(|used| used.len > 0).map(|used| {
+        let stretch = Stretch { chunk: used.chunk.into(), begin, len: used.len };
+        begin = begin.saturating_add(used.len);
+        stretch
+    });
+    let mut stream = Stream::new(store, chunks, Filled(filled.collect()));
+    let mut whole = 0;
+    for record in Records::new(&mut stream, order)? {
+        match record {
+            Ok(record) => whole = record.position.saturating_add(record.len),
+            Err(DriveError::Format(_)) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(whole)
+}

@@ -1,0 +1,266 @@
+//! The part of one physical file in a commit of the whole set (`spec/sion.md#set-commits`).
+//!
+//! All files first get the tables of the commit, hidden and durable; then each is made visible. So
+//! a power cut leaves every file with both this commit and the one before, and recovery brings all
+//! of them to one.
+
+use super::{Part, WINDOW, lock};
+use crate::error::{Error, ErrorKind};
+use crate::posix::PosixFile;
+use crate::sion::write::snapshot::Snapshot;
+use crate::store::next_data;
+use std::io;
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+use striae_core::sion::book::Ahead;
+use striae_core::sion::pen::Since;
+use striae_core::sion::publish::{Publish, Terms};
+use striae_core::sion::recover::{Remains, Sparse};
+use striae_core::sion::tables::{Tables, Unchanged};
+use striae_core::sion::visible::Visible;
+use striae_core::sion::{Book, Error as SionError, Varheader};
+use striae_core::span::Span;
+use striae_core::step::{DriveError, drive};
+use striae_core::store::ReadAt;
+
+/// What tasks have written to a file up to a commit of the whole set. No other commit of the file
+/// begins while this exists.
+pub(in crate::sion::write) struct Begun<'p> {
+    part: &'p Part,
+    granted: MutexGuard<'p, u64>,
+    /// The last request for a commit that this one serves.
+    wish: u64,
+    snapshot: Snapshot<'p>,
+    closes: bool,
+}
+
+/// A commit whose tables are durable and not visible. Nothing moves META2 while this exists.
+pub(in crate::sion::write) struct Prepared<'p> {
+    begun: Begun<'p>,
+    book: MutexGuard<'p, Book>,
+    new: Varheader,
+}
+
+/// A commit that has ended, after which META2 may be moved.
+pub(in crate::sion::write) struct Ended<'p> {
+    begun: Begun<'p>,
+    is_visible: bool,
+    closed: Result<(), Error>,
+}
+
+impl Part {
+    /// The largest number of a commit of the set that is in the file: a commit that failed may have
+    /// left one that nobody sees, and no other commit may have that number.
+    pub(in crate::sion::write) fn last_set_number(&self) -> Result<u32, Error> {
+        let at = |error: DriveError<io::Error, SionError>| Error::new(&self.path, error);
+        let book = *lock(&self.book);
+        let Some(published) = book.published() else { return Ok(0) };
+        let size = self.file.size().map_err(|error| Error::new(&self.path, error))?;
+        if book.is_closed() && published.span().end() == size {
+            return Ok(published.set_number()); // the file has no place for another one
+        }
+        let (store, mut window) = (Holed(&self.file), vec![0; WINDOW]);
+        let remains = Remains::read(&store, crc32c::crc32c_append, &mut window).map_err(at)?;
+        remains.last_set_number(&store, &mut window).map_err(at)
+    }
+
+    /// Begins a commit of the whole set; with `closes`, the last one.
+    pub(in crate::sion::write) fn begin(&self, closes: bool) -> Result<Begun<'_>, Error> {
+        let granted = lock(&self.commits);
+        if self.is_closed() {
+            return Err(Error::new(&self.path, ErrorKind::Closed));
+        }
+        let wish = self.wishes.load(Ordering::Acquire);
+        let snapshot = self.snapshot(closes);
+        let snapshot = snapshot.inspect_err(|_| self.open_streams(closes))?;
+        Ok(Begun { part: self, granted, wish, snapshot, closes })
+    }
+
+    /// Lets tasks write again after a close that failed.
+    pub(in crate::sion::write) fn open_streams(&self, closes: bool) {
+        if closes {
+            lock(&self.streams).values().for_each(|stream| lock(stream).closed = false);
+        }
+    }
+
+    /// Makes a commit whose outcome is unknown visible, if there is one.
+    fn settle(&self, book: &mut Book) -> Result<(), Error> {
+        match book.unsettled().copied() {
+            Some(new) => self.show(book, new),
+            None => Ok(()),
+        }
+    }
+
+    fn show(&self, book: &mut Book, new: Varheader) -> Result<(), Error> {
+        let mut visible = Visible::settle(book.meta1(), new);
+        let done = drive(&mut visible, &mut &*self.file, &mut []);
+        book.conclude(visible.outcome());
+        done.map(drop).map_err(|error| self.failed_publication(error))
+    }
+
+    fn failed_publication(&self, error: DriveError<io::Error, std::convert::Infallible>) -> Error {
+        let error: DriveError<io::Error, SionError> = error.infallible();
+        Error::new(&self.path, error)
+    }
+
+    /// Lets the file end with META2, which is visible where a close puts it.
+    fn cut(&self, end: u64) -> Result<(), Error> {
+        let cut = self.file.set_size(end).and_then(|()| self.file.sync());
+        cut.map_err(|error| Error::new(&self.path, error))
+    }
+}
+
+impl<'p> Begun<'p> {
+    /// Whether the commit would change anything in this file.
+    pub(in crate::sion::write) fn is_needed(&self) -> bool {
+        let book = lock(&self.part.book);
+        let is_same = book.unsettled().is_none()
+            && book.published().is_some_and(|old| old.is_sealed() == book.is_sealed());
+        !self.snapshot.pens.is_empty() || !is_same || self.closes && !book.is_closed()
+    }
+
+    /// Ends a commit that changes nothing.
+    pub(in crate::sion::write) fn skip(mut self) -> Result<(), Error> {
+        let part = self.part;
+        let end = lock(&part.book).published().map(|last| last.span().end());
+        let at = |error| Error::new(&part.path, error);
+        match end.filter(|_| self.closes) {
+            Some(end) if part.file.size().map_err(at)? != end => part.cut(end)?,
+            // An earlier writer may not have asked for it.
+            _ => part.file.sync().map_err(at)?,
+        }
+        *self.granted = if self.closes { u64::MAX } else { self.wish };
+        part.closed.fetch_or(self.closes, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Writes the tables of commit `number` of the set, hidden, and makes them durable.
+    pub(in crate::sion::write) fn prepare(self, number: u32) -> Result<Prepared<'p>, Error> {
+        let part = self.part;
+        let prepared = part.check_name().and_then(|()| part.check_disk()).and_then(|()| {
+            part.leave_rubbish(); // this META2 will be behind data one day, or is a part of one
+            let mut book = lock(&part.book);
+            part.settle(&mut book)?;
+            let new = match self.write_tables(&book, number, Ahead::Double) {
+                Err(DriveError::Store(error)) if error.kind() == io::ErrorKind::FileTooLarge => {
+                    self.write_tables(&book, number, Ahead::NONE)
+                }
+                written => written,
+            };
+            Ok((new.map_err(|error| Error::new(&part.path, error))?, book))
+        });
+        match prepared {
+            Ok((new, book)) => Ok(Prepared { begun: self, book, new }),
+            Err(error) => {
+                part.open_streams(self.closes);
+                Err(error)
+            }
+        }
+    }
+
+    fn write_tables(
+        &self,
+        book: &Book,
+        number: u32,
+        ahead: Ahead,
+    ) -> Result<Varheader, DriveError<io::Error, SionError>> {
+        let (rows, file) = (self.snapshot.maxchunks(), &self.part.file);
+        let new = match self.closes {
+            true => book.close(rows).map(|plan| plan.aside.unwrap_or(plan.last)),
+            false => book.commit(rows, ahead),
+        };
+        let new = new.map_err(DriveError::Format)?;
+        let new = new.with_set_number(number).unwrap_or(new); // `Numbers` gives no larger one
+        let file_len = file.size().map_err(DriveError::Store)?;
+        let publication = book.publication(new, file_len, crc32c::crc32c_append);
+        let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
+        let tables = Tables::new(publication, Since(&self.snapshot), &mut window);
+        let mut tables = tables.map_err(DriveError::Format)?;
+        let sums = drive(&mut tables, &mut &**file, &mut buf).map_err(DriveError::infallible)?;
+        let mut hidden = Visible::hidden(&publication, &sums);
+        drive(&mut hidden, &mut &**file, &mut []).map_err(DriveError::infallible)
+    }
+}
+
+impl Prepared<'_> {
+    /// Makes the commit visible.
+    pub(in crate::sion::write) fn show(&mut self) -> Result<(), Error> {
+        let shown = self.begun.part.show(&mut self.book, self.new);
+        self.begun.part.entered.store(self.book.entered(), Ordering::Release);
+        shown
+    }
+}
+
+impl<'p> Prepared<'p> {
+    /// Ends the commit in this file. If it is visible and the last one, META2 gets to the place
+    /// where a close puts it.
+    pub(in crate::sion::write) fn end(self) -> Ended<'p> {
+        let Self { begun, mut book, new } = self;
+        let is_visible = book.published() == Some(&new);
+        let closed = match is_visible && begun.closes {
+            true => close_shown(begun.part, &mut book, &new),
+            false => Ok(()),
+        };
+        Ended { begun, is_visible, closed }
+    }
+}
+
+impl Ended<'_> {
+    /// Marks what tasks have written as committed, if it is.
+    pub(in crate::sion::write) fn finish(self) -> Result<(), Error> {
+        let Self { begun, is_visible, closed } = self;
+        let Begun { part, mut granted, wish, snapshot, closes } = begun;
+        if !is_visible {
+            part.open_streams(closes);
+            return Ok(()); // the error is that of `show`
+        }
+        part.committed(&snapshot);
+        if !closes {
+            *granted = wish;
+        } else if closed.is_ok() {
+            part.closed.store(true, Ordering::Release);
+            *granted = u64::MAX; // nothing will be accepted any more
+        } else {
+            part.open_streams(true);
+        }
+        closed
+    }
+}
+
+/// Closes a file whose last commit, at `shown`, is visible.
+fn close_shown(part: &Part, book: &mut Book, shown: &Varheader) -> Result<(), Error> {
+    if book.is_closed() {
+        return part.cut(shown.span().end());
+    }
+    let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
+    let file_len = part.file.size().map_err(|error| Error::new(&part.path, error))?;
+    let (checksum, set_number) = (crc32c::crc32c_append, shown.set_number());
+    let terms = Terms { ahead: Ahead::NONE, file_len, checksum, set_number };
+    let close = Publish::close(book, shown.maxchunks(), Unchanged, terms, &mut window);
+    let done =
+        close.map_err(DriveError::Format).and_then(|close| close.run(&mut &*part.file, &mut buf));
+    done.map_err(|error| Error::new(&part.path, error))
+}
+
+/// A file whose holes are looked up each time.
+pub(in crate::sion::write) struct Holed<'f>(pub(in crate::sion::write) &'f PosixFile);
+
+impl ReadAt for Holed<'_> {
+    type Error = io::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.0.size()
+    }
+}
+
+impl Sparse for Holed<'_> {
+    fn first_data(&self, span: Span) -> io::Result<Option<Span>> {
+        let found = next_data(self.0, span.offset(), span.end());
+        let found = found.and_then(|(start, end)| Span::between(start, end));
+        Ok(found.filter(|found| !found.is_empty()))
+    }
+}

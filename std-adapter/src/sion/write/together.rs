@@ -1,0 +1,76 @@
+//! The files of a set that is reopened are brought to one commit of the whole set, or refused.
+
+use super::part::{Holed, Part, WINDOW};
+use crate::error::Error;
+use crate::shown;
+use crate::sion::ErrorKind;
+use crate::sion::siblings::sibling_path;
+use crate::store::lock::Locked;
+use std::path::Path;
+use striae_core::sion::recover::Remains;
+use striae_core::sion::visible::Visible;
+use striae_core::sion::{Error as SionError, Meta1, Opened, Physical, SealState};
+use striae_core::step::{DriveError, drive};
+
+/// Ends a commit of the whole set that a crash ended while files became visible: where the newest
+/// one is hidden and durable, it becomes visible, too. If it is not in all files, nothing is done.
+pub(super) fn end_set_commit(path: &Path, files: &[Locked]) -> Result<(), Error> {
+    let (mut numbers, mut window) = (Vec::new(), Vec::new());
+    for (number, file) in (0..).zip(files) {
+        let at = |error| Error::new(&sibling_path(path, number), error);
+        // What is damaged is reported when the set is opened.
+        let sealed = match Physical::open(&**file, &mut [0; Meta1::MAX_LEN]) {
+            Ok(Opened::Closed(physical)) => physical.seal(),
+            Ok(Opened::Unclosed(_)) | Err(DriveError::Format(_)) => return Ok(()),
+            Err(error) => return Err(at(error)),
+        };
+        numbers.push(match sealed {
+            Ok(SealState::Sealed(seal)) => seal.varheader().set_number(),
+            _ => 0,
+        });
+    }
+    let newest = numbers.iter().copied().max().unwrap_or(0);
+    if numbers.contains(&0) || numbers.iter().all(|&number| number == newest) {
+        return Ok(());
+    }
+    window.resize(WINDOW, 0);
+    let mut behind = Vec::new();
+    for ((number, file), _) in (0..).zip(files).zip(&numbers).filter(|(_, own)| **own < newest) {
+        let at = |error: DriveError<_, SionError>| Error::new(&sibling_path(path, number), error);
+        let store = Holed(file);
+        let remains = Remains::read(&store, crc32c::crc32c_append, &mut window).map_err(at)?;
+        match remains.at_set_commit(&store, newest, &mut window).map_err(at)? {
+            Some(remains) => behind.push((number, file, remains)),
+            None => return Ok(()),
+        }
+    }
+    for (number, file, remains) in behind {
+        let path = sibling_path(path, number);
+        let Some(new) = remains.varheader() else { continue };
+        log::warn!("{}: ends commit {newest} of the set, as a crash did not", shown::path(&path));
+        // It was durable before any file showed it, and is so again before this one does.
+        file.sync().map_err(|error| Error::new(&path, error))?;
+        let mut visible = Visible::settle(&remains.head().meta1, *new);
+        let shown = drive(&mut visible, &mut &**file, &mut []);
+        shown.map_err(|error| {
+            let error: DriveError<_, SionError> = error.infallible();
+            Error::new(&path, error)
+        })?;
+    }
+    Ok(())
+}
+
+/// Refuses files of different commits of the whole set: appending to them would destroy the commit
+/// that all of them have. A file that was committed alone since is of no such commit.
+pub(super) fn check_commits(parts: &[Part]) -> Result<(), Error> {
+    let Some(first) = parts.first() else { return Ok(()) };
+    let usual = first.set_number();
+    let other = parts.iter().find(|part| part.set_number() != usual);
+    match other.filter(|_| parts.iter().all(|part| part.set_number() > 0)) {
+        None => Ok(()),
+        Some(part) => {
+            let (number, first) = (part.set_number(), first.path().to_owned());
+            Err(Error::new(part.path(), ErrorKind::Apart { number, first, usual }))
+        }
+    }
+}
