@@ -7,8 +7,14 @@
 //!
 //! ```
 //! use striae_twin::twin;
-//! # trait Store { fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full>; fn sync(&mut self) -> Result<(), Full>; }
-//! # trait AsyncStore { async fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full>; async fn sync(&mut self) -> Result<(), Full>; }
+//! # trait Store {
+//! #     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full>;
+//! #     fn sync(&mut self) -> Result<(), Full>;
+//! # }
+//! # trait AsyncStore {
+//! #     async fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full>;
+//! #     async fn sync(&mut self) -> Result<(), Full>;
+//! # }
 //! # #[derive(Debug)] pub struct Full;
 //! # impl Store for Vec<u8> {
 //! #     fn write(&mut self, _: u64, bytes: &[u8]) -> Result<(), Full> { Ok(self.extend(bytes)) }
@@ -47,7 +53,10 @@
 //! would write:
 //!
 //! ```
-//! # trait AsyncStore { async fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full>; async fn sync(&mut self) -> Result<(), Full>; }
+//! # trait AsyncStore {
+//! #     async fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full>;
+//! #     async fn sync(&mut self) -> Result<(), Full>;
+//! # }
 //! # #[derive(Debug)] pub struct Full;
 //! # struct Log<S> { store: S, end: u64 }
 //! impl<S: AsyncStore> Log<S> {
@@ -75,8 +84,10 @@
 //! 3. **The store.** A call on `store` (`store.sync().await`, `self.store.sync().await`) keeps its
 //!    name: the two traits of a store have the same methods.
 //! 4. **Words.** The attribute lists what has another name in the asynchronous form. A word alone
-//!    gets `Async` before it; `#[twin(Store, Error = Late)]` turns `Store` into `AsyncStore` and
-//!    `Error` into `Late`, wherever they are in the item. On a `use`, both names are imported.
+//!    gets `Async` before it, or `_async` after it if it begins with a small letter;
+//!    `#[twin(Store, fill, Error = Late)]` turns `Store` into `AsyncStore`, `fill` into
+//!    `fill_async` and `Error` into `Late`, wherever they are in the item. On a `use`, both names
+//!    are imported.
 //! 5. **Documentation.** It belongs to the blocking form; the asynchronous one gets a line that
 //!    refers to it. All other attributes, such as `#[inline(never)]`, are on both.
 //! 6. **Both are compiled.** What is right in one form only is an error of the other, at the line

@@ -15,7 +15,7 @@ pub(crate) fn twins(words: &Words, item: TokenStream) -> Result<TokenStream, Ref
     };
     words.check_use()?;
     let mut both = TokenStream::from_iter(blocking(&tokens));
-    both.extend(source("#[cfg(feature = \"async\")]"));
+    both.extend(source("#[cfg(feature = \"async\")]", Span::call_site()));
     both.extend(late);
     Ok(both)
 }
@@ -181,12 +181,12 @@ fn member(words: &Words, tokens: &[TokenTree], of: &str) -> Result<TokenStream, 
     let (tokens, docs) = without_docs(tokens);
     let mut late = TokenStream::new();
     if let Some(docs) = docs {
-        late.extend(source(&format!(
-            "#[doc = \"[`{name}`]({of}{name}) for an asynchronous store.\"]"
-        )));
+        let place = name.span();
+        let line = format!("#[doc = \"[`{name}`]({of}{name}) for an asynchronous store.\"]");
+        late.extend(source(&line, place));
         if docs.contains("# Errors") {
-            late.extend(source("#[doc = \"\"] #[doc = \"# Errors\"]"));
-            late.extend(source(&format!("#[doc = \"See [`{name}`]({of}{name}).\"]")));
+            late.extend(source("#[doc = \"\"] #[doc = \"# Errors\"]", place));
+            late.extend(source(&format!("#[doc = \"See [`{name}`]({of}{name}).\"]"), place));
         }
     }
     late.extend(asynchronous(words, &tokens)?);
@@ -252,7 +252,20 @@ fn regroup(group: &Group, tokens: impl IntoIterator<Item = TokenTree>) -> TokenT
     changed.into()
 }
 
-/// The tokens of a source that this crate has: they always parse.
-fn source(text: &str) -> TokenStream {
-    text.parse().unwrap_or_default()
+/// The tokens of a source that this crate has, which always parses, at a place of the text: lints
+/// ignore what is of a macro.
+fn source(text: &str, place: Span) -> TokenStream {
+    at(place, text.parse().unwrap_or_default())
+}
+
+fn at(place: Span, tokens: TokenStream) -> TokenStream {
+    let placed = tokens.into_iter().map(|token| {
+        let mut token = match token {
+            TokenTree::Group(group) => regroup(&group, at(place, group.stream())),
+            other => other,
+        };
+        token.set_span(place);
+        token
+    });
+    placed.collect()
 }

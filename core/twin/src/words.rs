@@ -28,7 +28,11 @@ impl Words {
                 return Err(Refusal::new(token.span(), LIST));
             };
             let (blocking, place) = (word.to_string(), word.span());
-            let mut asynchronous = format!("Async{blocking}");
+            let is_function = blocking.starts_with(char::is_lowercase);
+            let mut asynchronous = match is_function {
+                true => format!("{blocking}_async"),
+                false => format!("Async{blocking}"),
+            };
             if tokens.next_if(|token| is(token, '=')).is_some() {
                 let Some(TokenTree::Ident(other)) = tokens.next() else {
                     return Err(Refusal::new(place, LIST));
