@@ -10,7 +10,7 @@ use striae_core::cdf::{
 use striae_core::endian::ByteOrder;
 
 #[cfg(feature = "async")]
-use super::tape::{ready, wait};
+use super::tape::{hanging, ready, wait, wait_or_drop};
 
 #[derive(Debug, Clone, Copy)]
 struct Shape {
@@ -94,6 +94,9 @@ form!(blocking, now, plain, create open put put_slab end_record commit close);
 #[cfg(feature = "async")]
 form!(asynchronous, wait, ready, create_async open_async put_async put_slab_async
     end_record_async commit_async close_async);
+#[cfg(feature = "async")]
+form!(dropped, wait_or_drop, hanging, create_async open_async put_async put_slab_async
+    end_record_async commit_async close_async);
 
 pub(super) fn rows() -> Vec<Row> {
     let shapes = [
@@ -105,6 +108,8 @@ pub(super) fn rows() -> Vec<Row> {
             Box::new(move |tape: &Tape, seed| blocking(tape, &shape, seed)) as History,
             #[cfg(feature = "async")]
             Box::new(move |tape, seed| asynchronous(tape, &shape, seed)),
+            #[cfg(feature = "async")]
+            Box::new(move |tape, seed| dropped(tape, &shape, seed)),
         ];
         Row { writer: "cdf::Writer", shape: name, seeds: 5, start: vec![5; 300], forms }
     };

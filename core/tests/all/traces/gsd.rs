@@ -6,7 +6,7 @@ use striae_core::gsd::{Attributes, ChunkType, Slot, Version, Writer};
 use striae_kit::gsd_files::golden_file;
 
 #[cfg(feature = "async")]
-use super::tape::{ready, wait};
+use super::tape::{hanging, ready, wait, wait_or_drop};
 
 const NAMES: [&[u8]; 6] = [b"a", b"bb", b"step", b"particles/position", b"x/y", b"long name"];
 
@@ -124,6 +124,10 @@ form!(blocking, now, plain: create open name find_name write_chunk begin_chunk w
 form!(asynchronous, wait, ready: create_async open_async name_async find_name_async
     write_chunk_async begin_chunk_async write_async finish_async end_frame_async
     discard_frame_async commit_async close_async upgrade_async truncate_async);
+#[cfg(feature = "async")]
+form!(dropped, wait_or_drop, hanging: create_async open_async name_async find_name_async
+    write_chunk_async begin_chunk_async write_async finish_async end_frame_async
+    discard_frame_async commit_async close_async upgrade_async truncate_async);
 
 fn kept<T, E: std::fmt::Debug>(tape: &Tape, made: Result<T, E>) -> Option<T> {
     tape.note("made", made.as_ref().map(|_| 0_u64));
@@ -191,6 +195,8 @@ pub(super) fn rows() -> Vec<Row> {
             Box::new(move |tape: &Tape, seed| blocking::history(tape, &of, seed)) as History,
             #[cfg(feature = "async")]
             Box::new(move |tape, seed| asynchronous::history(tape, &of, seed)),
+            #[cfg(feature = "async")]
+            Box::new(move |tape, seed| dropped::history(tape, &of, seed)),
         ],
     };
     let alone: History = Box::new(move |tape, seed| placed(tape, &about(sums), seed));

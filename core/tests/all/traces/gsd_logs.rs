@@ -5,7 +5,7 @@ use super::{History, Row};
 use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, OwnLogger, Shape};
 
 #[cfg(feature = "async")]
-use super::tape::{ready, wait};
+use super::tape::{hanging, ready, wait, wait_or_drop};
 
 const NAMES: [&str; 3] = ["a", "bb", "ccc"];
 const MORE: [&str; 6] = ["a", "bb", "ccc", "d/e", "a name that is long enough to fill a list", "f"];
@@ -149,6 +149,9 @@ forms!(blocking, now, plain, open_or_create name chunk end_frame discard_frame);
 #[cfg(feature = "async")]
 forms!(asynchronous, wait, ready,
     open_or_create_async name_async chunk_async end_frame_async discard_frame_async);
+#[cfg(feature = "async")]
+forms!(dropped, wait_or_drop, hanging,
+    open_or_create_async name_async chunk_async end_frame_async discard_frame_async);
 
 type Logs = fn(&Tape, &Attributes<'_>, u64);
 
@@ -171,16 +174,22 @@ pub(super) fn rows() -> Vec<Row> {
         blocking::logger,
         #[cfg(feature = "async")]
         asynchronous::logger,
+        #[cfg(feature = "async")]
+        dropped::logger,
     ];
     let own: Vec<Logs> = vec![
         blocking::own,
         #[cfg(feature = "async")]
         asynchronous::own,
+        #[cfg(feature = "async")]
+        dropped::own,
     ];
     let fixed: Vec<Logs> = vec![
         blocking::fixed,
         #[cfg(feature = "async")]
         asynchronous::fixed,
+        #[cfg(feature = "async")]
+        dropped::fixed,
     ];
     for (writer, forms) in [("gsd::Logger", &logger), ("gsd::OwnLogger", &own)] {
         add(writer, forms.clone(), "small", small, Vec::new());

@@ -3,7 +3,8 @@
 //!
 //! `golden.txt` has a row for each writer and shape: the number of histories, of steps, and a hash
 //! of them all. A change that should change nothing changes no row. Both forms of a writer, the
-//! blocking one and the asynchronous one, give one row.
+//! blocking one and the asynchronous one, give one row. So does the asynchronous form if the store
+//! hangs where another one fails, and the future is dropped: that is a failed call, at every await.
 //!
 //! A change that does change steps records the rows again, and its commit says which and why:
 //!

@@ -6,7 +6,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::sion::{Attributes, Finished, Memory, Options, Pen, Writer};
 
 #[cfg(feature = "async")]
-use super::tape::{ready, wait};
+use super::tape::{hanging, ready, wait, wait_or_drop};
 
 const TASKS: [(i64, u64); 3] = [(0, 100), (1, 37), (2, 0)];
 
@@ -81,6 +81,9 @@ form!(blocking, now, plain, create reopen write write_some write_record ensure_f
 #[cfg(feature = "async")]
 form!(asynchronous, wait, ready, create_async reopen_async write_async write_some_async
     write_record_async ensure_free_space_async write_key_async commit_async close_async);
+#[cfg(feature = "async")]
+form!(dropped, wait_or_drop, hanging, create_async reopen_async write_async write_some_async
+    write_record_async ensure_free_space_async write_key_async commit_async close_async);
 
 pub(super) fn rows() -> Vec<Row> {
     let attributes = Attributes { fsblksize: 512, ..Attributes::DEFAULT };
@@ -100,6 +103,8 @@ pub(super) fn rows() -> Vec<Row> {
             Box::new(move |tape: &Tape, seed| blocking(tape, &shape, seed)) as History,
             #[cfg(feature = "async")]
             Box::new(move |tape, seed| asynchronous(tape, &shape, seed)),
+            #[cfg(feature = "async")]
+            Box::new(move |tape, seed| dropped(tape, &shape, seed)),
         ];
         Row { writer: "sion::Writer", shape: name, seeds: 2, start: vec![5; 3000], forms }
     };

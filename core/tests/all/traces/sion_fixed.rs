@@ -6,7 +6,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::sion::{Attributes, FixedWriter, Shape};
 
 #[cfg(feature = "async")]
-use super::tape::{ready, wait};
+use super::tape::{hanging, ready, wait, wait_or_drop};
 
 const TASKS: [(i64, u64); 3] = [(0, 100), (1, 37), (2, 0)];
 
@@ -47,6 +47,8 @@ macro_rules! form {
 form!(blocking, now, plain, create write commit close);
 #[cfg(feature = "async")]
 form!(asynchronous, wait, ready, create_async write_async commit_async close_async);
+#[cfg(feature = "async")]
+form!(dropped, wait_or_drop, hanging, create_async write_async commit_async close_async);
 
 pub(super) fn rows() -> Vec<Row> {
     let shapes = [
@@ -61,6 +63,8 @@ pub(super) fn rows() -> Vec<Row> {
             Box::new(move |tape: &Tape, seed| blocking(tape, &shape, seed)) as History,
             #[cfg(feature = "async")]
             Box::new(move |tape, seed| asynchronous(tape, &shape, seed)),
+            #[cfg(feature = "async")]
+            Box::new(move |tape, seed| dropped(tape, &shape, seed)),
         ];
         Row { writer: "sion::FixedWriter", shape: name, seeds: 6, start, forms }
     };

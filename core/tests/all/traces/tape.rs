@@ -205,17 +205,99 @@ pub(super) fn plain(tape: &Tape) -> Tape {
     tape.clone()
 }
 
-/// The asynchronous form on a store that never has to be waited for.
 #[cfg(feature = "async")]
-pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
-    use std::task::{Context, Poll, Waker};
-    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the store is ready"),
-    }
-}
+pub(super) use late::{hanging, ready, wait, wait_or_drop};
 
 #[cfg(feature = "async")]
-pub(super) fn ready(tape: &Tape) -> striae_core::store::Ready<Tape> {
-    striae_core::store::Ready(tape.clone())
+mod late {
+    use super::{Failed, Tape};
+    use std::future::pending;
+    use std::task::{Context, Poll, Waker};
+    use striae_core::step::DriveError;
+    use striae_core::store::{AsyncReadAt, AsyncWriteAt, ReadAt, Ready, WriteAt};
+
+    fn poll<T>(future: impl Future<Output = T>) -> Poll<T> {
+        std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    pub(in super::super) fn ready(tape: &Tape) -> Ready<Tape> {
+        Ready(tape.clone())
+    }
+
+    /// The asynchronous form on a store that never has to be waited for.
+    pub(in super::super) fn wait<T>(future: impl Future<Output = T>) -> T {
+        match poll(future) {
+            Poll::Ready(output) => output,
+            Poll::Pending => panic!("the store is ready"),
+        }
+    }
+
+    /// The asynchronous form on a store that hangs where another one fails: then the future is
+    /// dropped, which is to be the same as the failure.
+    pub(in super::super) fn wait_or_drop<T: Call>(future: impl Future<Output = T>) -> T {
+        match poll(future) {
+            Poll::Ready(output) => output,
+            Poll::Pending => T::failed(),
+        }
+    }
+
+    /// The result of a call.
+    pub(in super::super) trait Call {
+        fn failed() -> Self;
+    }
+
+    impl<T, F> Call for Result<T, DriveError<Failed, F>> {
+        fn failed() -> Self {
+            Err(DriveError::Store(Failed))
+        }
+    }
+
+    impl Call for () {
+        fn failed() -> Self {}
+    }
+
+    /// Hangs where the tape fails.
+    #[derive(Debug)]
+    pub(in super::super) struct Hanging(Tape);
+
+    pub(in super::super) fn hanging(tape: &Tape) -> Hanging {
+        Hanging(tape.clone())
+    }
+
+    async fn hang<T>(done: Result<T, Failed>) -> Result<T, Failed> {
+        match done {
+            Ok(done) => Ok(done),
+            Err(_) => pending().await,
+        }
+    }
+
+    impl AsyncReadAt for Hanging {
+        type Error = Failed;
+
+        async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Failed> {
+            hang(self.0.read_at(offset, buf)).await
+        }
+
+        async fn size(&self) -> Result<u64, Failed> {
+            hang(self.0.size()).await
+        }
+    }
+
+    impl AsyncWriteAt for Hanging {
+        async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
+            hang(self.0.write_all_at(offset, bytes)).await
+        }
+
+        async fn set_size(&mut self, len: u64) -> Result<(), Failed> {
+            hang(self.0.set_size(len)).await
+        }
+
+        async fn order(&mut self) -> Result<(), Failed> {
+            hang(self.0.order()).await
+        }
+
+        async fn sync(&mut self) -> Result<(), Failed> {
+            hang(self.0.sync()).await
+        }
+    }
 }
