@@ -84,16 +84,46 @@ def blobs(subfile):
             yield b"".join(subfile.part(var, record, blob).tobytes() for record in range(records))
 
 
-def check_seal(path):
-    """The problems of the seal of a subfile."""
+def mix(word, number):
+    """A step of splitmix64."""
+    mask = (1 << 64) - 1
+    word = ((word ^ number) + 0x9E3779B97F4A7C15) & mask
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & mask
+    word = (word ^ word >> 27) * 0x94D049BB133111EB & mask
+    return word ^ word >> 31
+
+
+def parts_of(path):
+    """A subfile, its bytes, the places, and the checksums of its header and of all blobs."""
     subfile = Subfile(path)
     file = open(path, "rb").read()
     start, end, first = places(path, subfile)
-    header = file[start:end]
-    sums = [crc32c(data) for data in blobs(subfile)]
-    table = struct.pack(f">{len(sums)}I", *sums)
+    return subfile, file, (end, first), crc32c(file[start + 12 : end]), [crc32c(data) for data in blobs(subfile)], end - start
+
+
+def identity(paths):
+    """The identity of a set: of the checksums of the header and of the values of each blob."""
+    both = [0, 0]
+    for number, path in enumerate(paths):
+        subfile, _, _, header, sums, _ = parts_of(path)
+        count = subfile.nblobs
+        for blob in range(count):
+            numbers = [header if blob == 0 else 0] + sums[5 * subfile.ndecomps * count + blob :: count] + [0, 0]
+            for which in (0, 1):
+                word = mix(0x7374726961652031 + which, number << 32 | blob)
+                for value in numbers:
+                    word = mix(word, value)
+                both[which] ^= word
+    return struct.pack(">QQ", *both)
+
+
+def check_seal(path, number, paths):
+    """The problems of the seal of a subfile of a set."""
+    subfile, file, (end, first), header, sums, header_len = parts_of(path)
+    tie = identity(paths) + struct.pack(">II", number, len(paths))
+    table = tie + struct.pack(f">{len(sums)}I", *sums)
     head = b"striae blob seal" + struct.pack(
-        ">IIIIQQQI", 1, subfile.nblobs, len(subfile.header.vars), crc32c(header[12:]), len(header), first,
+        ">IIIIQQQI", 2, subfile.nblobs, len(subfile.header.vars), header, header_len, first,
         subfile.header.numrecs, crc32c(table))
     head += struct.pack(">I", crc32c(head))
     at = -(-end // 512) * 512
@@ -135,8 +165,8 @@ def compare_set(tally, striae, folder, out):
                                                     words["np"], "--like", like, path, canonical)[1])
             paths.append(sorted(glob.glob(f"{path}.*")))
         commands = {"cdf": [["ncdump"], ["ncmpidump"], ["ncvalidator", "-q"]], "hdf5": [["h5dump"], ["h5ls"]]}
-        for plain, sealed in zip(*paths):
-            tally.check(f"{name}: seal", check_seal(sealed))
+        for number, (plain, sealed) in enumerate(zip(*paths)):
+            tally.check(f"{name}: seal", check_seal(sealed, number, paths[1]))
             tally.check(f"{name}: arrays", differ("arrays", arrays(sealed), arrays(plain)))
             for command in commands[container]:
                 theirs = shown(command, sealed)

@@ -40,7 +40,12 @@ impl Reseal<'_> {
         checksum: Checksum,
     ) -> Result<(), S::Error> {
         let Some(place) = self.places.get(copy) else { return Ok(()) };
-        let head = self.facts.head(checksum(0, self.table), checksum);
+        let Facts { tie, .. } = self.facts;
+        let table_crc = checksum(self.facts.tie_crc(checksum), self.table);
+        let head = self.facts.head(table_crc, checksum);
+        if let Some(tie) = tie {
+            store.write_all_at(place.tie.offset(), tie.stored().as_bytes())?;
+        }
         store.write_all_at(place.table.offset(), self.table)?;
         store.write_all_at(place.head.offset(), head.as_bytes())
     }

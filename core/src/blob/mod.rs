@@ -11,7 +11,8 @@
 //! | [`map`] | decomposition maps, from which sets are written |
 //! | [`seal`] | checksums of blobs |
 //! | [`append`] | how records become part of a subfile |
-//! | [`raw`] | the head of a seal as stored |
+//! | [`tie`] | what makes a sealed subfile one of its set |
+//! | [`raw`] | the structures of a seal as stored |
 //! | [`error`] | errors |
 //!
 //! Each process of the writing program gives one *blob* for each decomposed variable: its elements,
@@ -31,6 +32,7 @@ pub mod map;
 pub mod names;
 pub mod raw;
 pub mod seal;
+pub mod tie;
 pub mod walk;
 
 pub use define::{Decomposition, Group, Partition, Subfile};
@@ -40,4 +42,5 @@ pub use find::{Gather, Piece, Place, Run, Runs, Take};
 pub use layout::{Content, Fixed, Share, Width};
 pub use names::{Name, Part};
 pub use seal::{FindSeal, Seal};
+pub use tie::{Fingerprint, Tie};
 pub use walk::Walk;

@@ -11,21 +11,26 @@
 //! then writes `numrecs`, then syncs: a cut leaves a copy of the old number of records and perhaps
 //! one of the new number. Then it replaces the other copy ([`append`](super::append)).
 
+mod find;
+
+pub use find::FindSeal;
+
 use super::error::Error;
-use super::raw::SealHead;
+use super::raw::{SealHead, SealTie};
+use super::tie::Tie;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
 use crate::span::{Span, round_up};
-use crate::step::{ReadMachine, ReadStep, SumOf};
 use core::num::NonZeroU64;
+use zerocopy::IntoBytes;
 use zerocopy::big_endian::{U32, U64};
-use zerocopy::{FromBytes, IntoBytes};
 
 /// Copies are in sectors of their own.
 const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
 
 const HEAD_LEN: u64 = 64;
-const _: () = assert!(size_of::<SealHead>() == 64);
+const TIE_LEN: u64 = 24;
+const _: () = assert!(size_of::<SealHead>() == 64 && size_of::<SealTie>() == 24);
 
 /// The bytes of a checksum in the table.
 const ROW_LEN: u64 = 4;
@@ -58,6 +63,8 @@ pub struct Shape {
 pub struct SealPlace {
     /// The head.
     pub head: Span,
+    /// The [tie](SealTie), which the table follows; empty if the seal has none.
+    pub tie: Span,
     /// The table of checksums: 4 bytes each, big-endian; those of the blobs of variable 0, then of
     /// variable 1, and so on.
     pub table: Span,
@@ -105,8 +112,8 @@ impl Shape {
     /// is in a sector of its own: a multiple of 512. `None` if they exceed `u64::MAX`.
     #[must_use]
     pub fn gap_len(self) -> Option<u64> {
-        let len = round_up(HEAD_LEN.checked_add(self.table_len()?)?, SECTOR)?;
-        len.checked_mul(2)
+        let len = HEAD_LEN.checked_add(TIE_LEN)?.checked_add(self.table_len()?)?;
+        round_up(len, SECTOR)?.checked_mul(2)
     }
 
     /// The gap of a new file, if its header ends at `header_end`; `None` if its end exceeds
@@ -118,20 +125,24 @@ impl Shape {
     }
 
     /// The places of the copies in a gap, which is from the end of the header to the first value;
-    /// `None` if it has no room for them.
+    /// `None` if it has no room for them. Only seals of version 1 are not `tied`.
     ///
     /// The first copy begins with its head, at the first multiple of 512. The second one ends with
     /// its head, at the end of the gap: if the header is damaged, the copy at one of its ends is
     /// still found.
     #[must_use]
-    pub fn places(self, gap: Span) -> Option<[SealPlace; COPIES]> {
-        let [first, second] = heads(gap)?;
-        let len = self.table_len()?;
-        let places = [
-            SealPlace { head: first, table: Span::new(first.end(), len)? },
-            SealPlace { head: second, table: Span::new(second.offset().checked_sub(len)?, len)? },
-        ];
-        let [SealPlace { table: before, .. }, SealPlace { table: after, .. }] = places;
+    pub fn places(self, gap: Span, tied: bool) -> Option<[SealPlace; COPIES]> {
+        let heads = heads(gap)?;
+        let (tie, len) = (if tied { TIE_LEN } else { 0 }, self.table_len()?);
+        let [first, second] = heads;
+        let starts = [first.end(), second.offset().checked_sub(tie.checked_add(len)?)?];
+        let at = |head: Span, start: u64| {
+            let tie = Span::new(start, tie)?;
+            Some(SealPlace { head, tie, table: Span::new(tie.end(), len)? })
+        };
+        let [before, after] = starts;
+        let places = [at(first, before)?, at(second, after)?];
+        let [SealPlace { table: before, .. }, SealPlace { tie: after, .. }] = places;
         (before.end() <= after.offset()).then_some(places)
     }
 }
@@ -158,16 +169,25 @@ pub struct Facts {
     /// The number of records: for a seal those that its checksums are of, for a file those that
     /// its header has.
     pub numrecs: u64,
+    /// What ties the subfile to its set: for a file, and for a seal of version 1, `None`.
+    pub tie: Option<Tie>,
 }
 
 impl Facts {
-    /// The head of a copy whose table has the CRC-32C `table_crc`.
+    /// The CRC-32C of the tie, which the table continues.
+    #[must_use]
+    pub fn tie_crc(&self, checksum: Checksum) -> u32 {
+        self.tie.map_or(0, |tie| checksum(0, tie.stored().as_bytes()))
+    }
+
+    /// The head of a copy whose tie and table have the CRC-32C `table_crc`.
     #[must_use]
     pub fn head(&self, table_crc: u32, checksum: Checksum) -> SealHead {
-        let Self { shape, header_len, header_crc, values_begin, numrecs } = *self;
+        let Self { shape, header_len, header_crc, values_begin, numrecs, tie } = *self;
+        let version = if tie.is_some() { SealHead::VERSION } else { SealHead::UNTIED };
         let mut head = SealHead {
             magic: SealHead::MAGIC,
-            version: U32::new(SealHead::VERSION),
+            version: U32::new(version),
             nblobs: U32::new(shape.nblobs),
             nvars: U32::new(shape.nvars),
             header_crc: U32::new(header_crc),
@@ -329,128 +349,6 @@ impl Seal {
             let field = SealHead::header_crc;
             let offset = self.place.head.offset().saturating_add(field.offset().into());
             return Err(Error::Checksum { field, offset, stored, computed });
-        }
-        Ok(())
-    }
-}
-
-/// A machine that finds the copies of a seal, and checks their own checksums.
-#[derive(Debug)]
-pub struct FindSeal {
-    gap: Span,
-    checksum: Checksum,
-    heads: [Span; COPIES],
-    found: Found,
-    /// The copy that comes next.
-    number: usize,
-    /// Its table, if its head was read.
-    table: Option<(SumOf, u32)>,
-}
-
-impl FindSeal {
-    /// Looks for a seal in a gap, which is from the end of the header to the first value, or to
-    /// the end of the file if it ends before.
-    #[must_use]
-    pub fn new(gap: Span, checksum: Checksum) -> Self {
-        let (heads, number) = match heads(gap) {
-            Some(heads) => (heads, 0),
-            None => ([Span::ZERO; COPIES], COPIES),
-        };
-        Self { gap, checksum, heads, found: Found::default(), number, table: None }
-    }
-
-    fn set(&mut self, copy: Duplicate) {
-        if let Some(place) = self.found.copies.get_mut(self.number) {
-            *place = copy;
-        }
-        (self.number, self.table) = (self.number.saturating_add(1), None);
-    }
-
-    fn head(&self) -> Span {
-        self.heads.get(self.number).copied().unwrap_or(Span::ZERO)
-    }
-
-    /// Parses a head.
-    fn parse(&self, head: &SealHead) -> Result<Option<Seal>, Error> {
-        if head.magic != SealHead::MAGIC {
-            return Ok(None);
-        }
-        let at = |field: FieldId| self.head().offset().saturating_add(field.offset().into());
-        let (stored, computed) = (head.head_crc.get(), head_crc(head, self.checksum));
-        if stored != computed {
-            let field = SealHead::head_crc;
-            return Err(Error::Checksum { field, offset: at(field), stored, computed });
-        }
-        let wrong = |field: FieldId, value: u64, expected: u64| {
-            Err(Error::Sealed { field, offset: at(field), value, expected })
-        };
-        if head.version.get() != SealHead::VERSION {
-            let (value, right) = (head.version.get(), SealHead::VERSION);
-            return wrong(SealHead::version, value.into(), right.into());
-        }
-        let shape = Shape { nblobs: head.nblobs.get(), nvars: head.nvars.get() };
-        let place = shape.places(self.gap).and_then(|places| places.get(self.number).copied());
-        let Some(place) = place else {
-            return wrong(SealHead::values_begin, head.values_begin.get(), self.gap.end());
-        };
-        let facts = Facts {
-            shape,
-            header_len: head.header_len.get(),
-            header_crc: head.header_crc.get(),
-            values_begin: head.values_begin.get(),
-            numrecs: head.numrecs.get(),
-        };
-        Ok(Some(Seal { facts, place }))
-    }
-}
-
-impl ReadMachine for FindSeal {
-    type Output = Found;
-    type Error = Error;
-
-    fn poll(&mut self) -> ReadStep<Found> {
-        if self.number >= COPIES {
-            return ReadStep::Done(self.found);
-        }
-        let (Some((sum, stored)), Some(Duplicate::Whole(seal))) =
-            (&mut self.table, self.found.copies.get(self.number))
-        else {
-            let (offset, want) = (self.head().offset(), HEAD_LEN);
-            return ReadStep::Read { offset, need: size_of::<SealHead>(), want };
-        };
-        let (stored, seal) = (*stored, *seal);
-        match sum.poll() {
-            ReadStep::Read { offset, need, want } => ReadStep::Read { offset, need, want },
-            ReadStep::Done(computed) => {
-                let field = SealHead::table_crc;
-                let offset = seal.place.head.offset().saturating_add(field.offset().into());
-                self.set(match stored == computed {
-                    true => Duplicate::Whole(seal),
-                    false => {
-                        Duplicate::Damaged(Error::Checksum { field, offset, stored, computed })
-                    }
-                });
-                self.poll()
-            }
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        if let Some((sum, _)) = &mut self.table {
-            let Ok(()) = sum.feed(bytes);
-            return Ok(());
-        }
-        let Ok((head, _)) = SealHead::ref_from_prefix(bytes) else { return Ok(()) };
-        match self.parse(head) {
-            Ok(None) => self.set(Duplicate::None),
-            Err(error) => self.set(Duplicate::Damaged(error)),
-            Ok(Some(seal)) => {
-                self.table =
-                    Some((SumOf::new(seal.place.table, 0, self.checksum), head.table_crc.get()));
-                if let Some(place) = self.found.copies.get_mut(self.number) {
-                    *place = Duplicate::Whole(seal);
-                }
-            }
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::operation::Operation;
 use std::path::Path;
 use std::sync::Arc;
 use striae::blob::{OldSet, OldSubfile};
+use striae_core::blob::Fingerprint;
 use striae_core::integrity::crc32c;
 
 /// Bytes of ranks that the first one takes at once.
@@ -32,6 +33,16 @@ impl Old {
     /// The number of records when it was opened.
     pub(super) const fn records(&self) -> u64 {
         self.set.records()
+    }
+
+    /// Whether the subfile is sealed.
+    pub(super) const fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
+    /// What a blob adds to the fingerprint of the set's values.
+    pub(super) fn fingerprint(&self, blob: u32, sums: &[u32]) -> Fingerprint {
+        self.subfile.fingerprint(blob, sums)
     }
 }
 
@@ -114,7 +125,7 @@ impl<C: Collective> Writer<C> {
 
     /// Counts the new records: in all subfiles but the first one, then in that, by which readers
     /// go.
-    pub(super) fn count(self, records: u64) -> Result<C, Error> {
+    pub(super) fn count(self, records: u64, values: Fingerprint) -> Result<C, Error> {
         let (whole, part) = (&self.whole, &self.part);
         let Some(old) = &self.old else { return Ok(self.whole) }; // never
         let mine = self.check(records).and_then(|()| self.sync());
@@ -124,13 +135,13 @@ impl<C: Collective> Writer<C> {
         let all = all.map_err(Error::agreed)?; // never: no rank has failed
         for is_first in [false, true] {
             let counted = match part.rank() == 0 && (old.number == 0) == is_first {
-                true => old.subfile.count(records, &all).map_err(Failure::from),
+                true => old.subfile.count(records, &all, values).map_err(Failure::from),
                 false => Ok(()),
             };
             whole.agree(counted)?;
         }
         let settled = match part.rank() {
-            0 => old.subfile.settle(records, &all).map_err(Failure::from),
+            0 => old.subfile.settle(records, &all, values).map_err(Failure::from),
             _ => Ok(()),
         };
         let freed = self.part.free(settled).map_err(Failure::from);

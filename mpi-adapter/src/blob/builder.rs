@@ -218,6 +218,9 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         });
         let folder = comm.bcast(0, made.map(|()| folder.as_slice()), MAX_PATH)?;
         let mut plan = plan.map_err(Error::agreed)?; // never: no rank has failed
+        if let Some(seal) = &mut plan.seal {
+            seal.set_subfile(group.number, group.subfiles.get());
+        }
         let hidden = hidden_path(&folder, path, group.number);
         let file = open(&part, &plan, &hidden);
         let written =

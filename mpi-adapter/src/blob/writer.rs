@@ -4,7 +4,7 @@ use super::append::Old;
 use super::plan::{Plan, Variable};
 use super::seal::Sum;
 use super::{of_striae, refused};
-use crate::collective::Collective;
+use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
 use crate::operation::Operation;
 use std::io;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use striae::cdf::Element;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
+use striae_core::blob::Fingerprint;
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
@@ -291,13 +292,18 @@ impl<C: Collective> Writer<C> {
     /// system. No new file is left.
     pub fn close(mut self) -> Result<C, Error> {
         self.begin(Operation::BlobClose);
-        let written = self.settle().map(|()| [self.records]);
-        let [records] = self.whole.max(written)?;
+        let written = self.settle().and_then(|()| {
+            let [first, second] = self.fingerprint()?.words();
+            Ok([self.records, first, second])
+        });
+        let folds = [Fold::Max, Fold::Xor, Fold::Xor];
+        let [records, first, second] = self.whole.combine(written, folds)?;
+        let values = Fingerprint::from_words([first, second]);
         if self.old.is_some() {
-            return self.count(records);
+            return self.count(records, values);
         }
         let records = self.plan.records.unwrap_or(records);
-        let sealed = self.seal(self.check(records), records);
+        let sealed = self.seal(self.check(records), (records, values));
         let finished = sealed.and_then(|()| self.finish(records));
         let freed = self.part.free(finished).map_err(Failure::from);
         let (publish, is_durable) = (self.publish, self.is_durable);
@@ -328,14 +334,31 @@ impl<C: Collective> Writer<C> {
     }
 
     /// Writes the seal, if there is one, unless this rank has failed.
-    fn seal(&self, mine: Result<(), Failure>, records: u64) -> Result<(), Failure> {
+    fn seal(
+        &self,
+        mine: Result<(), Failure>,
+        (records, values): (u64, Fingerprint),
+    ) -> Result<(), Failure> {
         let Some(seal) = &self.plan.seal else { return mine };
         let sums = mine.and_then(|()| {
             let mut sums = self.plan.map_sums.clone();
             sums.extend(self.value_sums(records)?);
             Ok(sums)
         });
-        seal.write(&self.part, &self.file, sums, records)
+        seal.write(&self.part, &self.file, sums, (records, values))
+    }
+
+    /// What this rank has written, if its subfile is sealed; nothing if it has not written all.
+    fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        if self.check(self.records).is_err() {
+            return Ok(Fingerprint::default()); // the others get the error later
+        }
+        let sums = || self.value_sums(self.records);
+        Ok(match (&self.old, &self.plan.seal) {
+            (Some(old), _) if old.is_sealed() => old.fingerprint(self.plan.blob, &sums()?),
+            (None, Some(seal)) => seal.fingerprint(self.plan.blob, sums()?),
+            _ => Fingerprint::default(),
+        })
     }
 
     /// The checksum of this rank's values of each variable, if the set is sealed.

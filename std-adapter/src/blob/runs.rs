@@ -20,6 +20,8 @@ pub(crate) struct Elements {
     pub(crate) runs: Runs<Box<[Run]>>,
     /// Elements that several blobs have, each counted as often as it is not used.
     pub(crate) overlaps: u64,
+    /// Elements of requests after the end of the array.
+    pub(crate) outside: u64,
     pub(crate) covered: u64,
     /// Plans that are likely to be needed again.
     plans: Mutex<Plans>,
@@ -43,8 +45,9 @@ impl Elements {
     /// Sorts requests, which are in the order of their places. Of elements that several blobs have,
     /// the lowest rank counts.
     ///
-    /// `plan` makes a plan for all of them, in the order of their places.
-    pub(crate) fn new(mut requests: Vec<Run>, plan: &dyn Fn(&[Run]) -> Plan) -> Self {
+    /// `plan` makes a plan for all of them, in the order of their places. The blobs have named so
+    /// many elements.
+    pub(crate) fn new(mut requests: Vec<Run>, named: u64, plan: &dyn Fn(&[Run]) -> Plan) -> Self {
         let all = (requests.len() <= FEW).then(|| plan(&requests));
         requests.sort_by_key(|run| run.offset); // a merge, as each blob has its requests in order
         let given = requests.iter().fold(0_u64, |sum, run| sum.saturating_add(run.len));
@@ -63,10 +66,12 @@ impl Elements {
             }
         };
         let runs = Runs::new(runs).or_else(|| Runs::new(Box::default()));
-        let Some(runs) = runs else { return Self::new(Vec::new(), plan) }; // never: they are sorted
+        // Never: they are sorted.
+        let Some(runs) = runs else { return Self::new(Vec::new(), 0, plan) };
         let covered = runs.covered();
         let overlaps = given.saturating_sub(covered);
-        Self { runs, overlaps, covered, plans: Mutex::new(plans) }
+        let outside = named.saturating_sub(given);
+        Self { runs, overlaps, outside, covered, plans: Mutex::new(plans) }
     }
 
     /// The plan for elements that follow each other. Plans for parts of an array, as they are for
@@ -92,25 +97,28 @@ impl Elements {
 
 /// Adds the requests of all blobs of a subfile of `set`. `of` is the index of the decomposition and
 /// the number of elements of an array. Blobs with a damaged list are left out if `judge` lets the
-/// error pass.
+/// error pass. Returns how many elements the other blobs name.
 pub(crate) fn add_requests(
     requests: &mut Vec<Run>,
     set: &Canonical,
     from: (u32, &Subfile, &Bulk),
     of: (usize, u64),
     judge: &mut dyn FnMut(AnyError) -> Result<(), AnyError>,
-) -> Result<(), AnyError> {
-    let mut columns = [Vec::new(), Vec::new()];
+) -> Result<u64, AnyError> {
+    let (mut columns, mut named) = ([Vec::new(), Vec::new()], 0_u64);
     for (number, blob) in (0..).zip(0..from.1.found) {
         let before = requests.len();
         let as_sealed = from.1.check_maps(from.2.file(), set, (of.0, number));
         let mut add = || add_blob(requests, from, (number, blob), of, &mut columns);
-        if let Err(error) = as_sealed.and_then(|()| add()) {
-            requests.truncate(before);
-            judge(error)?;
+        match as_sealed.and_then(|()| add()) {
+            Ok(()) => named = named.saturating_add(from.1.share(number, of.0).count),
+            Err(error) => {
+                requests.truncate(before);
+                judge(error)?;
+            }
         }
     }
-    Ok(())
+    Ok(named)
 }
 
 /// Adds the requests of a blob.

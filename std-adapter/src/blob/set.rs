@@ -1,8 +1,10 @@
 //! [`Set`]: all subfiles of a name.
 
 mod options;
+mod whole;
 
 pub use options::OpenOptions;
+pub(super) use options::judged;
 
 use super::Container;
 use super::Flaw;
@@ -87,6 +89,8 @@ pub struct Decomposition {
     pub covered: u64,
     /// How often an element is in a blob after the first one that has it.
     pub overlaps: u64,
+    /// The number of elements that blobs name outside of the array.
+    pub outside: u64,
 }
 
 impl Decomposition {
@@ -96,6 +100,7 @@ impl Decomposition {
             nelems: known.total,
             covered: elements.covered,
             overlaps: elements.overlaps,
+            outside: elements.outside,
         }
     }
 }
@@ -290,13 +295,6 @@ impl Set {
         lost.values().cloned().collect()
     }
 
-    /// Whether all subfiles are there and what was read of them was whole.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        lost.is_empty() && self.missing().next().is_none()
-    }
-
     /// How many bytes of several variables are to be made at once: what fits into a cache of the
     /// processor is made faster. It takes more turns, which cost nothing if the subfiles stay open
     /// and are in the page cache.
@@ -383,7 +381,7 @@ impl Set {
             return Ok(elements);
         }
         let total = self.canonical.decompositions.get(index).map_or(0, |known| known.total);
-        let mut requests = Vec::new();
+        let (mut requests, mut named) = (Vec::new(), 0_u64);
         for (_, number) in self.numbers() {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
             let before = requests.len();
@@ -398,9 +396,12 @@ impl Set {
             };
             let of = (index, total);
             let added = runs::add_requests(&mut requests, &self.canonical, from, of, judge);
-            if let Err(error) = added {
-                requests.truncate(before); // a map that is wrong somewhere is not believed
-                damage = Some(error);
+            match added {
+                Ok(elements) => named = named.saturating_add(elements),
+                Err(error) => {
+                    requests.truncate(before); // a map that is wrong somewhere is not believed
+                    damage = Some(error);
+                }
             }
             if let Some(error) = damage {
                 self.lose(number, error, None)?;
@@ -408,7 +409,7 @@ impl Set {
         }
         let subfile = |number| self.subfile(number).ok().flatten().map(|(subfile, _)| subfile);
         let plan = |requests: &[Run]| Plan::of_requests(requests, index, total, &subfile);
-        Ok(known.get_or_init(|| Arc::new(Elements::new(requests, &plan))))
+        Ok(known.get_or_init(|| Arc::new(Elements::new(requests, named, &plan))))
     }
 
     /// A canonical variable, as the subfiles have it.

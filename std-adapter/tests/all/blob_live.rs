@@ -38,7 +38,7 @@ fn steps(old: &[u8], new: &[u8]) -> Steps {
     let found = drive_read(&mut head.find_seal(crc32c), old, &mut [0; 512]).unwrap();
     let next = found.next(numrecs(old));
     let facts = head.facts(numrecs(old), crc32c).unwrap();
-    let places = facts.shape.places(head.gap()).unwrap();
+    let places = facts.shape.places(head.gap(), true).unwrap();
     let mut bytes = old.to_vec();
     let mut put = |span: Span, all: &mut Vec<Vec<u8>>| {
         bytes.resize(bytes.len().max(span.end() as usize), 0);
@@ -48,6 +48,7 @@ fn steps(old: &[u8], new: &[u8]) -> Steps {
     };
     let copy = |place: usize, put: &mut dyn FnMut(Span, &mut Vec<Vec<u8>>), all: &mut _| {
         let place = places[place];
+        put(place.tie, all);
         put(Span::new(place.table.offset(), place.table.len() / 2).unwrap(), all);
         put(place.table, all);
         put(place.head, all);

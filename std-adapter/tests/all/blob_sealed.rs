@@ -56,6 +56,7 @@ fn facts(path: &Path, container: Container, cdf: &File) -> (Facts, Span) {
         header_crc: header_crc(bytes, crc32c),
         values_begin,
         numrecs: cdf.numrecs(),
+        tie: None,
     };
     (facts, Span::between(header.end(), values_begin).unwrap())
 }
@@ -347,7 +348,7 @@ fn recover_believes_a_seal_before_a_value_and_values_before_no_seal() {
 
         let mut bad = bytes.clone();
         let facts = head.facts(file.numrecs(), crc32c).unwrap();
-        for place in facts.shape.places(head.gap()).unwrap() {
+        for place in facts.shape.places(head.gap(), true).unwrap() {
             bad[place.table.offset() as usize] ^= 1;
         }
         fs::write(path, &bad).unwrap();

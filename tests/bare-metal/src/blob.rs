@@ -12,8 +12,8 @@ use striae_core::blob::map::{Grid, Request};
 use striae_core::blob::seal::{Facts, Shape, header_crc};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
-    Content, Decomposition, Error, FindSeal, Fixed, Gather, Group, Name, Part, Partition, Place,
-    Run, Runs, Share, Shares, Subfile, Take, Walk, Width,
+    Content, Decomposition, Error, FindSeal, Fingerprint, Fixed, Gather, Group, Name, Part,
+    Partition, Place, Run, Runs, Share, Shares, Subfile, Take, Tie, Walk, Width,
 };
 use striae_core::cdf::{
     Alignment, Define, Definition, DimDef, Fill, Layout, Plan, Region, Slot, Type, VarDef, Version,
@@ -145,15 +145,19 @@ entries! {
         let shape = Shape::new(nblobs, numrecs).ok_or(Fail)?;
         let gap = shape.gap_after(header_end).ok_or(Fail)?;
         let len = shape.gap_len().ok_or(Fail)?;
-        let [place, _] = shape.places(gap).ok_or(Fail)?;
+        let [place, _] = shape.places(gap, true).ok_or(Fail)?;
+        let values = Fingerprint::of_blob((variable, blob), 0, [blob]);
+        let values = Fingerprint::from_words(values.join(Fingerprint::default()).words());
+        let tie = Some(Tie::new(values, variable, blob));
         let facts = Facts {
             shape,
             header_len: header_end,
             header_crc: header_crc(window, crc32c),
             values_begin: gap.end(),
             numrecs,
+            tie,
         };
-        let head = facts.head(variable, crc32c);
+        let head = facts.head(facts.tie_crc(crc32c), crc32c);
         let found = drive_read(&mut FindSeal::new(gap, crc32c), &Host { file: 0 }, window)?;
         let next = found.next(numrecs);
         let seal = found.judge(&facts)?.ok_or(Fail)?;
@@ -169,8 +173,9 @@ entries! {
         let gap = shape.gap_after(header_end).ok_or(Fail)?;
         let (header_crc, values_begin) = (0, gap.end());
         let (header_len, numrecs) = (header_end, more);
-        let facts = Facts { shape, header_len, header_crc, values_begin, numrecs };
-        let places = shape.places(gap).ok_or(Fail)?;
+        let tie = None;
+        let facts = Facts { shape, header_len, header_crc, values_begin, numrecs, tie };
+        let places = shape.places(gap, false).ok_or(Fail)?;
         let seal = Reseal { facts, places, table: bytes };
         let (slots, window) = ([Slot::EMPTY; 4], [0; 64]);
         let host = Host { file: 0 };

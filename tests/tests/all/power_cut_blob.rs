@@ -3,6 +3,7 @@
 
 use striae_core::blob::append::{Reseal, count, settle, take_back};
 use striae_core::blob::seal::{COPIES, Facts, FindSeal, Found, Shape, header_crc};
+use striae_core::blob::{Fingerprint, Tie};
 use striae_core::cdf::{
     Alignment, Definition, DimDef, Fill, Plan, Reader, Slot, Type, Values, VarDef, Version, Writer,
 };
@@ -99,11 +100,12 @@ impl Subfile {
     fn facts(&self, numrecs: u64) -> Facts {
         let Self { header_len, header_crc, .. } = *self;
         let (shape, values_begin) = (Self::shape(), self.gap.end());
-        Facts { shape, header_len, header_crc, values_begin, numrecs }
+        let tie = Some(Tie::new(Fingerprint::default(), 0, 1));
+        Facts { shape, header_len, header_crc, values_begin, numrecs, tie }
     }
 
     fn reseal<'t>(&self, numrecs: u64, table: &'t [u8]) -> Reseal<'t> {
-        let places = Self::shape().places(self.gap).unwrap();
+        let places = Self::shape().places(self.gap, true).unwrap();
         Reseal { facts: self.facts(numrecs), places, table }
     }
 

@@ -38,6 +38,17 @@ enum ListOf {
     Vatts(u64),
 }
 
+impl ListOf {
+    const fn new(list: ListKind, of: Option<u64>) -> Self {
+        match (list, of) {
+            (ListKind::Dims, _) => Self::Dims,
+            (ListKind::Vars, _) => Self::Vars,
+            (ListKind::Gatts | ListKind::Vatts, None) => Self::Gatts,
+            (ListKind::Gatts | ListKind::Vatts, Some(varid)) => Self::Vatts(varid),
+        }
+    }
+}
+
 fn item<T>(items: &[T], number: u64) -> Option<&T> {
     items.get(usize::try_from(number).ok()?)
 }
@@ -166,13 +177,59 @@ impl Define for Definition<'_> {
     }
 
     fn is_repeated(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
-        let list = match (list, of) {
-            (ListKind::Dims, _) => ListOf::Dims,
-            (ListKind::Vars, _) => ListOf::Vars,
-            (ListKind::Gatts | ListKind::Vatts, None) => ListOf::Gatts,
-            (ListKind::Gatts | ListKind::Vatts, Some(varid)) => ListOf::Vatts(varid),
+        self.repeated.binary_search(&(ListOf::new(list, of), number)).is_ok()
+    }
+}
+
+/// A definition whose names were compared once, for many subfiles: the time grows with the logarithm
+/// of the lengths of its lists, and not with their squares.
+#[derive(Debug)]
+pub struct Compared<'d, D: ?Sized> {
+    definition: &'d D,
+    /// Of each list in which a name is repeated, the first such item. In order.
+    repeated: Vec<(ListOf, u64)>,
+}
+
+impl<'d, D: Define + ?Sized> Compared<'d, D> {
+    /// Compares the names.
+    #[must_use]
+    pub fn new(definition: &'d D) -> Self {
+        let mut repeated = Vec::new();
+        let mut check = |list, names: Vec<&'d str>| {
+            let first = first_repeated(names.into_iter());
+            repeated.extend(first.map(|number| (list, number)));
         };
-        self.repeated.binary_search(&(list, number)).is_ok()
+        let attrs = |of| -> Vec<&'d str> {
+            let attr = |number| definition.attr(of, number).map(|attr| attr.name);
+            (0..u64::MAX).map_while(attr).collect()
+        };
+        let dim = |dimid| definition.dim(dimid).map(|dim| dim.name);
+        let var = |varid| definition.var(varid).map(|var| var.name);
+        check(ListOf::Dims, (0..u64::MAX).map_while(dim).collect());
+        check(ListOf::Gatts, attrs(None));
+        let names: Vec<_> = (0..u64::MAX).map_while(var).collect();
+        let variables = usize_to_u64(names.len());
+        check(ListOf::Vars, names);
+        (0..variables).for_each(|varid| check(ListOf::Vatts(varid), attrs(Some(varid))));
+        Self { definition, repeated }
+    }
+}
+
+impl<D: Define + ?Sized> Define for Compared<'_, D> {
+    fn dim(&self, dimid: u64) -> Option<DimDef<'_>> {
+        self.definition.dim(dimid)
+    }
+
+    fn attr(&self, of: Option<u64>, number: u64) -> Option<AttrDef<'_>> {
+        self.definition.attr(of, number)
+    }
+
+    fn var(&self, varid: u64) -> Option<VarDef<'_>> {
+        self.definition.var(varid)
+    }
+
+    fn is_repeated(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
+        self.repeated.binary_search(&(ListOf::new(list, of), number)).is_ok()
     }
 }
 

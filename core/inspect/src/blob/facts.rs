@@ -47,6 +47,11 @@ error_facts! {
         |facts| Facts { blob: Some(blob.into()), ..facts.text(name).crcs(stored, computed) };
     /// The subfile does not have what the other subfiles have: it belongs to another set.
     "other_set" OtherSet { what } |facts| facts.text(what);
+    /// The subfile was sealed as another one of its set.
+    "other_place" OtherPlace { number, nsubfiles }
+        |facts| facts.value(number).max(i128::from(nsubfiles).saturating_sub(1));
+    /// The subfile was sealed before the other ones were: they have more records.
+    "older" Older { by } |facts| facts.count(by);
 }
 
 fn of_name(facts: Facts, name: Name) -> Facts {

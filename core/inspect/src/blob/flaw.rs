@@ -94,6 +94,18 @@ pub enum Flaw {
         /// What differs.
         what: &'static str,
     },
+    /// The subfile was sealed as another one of its set.
+    OtherPlace {
+        /// The number that it was sealed with.
+        number: u32,
+        /// The number of subfiles of its set.
+        nsubfiles: u32,
+    },
+    /// The subfile was sealed before the other ones were: they have more records.
+    Older {
+        /// How many records it lacks.
+        by: u64,
+    },
 }
 
 impl Flaw {
@@ -193,6 +205,15 @@ impl fmt::Display for Flaw {
             ),
             Self::OtherSet { what } => {
                 write!(f, "belongs to another set: its {what} are not those of the other subfiles")
+            }
+            Self::OtherPlace { number, nsubfiles } => {
+                write!(f, "was sealed as subfile {number} of {nsubfiles}")
+            }
+            Self::Older { by: 1 } => {
+                f.write_str("is older than the other subfiles: it was sealed with 1 record less")
+            }
+            Self::Older { by } => {
+                write!(f, "is older than the other subfiles: it was sealed with {by} records less")
             }
         }
     }

@@ -23,9 +23,10 @@ pub mod sealed;
 pub mod subfile;
 mod sums;
 mod tables;
+pub mod verdict;
 pub mod verify;
 
-pub use definition::Definition;
+pub use definition::{Compared, Definition};
 pub use dump::dump;
 pub use facts::{flaw_facts, table_facts};
 pub use finding::{FindingKind, Of, SetFinding};
@@ -34,6 +35,7 @@ pub use grammar::Grammar;
 pub use regions::map;
 pub use sealed::Sealed;
 pub use subfile::{Container, Subfile};
+pub use verdict::{Jury, Verdict};
 pub use verify::{Summary, verify};
 
 use crate::cdf;

@@ -54,9 +54,13 @@ fn examine<S: Subject>(store: &S) -> Result<(Vec<Region>, Vec<Place>), Failed<S,
     let subfile = Subfile::examine(store, &head, &mut Err)?;
     let mut seals = Vec::new();
     if let Some(sealed) = Sealed::read(store, &head, subfile.numrecs)? {
-        let shape = sealed.seal().facts().shape;
-        for place in shape.places(head.gap()).into_iter().flatten() {
+        let facts = sealed.seal().facts();
+        let places = facts.shape.places(head.gap(), facts.tie.is_some());
+        for place in places.into_iter().flatten() {
             seals.push(Region::table(place.head, Kind::Checksums, "seal"));
+            if !place.tie.is_empty() {
+                seals.push(Region::table(place.tie, Kind::Checksums, "seal tie"));
+            }
             seals.push(Region::table(place.table, Kind::Checksums, "seal table"));
         }
     }

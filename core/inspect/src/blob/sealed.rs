@@ -5,6 +5,7 @@ use super::flaw::Flaw;
 use super::grammar::Canonical;
 use super::subfile::{Head, Subfile};
 use super::sums::{Known, Piece, Sums};
+use super::verdict::TRIES;
 use crate::subject::{Failed, Subject, Sum, read};
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -110,6 +111,7 @@ impl Head {
             header_crc: header_crc(header, checksum),
             values_begin: self.gap.end(),
             numrecs,
+            tie: None,
         })
     }
 
@@ -192,7 +194,7 @@ impl Sealed {
             match copy {
                 Duplicate::Damaged(error) => damaged = Some(error),
                 Duplicate::Whole(other) if other.facts().numrecs < seal.facts().numrecs => {
-                    let is_same = Facts { numrecs, ..other.facts() } == facts;
+                    let is_same = Facts { numrecs, tie: None, ..other.facts() } == facts;
                     let table = if is_same { table_of(store, &other) } else { continue };
                     older = match table {
                         Err(DriveError::Format(_)) => None, // replaced just now
@@ -372,24 +374,33 @@ fn entry(table: &[u8], row: usize) -> [u8; 4] {
     entry.copied().unwrap_or_default()
 }
 
-/// Finds the copies of the seal.
-fn find<S: Subject>(store: &S, head: &Head) -> Result<Found, Failed<S, Flaw>> {
-    if head.gap.end() > store.size().map_err(DriveError::Store)? {
-        return Ok(Found::default()); // the file is cut before its first value
+/// Finds the copies of the seal: in the gap, or where the gap of a sealed subfile is if the header
+/// says where its first value is by mistake.
+pub(super) fn find<S: Subject>(store: &S, head: &Head) -> Result<Found, Failed<S, Flaw>> {
+    let file_len = store.size().map_err(DriveError::Store)?;
+    let checksum = store.checksum(Sum::Crc32c);
+    let shape = head.facts(0, checksum).map(|facts| facts.shape);
+    let usual = shape.and_then(|shape| shape.gap_after(head.header_end));
+    for gap in [Some(head.gap), usual].into_iter().flatten().filter(|gap| gap.fits(file_len)) {
+        let find = &mut FindSeal::new(gap, checksum);
+        let found = drive_read(find, store, &mut vec![0; WINDOW]).map_err(Flaw::of_blob)?;
+        if found != Found::default() {
+            return Ok(found);
+        }
     }
-    let find = &mut head.find_seal(store.checksum(Sum::Crc32c));
-    drive_read(find, store, &mut vec![0; WINDOW]).map_err(Flaw::of_blob)
+    Ok(Found::default()) // there is none, or the file is cut before its first value
 }
 
 /// The table of a seal that was found. A writer may have replaced it since: that is an error.
 fn table_of<S: Subject>(store: &S, seal: &Seal) -> Result<Vec<u8>, Failed<S, Flaw>> {
-    let SealPlace { head: place, table: span } = seal.place();
+    let SealPlace { head: place, table: span, .. } = seal.place();
     let mut table = memory(usize::try_from(span.len()).unwrap_or(usize::MAX))?;
     read(store, span.offset(), &mut table)?;
     let mut head = SealHead::new_zeroed();
     read(store, place.offset(), head.as_mut_bytes())?;
     let checksum = store.checksum(Sum::Crc32c);
-    let (stored, computed) = (head.table_crc.get(), checksum(0, &table));
+    let stored = head.table_crc.get();
+    let computed = checksum(seal.facts().tie_crc(checksum), &table);
     match seal.facts().head(computed, checksum).as_bytes() == head.as_bytes() {
         true => Ok(table),
         false => {
@@ -400,9 +411,6 @@ fn table_of<S: Subject>(store: &S, seal: &Seal) -> Result<Vec<u8>, Failed<S, Fla
         }
     }
 }
-
-/// How often a seal, or numbers of records, are read at most while another process appends.
-pub(super) const TRIES: u32 = 8;
 
 /// The memory for reading the copies of a seal.
 const WINDOW: usize = 1 << 16;

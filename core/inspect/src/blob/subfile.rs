@@ -114,6 +114,8 @@ pub struct Head {
     pub header: Header,
     /// The place between the header and the first value.
     pub(super) gap: Span,
+    /// The end of the header in the file.
+    pub(super) header_end: u64,
 }
 
 const fn format<E>(error: Error) -> DriveError<E, Flaw> {
@@ -147,7 +149,7 @@ impl Head {
         let begins = header.variables().map(|variable| variable.begin());
         let first = data.map_or_else(|| begins.min(), |data| Some(data.offset()));
         let gap = first.and_then(|first| Span::between(header_end, first)).unwrap_or(Span::ZERO);
-        Ok(Self { grammar, order, data, header, gap })
+        Ok(Self { grammar, order, data, header, gap, header_end })
     }
 
     /// The most records of which the file, of `file_len` bytes, may have values.

@@ -3,7 +3,7 @@
 
 use striae_core::blob::raw::SealHead;
 use striae_core::blob::seal::{COPIES, Duplicate, Facts, FindSeal, Found, Seal, Shape, header_crc};
-use striae_core::blob::{Error, Part};
+use striae_core::blob::{Error, Fingerprint, Part, Tie};
 use striae_core::field::FieldId;
 use striae_core::integrity::crc32c;
 use striae_core::span::Span;
@@ -27,7 +27,14 @@ fn facts(numrecs: u64) -> Facts {
         header_crc: header_crc(HEADER, crc32c),
         values_begin: gap(shape).end(),
         numrecs,
+        tie: Some(tie(numrecs)),
     }
+}
+
+fn tie(commit: u64) -> Tie {
+    let mut set = *b"identity of a se";
+    set[..8].copy_from_slice(&commit.to_be_bytes());
+    Tie { set, number: 3, nsubfiles: 7 }
 }
 
 /// The bytes of a table: each number of records has another.
@@ -37,9 +44,13 @@ fn table(facts: &Facts) -> Vec<u8> {
 }
 
 fn write(file: &mut [u8], facts: &Facts, number: usize) {
-    let place = facts.shape.places(gap(facts.shape)).unwrap()[number];
+    let place = facts.shape.places(gap(facts.shape), facts.tie.is_some()).unwrap()[number];
     let table = table(facts);
-    let head = facts.head(crc32c(0, &table), crc32c);
+    let head = facts.head(crc32c(facts.tie_crc(crc32c), &table), crc32c);
+    if let Some(tie) = facts.tie {
+        let at = place.tie.offset() as usize;
+        file[at..at + 24].copy_from_slice(tie.stored().as_bytes());
+    }
     for (span, bytes) in [(place.table, &table[..]), (place.head, head.as_bytes())] {
         file[span.offset() as usize..][..bytes.len()].copy_from_slice(bytes);
     }
@@ -75,10 +86,10 @@ fn a_seal_is_found_with_the_checksums_of_its_blobs() {
         assert_eq!(seal.check(variable, blob, entry, 0), Err(wrong));
     }
     assert_eq!((seal.entry(7, 0), seal.entry(0, 3)), (None, None));
-    let [first, second] = facts.shape.places(gap(facts.shape)).unwrap();
+    let [first, second] = facts.shape.places(gap(facts.shape), true).unwrap();
     assert_eq!(first.head.offset(), 1024, "the first multiple of 512 after the header");
     assert_eq!(second.head.end(), facts.values_begin);
-    assert!(second.table.offset() / 512 > (first.table.end() - 1) / 512, "other sectors");
+    assert!(second.tie.offset() / 512 > (first.table.end() - 1) / 512, "other sectors");
 }
 
 #[test]
@@ -100,9 +111,9 @@ fn a_gap_without_a_seal_has_none() {
 fn a_damaged_copy_costs_nothing() {
     let facts = facts(2);
     let file = sealed(2);
-    let places = facts.shape.places(gap(facts.shape)).unwrap();
+    let places = facts.shape.places(gap(facts.shape), true).unwrap();
     for (number, place) in places.into_iter().enumerate() {
-        for span in [place.head, place.table] {
+        for span in [place.head, place.tie, place.table] {
             for bit in span.offset() * 8..span.end() * 8 {
                 let mut file = file.clone();
                 file[bit as usize / 8] ^= 1 << (bit % 8);
@@ -119,7 +130,7 @@ fn a_damaged_copy_costs_nothing() {
 fn two_damaged_copies_are_an_error_and_not_an_unsealed_file() {
     let facts = facts(2);
     let mut file = sealed(2);
-    for place in facts.shape.places(gap(facts.shape)).unwrap() {
+    for place in facts.shape.places(gap(facts.shape), true).unwrap() {
         file[place.table.offset() as usize] ^= 1;
     }
     let field = SealHead::table_crc;
@@ -190,7 +201,7 @@ fn records_of_another_program_are_after_those_of_the_seal() {
     assert_eq!(judge(&file, &facts(9)).unwrap().unwrap().facts().numrecs, 4);
     // But a damaged copy may be the one of all records.
     let mut file = file;
-    let [first, _] = facts(4).shape.places(gap(facts(4).shape)).unwrap();
+    let [first, _] = facts(4).shape.places(gap(facts(4).shape), true).unwrap();
     file[first.table.offset() as usize] ^= 1;
     assert!(judge(&file, &facts(9)).is_err());
     assert!(judge(&file, &facts(4)).is_ok());
@@ -203,4 +214,39 @@ fn an_error_names_the_field() {
     let error = found.judge(&facts(2)).unwrap_err();
     assert_eq!(error.to_string(), "seal.numrecs at offset 1072 is 3, must be 2");
     assert_eq!(Part::VARIABLES.len(), 5, "so many rows of each decomposition come first");
+}
+
+/// A seal of the first version has no tie; it is continued without one.
+#[test]
+fn a_seal_without_a_tie_is_read() {
+    let facts = Facts { tie: None, ..facts(5) };
+    let mut file = vec![0; facts.values_begin as usize];
+    (0..COPIES).for_each(|number| write(&mut file, &facts, number));
+    let seal = judge(&file, &facts).unwrap().unwrap();
+    assert_eq!((seal.facts(), seal.place().tie.len()), (facts, 0));
+    assert_eq!(seal.facts().head(0, crc32c).version.get(), 1);
+    assert_eq!(sealed(5)[1024 + 16..][..4], [0, 0, 0, 2]);
+}
+
+/// Blobs may be joined in any order, and each counts: also if two have the same values, or if all
+/// change in the same way.
+#[test]
+fn a_fingerprint_tells_values_and_their_places() {
+    let of = |values: [u32; 3]| {
+        let blobs = (0_u32..).zip(values);
+        let one = |(blob, value)| Fingerprint::of_blob((blob / 2, blob % 2), 0, [value, 1]);
+        blobs.map(one).fold(Fingerprint::default(), Fingerprint::join)
+    };
+    let all = [[0, 0, 0], [1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [7, 7, 0], [2, 1, 0]];
+    for (number, one) in all.iter().enumerate() {
+        for other in &all[..number] {
+            let ([a, b], [c, d]) = (of(*one).words(), of(*other).words());
+            assert!(a != c && b != d, "{one:?}, {other:?}");
+        }
+        assert_eq!(Fingerprint::from_words(of(*one).words()), of(*one));
+    }
+    let [header, none] = [5, 0].map(|crc| Fingerprint::of_blob((0, 0), crc, [1]));
+    assert_ne!(header, none);
+    let (first, second) = (of([1, 2, 3]), of([1, 2, 4]));
+    assert_ne!(Tie::new(first, 1, 2).set, Tie::new(second, 1, 2).set);
 }

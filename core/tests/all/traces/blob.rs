@@ -29,7 +29,7 @@ fn append(tape: &Tape, seed: u64) {
     let bytes = tape.bytes();
     let Some(header) = bytes.get(..header_len as usize) else { return };
     let gap = Span::between(header_len, plan.fixed().offset()).unwrap();
-    let places = shape.places(gap).unwrap();
+    let places = shape.places(gap, false).unwrap();
     let of = (header_crc(header, crc32c), gap.end());
     let mut store = plain(tape);
     let mut numrecs = 0;
@@ -48,8 +48,9 @@ fn append(tape: &Tape, seed: u64) {
             tape.note("write", written.map(|()| 0_u64));
         }
         let (header_crc, values_begin) = of;
-        let numrecs_now = numrecs + records;
-        let facts = Facts { shape, header_len, header_crc, values_begin, numrecs: numrecs_now };
+        let (numrecs_now, tie) = (numrecs + records, None);
+        let facts =
+            Facts { shape, header_len, header_crc, values_begin, numrecs: numrecs_now, tie };
         let table = dice.bytes(places[0].table.len());
         let seal = Reseal { facts, places, table: &table };
         let with_seal = Some((&seal, next)).filter(|_| dice.below(4) > 0);

@@ -8,10 +8,12 @@ use super::writer::{Subfile, Target, Writer};
 use crate::blob::error::ErrorKind as BlobError;
 use crate::blob::grammar::{Canonical, numbers};
 use crate::blob::names::Names;
+use crate::blob::set::judged;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::store::lock::Locked;
 use std::path::Path;
+use striae_core::blob::Fingerprint;
 use striae_core::blob::append::{Reseal, count, settle, take_back};
 use striae_core::blob::map::Request;
 use striae_core::cdf::raw::Header5;
@@ -254,8 +256,8 @@ impl Writer {
         let names = Names::of_set(path)?;
         let first = names.path(0);
         let lock = Locked::open(&first, true, true)?;
-        let head = Old::open(&lock, None).map_err(|kind| Error::new(&first, kind))?;
-        let set = head.head.grammar.canonical;
+        Old::open(&lock, None).map_err(|kind| Error::new(&first, kind))?;
+        let set = judged(&names)?;
         let subfiles = all_subfiles(&names, &set)?;
         let members = members_of(subfiles.iter().map(Old::ranks));
         let members = members.ok_or_else(|| Error::new(&first, BuildError::WorldRanks))?;
@@ -264,10 +266,9 @@ impl Writer {
         for (number, old) in (0..).zip(&subfiles) {
             old.has(numrecs).map_err(|error| Error::new(&names.path(number), error))?;
         }
-        let (mut made, mut rows, mut requests) = (Vec::new(), Vec::new(), Requests::new());
-        if wanted {
-            requests.resize(members.iter().map(Vec::len).sum(), Vec::new());
-        }
+        let (mut made, mut rows) = (Vec::new(), Vec::new());
+        let ranks = if wanted { members.iter().map(Vec::len).sum() } else { 0 };
+        let mut requests: Requests = vec![Vec::new(); ranks];
         for ((number, old), members) in (0..).zip(&subfiles).zip(&members) {
             let path = names.path(number);
             let mut work = || -> Result<(), ErrorKind> {
@@ -324,16 +325,17 @@ impl Writer {
         let Some(more) = records.checked_sub(self.first).filter(|&more| more > 0) else {
             return Ok(());
         };
+        let values = self.fingerprint(records)?;
         let subfiles = || (0..self.nsubfiles()).zip(&self.subfiles).rev();
         for (number, subfile) in subfiles() {
-            let counted = self.count_in((number, subfile), records, more);
+            let counted = self.count_in((number, subfile), records, more, values);
             counted.map_err(|kind| self.error(number, kind))?;
         }
         for (number, subfile) in subfiles() {
             let Some(seal) = &subfile.made.seal else { continue };
             let file = self.open(number)?;
             let settled = self.table(subfile, &file, records).and_then(|table| {
-                let reseal = seal.reseal(records, &table);
+                let reseal = seal.reseal(records, &table, values);
                 settle(&mut &*file, &reseal, seal.next, crc32c::crc32c_append)
             });
             settled.map_err(|error| self.error(number, error))?;
@@ -351,11 +353,12 @@ impl Writer {
         (number, subfile): (u32, &Subfile),
         records: u64,
         more: u64,
+        values: Fingerprint,
     ) -> Result<(), ErrorKind> {
         let file = PosixFile::open_rw(&Self::final_path(&self.path, number))?;
         let table = self.table(subfile, &file, records)?;
         let seal = subfile.made.seal.as_ref();
-        let reseal = seal.map(|seal| (seal.reseal(records, &table), seal.next));
+        let reseal = seal.map(|seal| (seal.reseal(records, &table, values), seal.next));
         count_records(&file, more, reseal.as_ref())
     }
 }

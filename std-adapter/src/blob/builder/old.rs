@@ -6,11 +6,13 @@ use super::header::{Made, Places, Variable};
 use crate::blob::error::ErrorKind as BlobError;
 use crate::blob::grammar::Canonical;
 use crate::blob::names::Names;
+use crate::blob::set::judged;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::store::lock::Locked;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use striae_core::blob::Fingerprint;
 use striae_core::blob::append::{settle, take_back};
 use striae_core::cdf::Type;
 
@@ -63,7 +65,10 @@ impl OldSet {
         let lock = Locked::open(&first, true, locked)?;
         let old = Old::open(&lock, None).map_err(at)?;
         let numrecs = old.subfile.numrecs;
-        let canonical = old.head.grammar.canonical;
+        let canonical = match locked {
+            true => judged(&names)?,
+            false => old.head.grammar.canonical,
+        };
         let variables = variables(&canonical).map_err(|error| at(error.into()))?;
         Ok(Self { names, canonical, variables, numrecs, _lock: locked.then_some(lock) })
     }
@@ -105,7 +110,8 @@ impl OldSet {
             Ok((old, made, rows))
         };
         let (old, made, rows) = open().map_err(at)?;
-        Ok(OldSubfile { path, file: Arc::new(file), old, made, rows, numrecs: self.numrecs })
+        let (file, numrecs) = (Arc::new(file), self.numrecs);
+        Ok(OldSubfile { path, number, file, old, made, rows, numrecs })
     }
 
     /// For each subfile the ranks of its blobs: those that are stored, else the next ones. `None`
@@ -120,6 +126,7 @@ impl OldSet {
 #[derive(Debug)]
 pub struct OldSubfile {
     path: PathBuf,
+    number: u32,
     file: Arc<PosixFile>,
     old: Old,
     made: Made,
@@ -191,20 +198,30 @@ impl OldSubfile {
         take_back(&mut &*self.file, self.numrecs).map_err(|error| Error::new(&self.path, error))
     }
 
+    /// What a blob adds to the fingerprint of the set's values, if the subfile is sealed. `sums`
+    /// are the checksums of its variables over all records, with the new ones.
+    #[must_use]
+    pub fn fingerprint(&self, blob: u32, sums: &[u32]) -> Fingerprint {
+        let seal = self.made.seal.as_ref();
+        let of = seal.map(|seal| seal.of_blob((self.number, blob), sums.iter().copied()));
+        of.unwrap_or_default()
+    }
+
     /// Counts new records, so that there are `records`; their values must be in the file and
     /// durable. `sums` are the checksums of each blob of each variable over all records, the blobs
-    /// of the first variable first; they count only if the subfile is sealed.
+    /// of the first variable first; they count only if the subfile is sealed, as does `values`: the
+    /// [fingerprints](Self::fingerprint) of all blobs of the set together.
     ///
     /// # Errors
     /// [`Records`](striae_core::cdf::Error::Records) if no file can have so many records; the
     /// operating system's.
-    pub fn count(&self, records: u64, sums: &[u32]) -> Result<(), Error> {
+    pub fn count(&self, records: u64, sums: &[u32], values: Fingerprint) -> Result<(), Error> {
         let Some(more) = records.checked_sub(self.numrecs).filter(|&more| more > 0) else {
             return Ok(());
         };
         let seal = self.made.seal.as_ref();
         let table = seal.map(|seal| seal.table(sums.iter().copied())).unwrap_or_default();
-        let reseal = seal.map(|seal| (seal.reseal(records, &table), seal.next));
+        let reseal = seal.map(|seal| (seal.reseal(records, &table, values), seal.next));
         let counted = count_records(&self.file, more, reseal.as_ref());
         counted.map_err(|kind| Error::new(&self.path, kind))
     }
@@ -214,12 +231,12 @@ impl OldSubfile {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn settle(&self, records: u64, sums: &[u32]) -> Result<(), Error> {
+    pub fn settle(&self, records: u64, sums: &[u32], values: Fingerprint) -> Result<(), Error> {
         let Some(seal) = self.made.seal.as_ref().filter(|_| records > self.numrecs) else {
             return Ok(());
         };
         let table = seal.table(sums.iter().copied());
-        let reseal = seal.reseal(records, &table);
+        let reseal = seal.reseal(records, &table, values);
         let settled = settle(&mut &*self.file, &reseal, seal.next, crc32c::crc32c_append);
         settled.map_err(|error| Error::new(&self.path, error))
     }

@@ -1,13 +1,14 @@
 //! The seal of a subfile that is written.
 
 use super::writer::{Known, Subfile, Writer, index};
+use crate::error::Error;
 use crate::posix::PosixFile;
 use std::convert::Infallible;
 use std::io;
 use std::ops::Range;
-use striae_core::blob::Share;
 use striae_core::blob::append::Reseal;
 use striae_core::blob::seal::{COPIES, Facts, SealPlace, Shape, header_crc};
+use striae_core::blob::{Fingerprint, Share, Tie};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
@@ -36,10 +37,11 @@ impl Sealing {
             header_crc: header_crc(header, crc32c::crc32c_append),
             values_begin: gap.end(),
             numrecs: 0,
+            tie: None, // it is known when the values are
         };
         let nblobs = usize::try_from(shape.nblobs()).ok()?;
         let maps = vec![0; usize::try_from(nmaps).ok()?.checked_mul(nblobs)?];
-        Some(Self { facts, places: shape.places(gap)?, maps, nblobs, next: 0 })
+        Some(Self { facts, places: shape.places(gap, true)?, maps, nblobs, next: 0 })
     }
 
     fn set(&mut self, variable: usize, blob: usize, bytes: &[u8]) {
@@ -81,7 +83,8 @@ impl Sealing {
         let nblobs = usize::try_from(facts.shape.nblobs()).ok()?;
         let rows = usize::try_from(nmaps).ok()?.checked_mul(nblobs)?;
         let maps = rows_of(sealed.table()).take(rows).collect();
-        Some(Self { facts, places: facts.shape.places(gap)?, maps, nblobs, next })
+        let places = facts.shape.places(gap, facts.tie.is_some())?;
+        Some(Self { facts, places, maps, nblobs, next })
     }
 
     /// The table with these checksums of the values.
@@ -89,10 +92,42 @@ impl Sealing {
         self.maps.iter().copied().chain(values).flat_map(u32::to_be_bytes).collect()
     }
 
-    /// The seal with this table, over so many records.
-    pub(super) const fn reseal<'t>(&self, numrecs: u64, table: &'t [u8]) -> Reseal<'t> {
-        let facts = Facts { numrecs, ..self.facts };
+    /// The seal of a new subfile with this tie and table, over so many records.
+    const fn first<'t>(&self, numrecs: u64, table: &'t [u8], tie: Tie) -> Reseal<'t> {
+        let facts = Facts { numrecs, tie: Some(tie), ..self.facts };
         Reseal { facts, places: self.places, table }
+    }
+
+    /// The seal with this table, over so many records, when the set has these values.
+    pub(super) fn reseal<'t>(
+        &self,
+        numrecs: u64,
+        table: &'t [u8],
+        values: Fingerprint,
+    ) -> Reseal<'t> {
+        let tie = self.facts.tie.map(|tie| Tie::new(values, tie.number, tie.nsubfiles));
+        Reseal { facts: Facts { numrecs, tie, ..self.facts }, places: self.places, table }
+    }
+
+    /// The fingerprint of a blob of the subfile with this number, whose variables have these
+    /// checksums.
+    pub(super) fn of_blob(
+        &self,
+        (subfile, blob): (u32, u32),
+        sums: impl IntoIterator<Item = u32>,
+    ) -> Fingerprint {
+        let header_crc = if blob == 0 { self.facts.header_crc } else { 0 };
+        Fingerprint::of_blob((subfile, blob), header_crc, sums)
+    }
+
+    /// That of all blobs; `sums` are those of the blobs of the first variable, then of the next.
+    fn of_all(&self, subfile: u32, sums: &[u32]) -> Fingerprint {
+        let blobs = (0_u32..).zip(0..self.nblobs);
+        let of = blobs.map(|(number, blob)| {
+            let own = sums.iter().skip(blob).step_by(self.nblobs.max(1)).copied();
+            self.of_blob((subfile, number), own)
+        });
+        of.fold(Fingerprint::default(), Fingerprint::join)
     }
 }
 
@@ -126,16 +161,31 @@ impl Sum {
 }
 
 impl Writer {
+    /// The fingerprint of the values of all sealed subfiles, with so many records.
+    pub(super) fn fingerprint(&self, records: u64) -> Result<Fingerprint, Error> {
+        let mut values = Fingerprint::default();
+        for (number, subfile) in (0..).zip(&self.subfiles) {
+            let Some(seal) = &subfile.made.seal else { continue };
+            let file = self.open(number)?;
+            let sums = self.sums(subfile, &file, records);
+            let sums = sums.map_err(|error| self.error(number, error))?;
+            values = values.join(seal.of_all(number, &sums));
+        }
+        Ok(values)
+    }
+
     /// Writes the seal of a new subfile, if it gets one.
     pub(super) fn seal(
         &self,
-        subfile: &Subfile,
+        (number, subfile): (u32, &Subfile),
         mut file: &PosixFile,
         records: u64,
+        values: Fingerprint,
     ) -> io::Result<()> {
         let Some(seal) = &subfile.made.seal else { return Ok(()) };
         let table = seal.table(self.sums(subfile, file, records)?.into_iter());
-        let seal = seal.reseal(records, &table);
+        let tie = Tie::new(values, number, self.nsubfiles());
+        let seal = seal.first(records, &table, tie);
         (0..COPIES).try_for_each(|copy| seal.write(&mut file, copy, crc32c::crc32c_append))
     }
 

@@ -267,6 +267,7 @@ impl Writer {
         if matches!(self.target, Target::Old { .. }) {
             return self.count(records);
         }
+        let values = self.fingerprint(records)?;
         for (number, subfile) in (0..).zip(&self.subfiles) {
             let file = self.open(number)?;
             let done = match &subfile.made.places {
@@ -278,7 +279,8 @@ impl Writer {
                     .and_then(|()| Ok(file.write_all_at(NUMRECS, &records.to_be_bytes())?)),
                 Places::Blobs { end, .. } => file.set_size(*end).map_err(ErrorKind::from),
             };
-            let done = done.and_then(|()| Ok(self.seal(subfile, &file, records)?));
+            let seal = || self.seal((number, subfile), &file, records, values);
+            let done = done.and_then(|()| Ok(seal()?));
             done.map_err(|error| self.error(number, error))?;
         }
         match self.target {

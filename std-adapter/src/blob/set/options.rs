@@ -2,7 +2,7 @@
 
 use super::{Lost, Set};
 use crate::blob::error::ErrorKind;
-use crate::blob::grammar::Grammar;
+use crate::blob::grammar::{Canonical, Grammar};
 use crate::blob::names::Names;
 use crate::blob::subfile::{Head, Subfile};
 use crate::blob::{Container, Flaw, canonical};
@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use striae_core::cdf;
 use striae_core::cdf::raw::Header5;
 use striae_core::store::ReadAt;
+use striae_inspect::blob::{Jury, Verdict};
+use striae_inspect::cdf::Header;
 
 /// How to open a set.
 #[derive(Debug, Clone, Copy)]
@@ -122,63 +124,62 @@ impl OpenOptions {
 
     /// Opens the set with this name, or the set of which `path` is a subfile.
     ///
-    /// This lists the folder and reads the header and the tables of one subfile.
+    /// This lists the folder, reads the headers of all subfiles, and judges them together: the set
+    /// has the header that most subfiles have, and those whose seals prove it come first. A subfile
+    /// that does not belong to the set is [lost](Set::lost).
     ///
     /// # Errors
     /// [`ErrorKind::NoSubfile`] if no subfile can be read, or the error of the subfile if there is
     /// only one; an error of the operating system.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Set, Error> {
-        let path = path.as_ref();
-        let names = Names::of_set(path)?;
+        let names = Names::of_set(path.as_ref())?;
         let mut files = Files::empty(self.most_open(), self.direct);
-        let (mut lost, mut found, mut is_sure) = (BTreeMap::new(), None, true);
-        let mut subfiles: Vec<OnceLock<Option<Arc<Subfile>>>> = Vec::new();
-        for &number in names.numbers() {
-            let path = names.path(number);
-            files.add_later(&path);
-            subfiles.push(OnceLock::new());
-            if found.is_some() {
-                continue;
-            }
-            let index = subfiles.len().saturating_sub(1);
-            let read = || First::read(files.get(index)?.file(), self.checked);
-            match read() {
-                Ok(mut first) => {
-                    // Only the blobs prove the number of records in HDF5.
-                    is_sure = first.subfile.is_some() || first.head.data.is_none();
-                    if let Some(error) = first.wrong.take() {
-                        is_sure = false;
-                        lost.insert(number, Lost::new(number, Error::new(&path, error))?);
-                    }
-                    if let Some(subfile) = first.subfile.take() {
-                        subfiles.pop();
-                        subfiles.push(OnceLock::from(Some(Arc::new(subfile))));
-                    }
-                    found = Some((number, first));
-                }
-                Err(error) => {
-                    let new = Lost::new(number, Error::new(&path, error))?;
-                    lost.insert(number, Lost { values: None, ..new });
-                }
-            }
-        }
-        let Some((number, First { head, numrecs, .. })) = found else {
+        names.numbers().iter().for_each(|&number| files.add_later(&names.path(number)));
+        let (verdict, mut lost) = judge(&names, &files)?;
+        let Some(Verdict { number, head, members, strangers }) = verdict else {
             let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
         };
-        let container = head.container();
-        let numrecs = match self.mends || !is_sure {
-            true if self.mends || container == Container::Cdf => most_records(&names, container),
-            true => sound_records(&names).unwrap_or_else(|| most_records(&names, container)),
-            false => numrecs,
-        };
-        let nsubfiles = head.grammar.canonical.nsubfiles;
-        for &number in names.numbers().iter().filter(|&&number| u64::from(number) >= nsubfiles) {
-            let error = Flaw::OtherSet { what: "numbers of subfiles" };
-            let error = Error::new(&names.path(number), ErrorKind::from(error));
-            lost.entry(number).or_insert(Lost::new(number, error)?);
+        let mut subfiles: Vec<OnceLock<Option<Arc<Subfile>>>> =
+            names.numbers().iter().map(|_| OnceLock::new()).collect();
+        let place = |number: u32| names.numbers().binary_search(&number).ok();
+        for (number, flaw) in strangers {
+            let error = Error::new(&names.path(number), ErrorKind::from(flaw));
+            lost.insert(number, Lost { values: None, ..Lost::new(number, error)? });
+            if let Some(known) = place(number).and_then(|index| subfiles.get_mut(index)) {
+                *known = OnceLock::from(None);
+            }
         }
+        // The number of records is that of the first subfile that can say it.
+        let (mut numrecs, mut is_sure) = (None, true);
+        for &number in &members {
+            let Some(index) = place(number) else { continue };
+            let read = || First::read(files.get(index)?.file(), &head.header, self.checked);
+            let Ok(mut first) = read() else { continue };
+            if let Some(error) = first.wrong.take() {
+                is_sure = false;
+                let error = Error::new(&names.path(number), error);
+                lost.insert(number, Lost::new(number, error)?);
+            }
+            numrecs = numrecs.or(Some(first.numrecs));
+            let Some(subfile) = first.subfile.take() else {
+                // Only the blobs prove the number of records in HDF5.
+                is_sure &= first.container == Container::Cdf;
+                continue; // it is damaged: the next one says the number, if it is sound
+            };
+            numrecs = Some(first.numrecs);
+            if let Some(known) = subfiles.get_mut(index) {
+                *known = OnceLock::from(Some(Arc::new(subfile)));
+            }
+            break;
+        }
+        let container = head.container();
+        let numrecs = match numrecs {
+            Some(numrecs) if !self.mends && is_sure => numrecs,
+            _ if self.mends || container == Container::Cdf => most_records(&names, &members),
+            _ => sound_records(&names).unwrap_or_else(|| most_records(&names, &members)),
+        };
         let at = |error| Error::new(names.base(), Flaw::Cdf(error));
         canonical::check(&head.definition(), numrecs).map_err(at)?;
         let Head { header, grammar: Grammar { canonical, places, .. }, .. } = head;
@@ -198,9 +199,42 @@ impl OpenOptions {
     }
 }
 
-/// The first subfile that can be read.
+/// Judges all subfiles together. Those without a header are lost.
+fn judge(names: &Names, files: &Files) -> Result<(Option<Verdict>, BTreeMap<u32, Lost>), Error> {
+    let mut lost = BTreeMap::new();
+    let verdict = Jury::settled(|jury| {
+        lost.clear();
+        for (index, &number) in names.numbers().iter().enumerate() {
+            let heard =
+                || -> Result<(), AnyError> { Ok(jury.hear(number, &**files.get(index)?.file())?) };
+            let mut heard = heard;
+            if let Err(error) = heard() {
+                let new = Lost::new(number, Error::new(&names.path(number), error))?;
+                lost.insert(number, Lost { values: None, ..new });
+            }
+        }
+        Ok::<_, Error>(())
+    })?;
+    Ok((verdict, lost))
+}
+
+/// What all subfiles of a set have, if all that are there belong to it.
+pub(in crate::blob) fn judged(names: &Names) -> Result<Canonical, Error> {
+    let mut files = Files::empty(max_open_files(), None);
+    names.numbers().iter().for_each(|&number| files.add_later(&names.path(number)));
+    let (verdict, _) = judge(names, &files)?;
+    let verdict = verdict.ok_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile))?;
+    let canonical = verdict.head.grammar.canonical;
+    let mut strangers = verdict.strangers.into_iter();
+    match strangers.find(|(number, _)| u64::from(*number) < canonical.nsubfiles) {
+        Some((number, flaw)) => Err(Error::new(&names.path(number), ErrorKind::from(flaw))),
+        None => Ok(canonical),
+    }
+}
+
+/// The first subfile that says how many records there are.
 struct First {
-    head: Head,
+    container: Container,
     numrecs: u64,
     /// Why `numrecs` is not believed.
     wrong: Option<cdf::Error>,
@@ -209,8 +243,9 @@ struct First {
 }
 
 impl First {
-    fn read(file: &PosixFile, checked: bool) -> Result<Self, AnyError> {
-        let head = Head::read(file)?;
+    /// Reads a subfile, which is likely to have a header like `like`.
+    fn read(file: &PosixFile, like: &Header, checked: bool) -> Result<Self, AnyError> {
+        let head = Head::read_like(file, like)?;
         let wrong = wrong_numrecs(&head, file.size()?);
         let subfile = Subfile::examine(file, &head, checked, &mut Err);
         let (numrecs, subfile) = match (head.grammar.numrecs, subfile) {
@@ -218,7 +253,7 @@ impl First {
             (None, Ok(subfile)) => (subfile.numrecs, Some(subfile)),
             (Some(numrecs), subfile) => (numrecs, subfile.ok()),
         };
-        Ok(Self { head, numrecs, wrong, subfile })
+        Ok(Self { container: head.container(), numrecs, wrong, subfile })
     }
 }
 
@@ -241,12 +276,11 @@ fn sound_records(names: &Names) -> Option<u64> {
     })
 }
 
-/// The most records of which a subfile has values.
-fn most_records(names: &Names, container: Container) -> u64 {
-    let records = names.numbers().iter().filter_map(|&number| {
+/// The most records of which a subfile of the set has values.
+fn most_records(names: &Names, members: &[u32]) -> u64 {
+    let records = members.iter().filter_map(|&number| {
         let file = PosixFile::open(&names.path(number)).ok()?;
-        let head = Head::read(&file).ok().filter(|head| head.container() == container)?;
-        Some(head.records_in(file.size().ok()?))
+        Some(Head::read(&file).ok()?.records_in(file.size().ok()?))
     });
     records.max().unwrap_or(0)
 }

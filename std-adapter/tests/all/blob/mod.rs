@@ -3,10 +3,12 @@
 //!
 //! `STRIAE_BLOB_SETS` may name a folder of more sets, as `tests/golden/blob` has them.
 
+mod belong;
 mod bounded;
 mod golden;
 mod hostile;
 mod kinds;
+mod laws;
 mod lost;
 mod made;
 mod program;

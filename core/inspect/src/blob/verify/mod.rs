@@ -24,8 +24,8 @@ use super::definition::Definition;
 use super::finding::{FindingKind, SetFinding};
 use super::grammar::{Attribute, Grammar};
 use super::map::{Lists, Map, Origin};
-use super::sealed::TRIES;
 use super::subfile::{Container, Head, Subfile, container};
+use super::verdict::{Jury, TRIES, Verdict};
 use super::{Flaw, cdf};
 use crate::finding::{Coverage, Found, Severity};
 use crate::report::{Counts, Report as Findings};
@@ -48,6 +48,9 @@ pub struct Options<'a> {
     pub only: Option<u32>,
     /// The map of the set, read by each rule.
     pub map: Option<[(Rule, &'a Map); 2]>,
+    /// Whether only damage is looked for: copies of variables, whose differences are notes, are not
+    /// compared.
+    pub only_damage: bool,
 }
 
 /// The size of the verified set, and the number of findings.
@@ -123,7 +126,9 @@ pub fn verify<F: Files + ?Sized>(
     if let Some(set) = check.set.take() {
         check.against_each_other(&set, &mut report);
         let lists = check.each_request(&set, &mut report);
-        check.each_copy(&set, &mut report);
+        if !options.only_damage {
+            check.each_copy(&set, &mut report);
+        }
         if let Some(map) = options.map {
             check.against_map(&set, map, &lists, &mut report);
         }
@@ -131,13 +136,24 @@ pub fn verify<F: Files + ?Sized>(
     Ok(report.summary)
 }
 
-/// What all subfiles must have: what the first one has.
+/// What all subfiles must have.
 struct Known {
+    /// The number of the subfile whose header counts.
     number: u32,
     container: Container,
     grammar: Grammar,
     /// The attributes of the canonical file, then those of each variable.
     attributes: Vec<Vec<Attribute>>,
+    /// The subfiles that do not belong to the set.
+    strangers: Vec<(u32, Flaw)>,
+}
+
+impl From<Verdict> for Known {
+    fn from(verdict: Verdict) -> Self {
+        let Verdict { number, head, strangers, .. } = verdict;
+        let (container, attributes) = (head.container(), attributes_of(&head.definition()));
+        Self { number, container, attributes, grammar: head.grammar, strangers }
+    }
 }
 
 /// A subfile whose tables were read.
@@ -166,6 +182,14 @@ impl<F: Files + ?Sized> Check<'_, F> {
             Some(number) => vec![number],
             None => self.files.there()?.into_iter().collect(),
         };
+        self.set = self.judge(&there).map(Known::from);
+        if let Some(set) = &self.set {
+            let canonical = &set.grammar.canonical;
+            report.summary.container = Some(set.container);
+            report.summary.nsubfiles = canonical.nsubfiles;
+            report.summary.decompositions = usize_to_u64(canonical.decompositions.len());
+            report.summary.variables = usize_to_u64(canonical.variables.len());
+        }
         let mut failed = None;
         for &number in &there {
             self.file.set(number);
@@ -189,7 +213,21 @@ impl<F: Files + ?Sized> Check<'_, F> {
         Ok(())
     }
 
-    /// Reads a subfile, and compares it with the first one.
+    /// Judges whose header counts. What cannot be read is reported later.
+    fn judge(&self, there: &[u32]) -> Option<Verdict> {
+        let hear = |jury: &mut Jury| -> Result<(), Infallible> {
+            for &number in there {
+                if let Ok(store) = self.files.open(number) {
+                    let _unread = jury.hear(number, &store);
+                }
+            }
+            Ok(())
+        };
+        let Ok(verdict) = Jury::settled(hear);
+        verdict
+    }
+
+    /// Reads a subfile, and compares it with what all subfiles have.
     fn subfile(&mut self, number: u32, report: &mut Report<'_>) -> Result<(), Failure<F>> {
         let store = self.files.open(number).map_err(DriveError::Store)?;
         let before = report.summary.damage;
@@ -218,23 +256,17 @@ impl<F: Files + ?Sized> Check<'_, F> {
             let name = definition.name_of(&error).into();
             report.add(FindingKind::NotCanonical { name, error }.into());
         }
-        let container = head.container();
-        let set = self.set.get_or_insert_with(|| {
-            let grammar = head.grammar.clone();
-            report.summary.container = Some(container);
-            report.summary.nsubfiles = grammar.canonical.nsubfiles;
-            report.summary.decompositions = usize_to_u64(grammar.canonical.decompositions.len());
-            report.summary.variables = usize_to_u64(grammar.canonical.variables.len());
-            Known { number, container, grammar, attributes: attributes_of(&definition) }
-        });
+        let Some(set) = &self.set else { return Ok(()) }; // never: it has a header
         let nsubfiles = set.grammar.canonical.nsubfiles;
         if u64::from(number) >= nsubfiles {
             report.add(FindingKind::Extra { number, nsubfiles }.into());
             return Ok(());
         }
-        if let Some(what) = head.differs(&set.grammar.canonical, set.container) {
-            return Err(DriveError::Format(Flaw::OtherSet { what }));
+        let stranger = set.strangers.iter().find(|(stranger, _)| *stranger == number);
+        if let Some((_, flaw)) = stranger {
+            return Err(DriveError::Format(flaw.clone()));
         }
+        head.must_belong(&set.grammar.canonical, set.container).map_err(DriveError::Format)?;
         compare(set, (&head.grammar, &definition), report);
         let max_nreqs = head.grammar.locals.iter().map(|local| local.max_nreqs).collect();
         let subfile = Subfile::examine(&store, &head, &mut |error| {

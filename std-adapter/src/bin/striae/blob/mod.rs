@@ -56,16 +56,21 @@ fn report_filled(set: &Set) -> Sound {
         None | Some(0) => String::new(),
         Some(n) => format!("; {} filled", text::count(n, "value")),
     });
-    let is_counted = set.lost().iter().all(|lost| lost.values.is_some());
-    if is_counted && set.missing().next().is_none() {
-        return sound;
-    }
-    for (id, Decomposition { nelems, covered, .. }) in set.decompositions_read() {
-        if let Some(filled @ 1..) = nelems.checked_sub(covered) {
+    let path = text::printable_path(set.path());
+    for (id, one) in set.decompositions_read() {
+        let Decomposition { nelems, covered, overlaps, outside, .. } = one;
+        if overlaps > 0 || outside > 0 {
+            let (twice, outside) = (text::count(overlaps, "element"), outside);
             complain(&format!(
-                "{}: D{id}: no subfile that can be read has {filled} of {nelems} elements of each \
-                 variable",
-                text::printable_path(set.path())
+                "{path}: D{id}: {twice} in several blobs, of which the first counts, and {outside} \
+                 outside of the array; striae verify says where"
+            ));
+        }
+        // Of a set that is whole, these are holes.
+        if let Some(filled @ 1..) = nelems.checked_sub(covered).filter(|_| !set.is_whole()) {
+            complain(&format!(
+                "{path}: D{id}: no subfile that can be read has {filled} of {nelems} elements of \
+                 each variable"
             ));
         }
     }
@@ -86,6 +91,10 @@ fn report(set: &Set, and: &dyn Fn(Option<u64>) -> String) -> Sound {
     }
     for lost in set.lost() {
         complain(&format!("{}{}", lost.error, and(lost.values)));
+    }
+    if let Some(blobs) = set.wrong_blobs() {
+        let (path, nprocs) = (text::printable_path(set.path()), set.nprocs());
+        complain(&format!("{path}: has {blobs} blobs, but {nprocs} processes wrote the set"));
     }
     if set.is_whole() { Sound::Yes } else { Sound::No }
 }

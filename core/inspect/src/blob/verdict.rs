@@ -1,0 +1,352 @@
+//! [`Verdict`]: whose header a set goes by, and which subfiles do not belong to it.
+//!
+//! What all subfiles have is judged over all of them: no subfile is right because of its number.
+//! Every reader of a set goes by the same [`Jury`].
+
+use super::flaw::Flaw;
+use super::sealed::find;
+use super::subfile::Head;
+use crate::subject::{Failed, Subject, Sum};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use striae_core::blob::Tie;
+use striae_core::blob::seal::Duplicate;
+use striae_core::store::usize_to_u64;
+
+/// How often all subfiles are heard at most while another process appends.
+pub const TRIES: u32 = 8;
+
+/// What a seal says of the header of its subfile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Proof {
+    /// It is wrong.
+    Disproved,
+    /// Nothing: there is no seal, or it is damaged.
+    None,
+    /// It is as sealed.
+    Proved,
+}
+
+/// A header that one or more subfiles have.
+#[derive(Debug)]
+struct Candidate {
+    /// The first subfile with it, if possible one whose seal proves it.
+    number: u32,
+    head: Head,
+    proof: Proof,
+    /// The number of the first candidate with which this one can make a set.
+    class: usize,
+    fingerprint: u64,
+    /// How many subfiles have it, and for how many of them a seal proves it.
+    votes: Votes,
+}
+
+/// The more, the better: those that a seal proves, then all that no seal disproves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Votes {
+    proved: u64,
+    credible: u64,
+}
+
+impl Votes {
+    const fn add(&mut self, proof: Proof) {
+        match proof {
+            Proof::Disproved => {}
+            Proof::None => self.credible = self.credible.saturating_add(1),
+            Proof::Proved => {
+                self.credible = self.credible.saturating_add(1);
+                self.proved = self.proved.saturating_add(1);
+            }
+        }
+    }
+
+    const fn join(self, other: Self) -> Self {
+        Self {
+            proved: self.proved.saturating_add(other.proved),
+            credible: self.credible.saturating_add(other.credible),
+        }
+    }
+}
+
+/// What a copy of a seal ties its subfile to, with the number of records that it is of.
+type Bond = (u64, Tie);
+
+/// A subfile whose header was read.
+#[derive(Debug)]
+struct Heard {
+    number: u32,
+    candidate: usize,
+    proof: Proof,
+    /// What the copies of its seal say that it belongs to, each with a number of records.
+    ties: Vec<Bond>,
+}
+
+/// Hears all subfiles of a set, then [judges](Self::judge) them together.
+#[derive(Debug, Default)]
+pub struct Jury {
+    candidates: Vec<Candidate>,
+    heard: Vec<Heard>,
+}
+
+/// Whose header a set goes by, and which subfiles do not belong to it.
+#[derive(Debug)]
+pub struct Verdict {
+    /// The number of the subfile whose header counts.
+    pub number: u32,
+    /// Its header.
+    pub head: Head,
+    /// The subfiles that belong to the set, in the order in which they count. Those whose header is
+    /// not as sealed come last.
+    pub members: Vec<u32>,
+    /// The subfiles that do not belong to it, and why; in the order in which they were heard.
+    pub strangers: Vec<(u32, Flaw)>,
+}
+
+impl Verdict {
+    /// Why a subfile does not belong to the set.
+    #[must_use]
+    pub fn flaw(&self, number: u32) -> Option<&Flaw> {
+        self.strangers.iter().find(|(stranger, _)| *stranger == number).map(|(_, flaw)| flaw)
+    }
+
+    /// Whether another process that appends may be why a subfile seems not to belong to the set.
+    fn may_be_live(&self) -> bool {
+        self.strangers.iter().any(|(_, flaw)| {
+            matches!(flaw, Flaw::Older { .. } | Flaw::OtherSet { what: IDENTITIES })
+        })
+    }
+}
+
+/// What differs in sealed subfiles of different sets.
+const IDENTITIES: &str = "sealed identities";
+
+impl Jury {
+    /// Hears a subfile. The number is that of its name.
+    ///
+    /// # Errors
+    /// [`Flaw`] if it has no header of a subfile; an error of the store.
+    pub fn hear<S: Subject>(&mut self, number: u32, store: &S) -> Result<(), Failed<S, Flaw>> {
+        let like = self.candidates.first().map(|known| &known.head.header);
+        let head = match like {
+            Some(like) => Head::read_like(store, like)?,
+            None => Head::read(store)?,
+        };
+        let (proof, ties) = testimony(store, &head)?;
+        let candidate = self.candidate(number, head, proof);
+        self.heard.push(Heard { number, candidate, proof, ties });
+        Ok(())
+    }
+
+    /// The place of the candidate with this header, which has one vote more.
+    fn candidate(&mut self, number: u32, head: Head, proof: Proof) -> usize {
+        let fingerprint = fingerprint(&head);
+        let (mut class, mut place) = (self.candidates.len(), None);
+        for (index, known) in self.candidates.iter().enumerate() {
+            let of_set = (&known.head.grammar.canonical, known.head.container());
+            if head.differs(of_set.0, of_set.1).is_none() {
+                class = class.min(known.class);
+                if known.fingerprint == fingerprint {
+                    place = Some(index);
+                    break;
+                }
+            }
+        }
+        let place = place.unwrap_or(self.candidates.len());
+        match self.candidates.get_mut(place) {
+            Some(known) => {
+                if proof > known.proof {
+                    (known.number, known.head, known.proof) = (number, head, proof);
+                }
+                known.votes.add(proof);
+            }
+            None => {
+                let mut votes = Votes::default();
+                votes.add(proof);
+                self.candidates.push(Candidate { number, head, proof, class, fingerprint, votes });
+            }
+        }
+        place
+    }
+
+    /// Judges what was heard; `None` if no subfile was.
+    ///
+    /// The header is that of most of the subfiles whose seals prove it; if no seal proves one, of
+    /// most subfiles. Of two that have as many votes, it is the one that claims fewer elements: a
+    /// claim that is too large costs more.
+    #[must_use]
+    pub fn judge(mut self) -> Option<Verdict> {
+        let of_class = |class: usize| {
+            let own = self.candidates.iter().filter(|one| one.class == class);
+            own.fold(Votes::default(), |votes, one| votes.join(one.votes))
+        };
+        let rank = |one: &Candidate| {
+            let elements = elements(&one.head);
+            (of_class(one.class), Reverse(elements), Reverse(one.class), one.votes)
+        };
+        let all = self.candidates.iter().enumerate();
+        let best = all.max_by_key(|(index, one)| (rank(one), Reverse(*index)));
+        let best = best.map(|(index, _)| index)?;
+        let Candidate { number, head, class, .. } = self.candidates.swap_remove(best);
+        let classes: Vec<_> = self.candidates.iter().map(|one| one.class).collect();
+        let canonical = &head.grammar.canonical;
+        let mut strangers = Vec::new();
+        let mut members = Vec::new();
+        let last = classes.len(); // which took the place of the best one
+        for heard in self.heard {
+            let other = match heard.candidate {
+                place if place == best => None,
+                place if place == last => self.candidates.get(best),
+                place => self.candidates.get(place),
+            };
+            let other = other.filter(|other| other.class != class);
+            let differs = other.and_then(|other| other.head.differs(canonical, head.container()));
+            if let Some(what) = differs {
+                strangers.push((heard.number, Flaw::OtherSet { what }));
+            } else if u64::from(heard.number) >= canonical.nsubfiles {
+                strangers.push((heard.number, Flaw::OtherSet { what: "numbers of subfiles" }));
+            } else {
+                members.push(heard);
+            }
+        }
+        tied(&mut members, canonical.nsubfiles, &mut strangers);
+        members.sort_by_key(|heard| (heard.proof == Proof::Disproved, heard.number));
+        let members = members.into_iter().map(|heard| heard.number).collect();
+        Some(Verdict { number, head, members, strangers })
+    }
+
+    /// Judges a set to which another process may append meanwhile: `hear` hears all subfiles, and
+    /// does so again until nothing seems wrong because of that, or is wrong twice.
+    ///
+    /// # Errors
+    /// The errors of `hear`.
+    pub fn settled<E>(
+        mut hear: impl FnMut(&mut Self) -> Result<(), E>,
+    ) -> Result<Option<Verdict>, E> {
+        let mut before: Option<Vec<(u32, Flaw)>> = None;
+        let mut tries = TRIES;
+        loop {
+            let mut jury = Self::default();
+            hear(&mut jury)?;
+            let verdict = jury.judge();
+            let Some(live) = verdict.as_ref().filter(|verdict| verdict.may_be_live()) else {
+                return Ok(verdict);
+            };
+            tries = tries.saturating_sub(1);
+            if tries == 0 || before.as_ref() == Some(&live.strangers) {
+                return Ok(verdict);
+            }
+            before = Some(live.strangers.clone());
+        }
+    }
+}
+
+/// Moves the subfiles to the strangers whose seals tie them to another place or set.
+fn tied(members: &mut Vec<Heard>, nsubfiles: u64, strangers: &mut Vec<(u32, Flaw)>) {
+    let mut leave = |members: &mut Vec<Heard>, flaw: &dyn Fn(&Heard) -> Option<Flaw>| {
+        members.retain(|heard| {
+            let flaw = flaw(heard);
+            strangers.extend(flaw.clone().map(|flaw| (heard.number, flaw)));
+            flaw.is_none()
+        });
+    };
+    leave(members, &|heard| {
+        let tie = heard
+            .ties
+            .iter()
+            .map(|(_, tie)| tie)
+            .find(|tie| tie.number != heard.number || u64::from(tie.nsubfiles) != nsubfiles)?;
+        Some(Flaw::OtherPlace { number: tie.number, nsubfiles: tie.nsubfiles })
+    });
+    // While a writer counts records, all subfiles still have the copy of the old number of records;
+    // when it replaces these, all have one of the new number.
+    let Some((numrecs, set)) = most(members) else { return };
+    leave(members, &|heard| {
+        let own = heard.ties.iter().map(|(numrecs, _)| *numrecs).max()?;
+        let is_one = heard.ties.iter().any(|(own, tie)| (*own, tie.set) == (numrecs, set));
+        match numrecs.checked_sub(own).filter(|&by| by > 0) {
+            _ if is_one => None,
+            Some(by) => Some(Flaw::Older { by }),
+            None => Some(Flaw::OtherSet { what: IDENTITIES }),
+        }
+    });
+}
+
+/// The number of records and the identity that most seals have; of several, that of most records,
+/// then that of the first subfile.
+fn most(members: &[Heard]) -> Option<(u64, [u8; 16])> {
+    let mut votes: BTreeMap<(u64, [u8; 16]), (u64, u32)> = BTreeMap::new();
+    for heard in members {
+        let own: BTreeSet<_> =
+            heard.ties.iter().map(|(numrecs, tie)| (*numrecs, tie.set)).collect();
+        for key in own {
+            let (count, _) = votes.entry(key).or_insert((0, heard.number));
+            *count = count.saturating_add(1);
+        }
+    }
+    let votes = votes.into_iter();
+    votes
+        .max_by_key(|((numrecs, _), (count, first))| (*count, *numrecs, Reverse(*first)))
+        .map(|(key, _)| key)
+}
+
+/// The elements of all decompositions, as a header claims them.
+fn elements(head: &Head) -> u64 {
+    let all = head.grammar.canonical.decompositions.iter();
+    all.fold(0, |sum, one| sum.saturating_add(one.total))
+}
+
+/// What the seal of a subfile says of its header, and what it belongs to.
+fn testimony<S: Subject>(store: &S, head: &Head) -> Result<(Proof, Vec<Bond>), Failed<S, Flaw>> {
+    let checksum = store.checksum(Sum::Crc32c);
+    let found = find(store, head)?;
+    let Some(facts) = head.facts(0, checksum) else { return Ok((Proof::None, Vec::new())) };
+    let (mut proof, mut ties) = (Proof::None, Vec::new());
+    for copy in found.copies {
+        let Duplicate::Whole(seal) = copy else { continue };
+        let own = seal.facts();
+        let is_right = (own.header_len, own.header_crc) == (facts.header_len, facts.header_crc);
+        proof = match (is_right, proof) {
+            (true, _) => Proof::Proved,
+            (false, Proof::None) => Proof::Disproved,
+            (false, known) => known,
+        };
+        ties.extend(own.tie.map(|tie| (own.numrecs, tie)));
+    }
+    Ok((proof, ties))
+}
+
+/// A number that differs for most headers that differ in what [`Head::differs`] does not compare:
+/// the number of processes, and attributes.
+fn fingerprint(head: &Head) -> u64 {
+    let definition = head.definition();
+    let mut hash = Fnv::new(head.grammar.canonical.nprocs);
+    for list in definition.lists() {
+        hash.add(&usize_to_u64(list.len()).to_be_bytes());
+        for (name, attribute) in list {
+            hash.add(&usize_to_u64(name.len()).to_be_bytes());
+            hash.add(name.as_bytes());
+            hash.add(attribute.nc_type().name().as_bytes());
+            hash.add(&attribute.count().to_be_bytes());
+            hash.add(attribute.bytes());
+        }
+    }
+    hash.0
+}
+
+/// The hash FNV-1a.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new(number: u64) -> Self {
+        let mut hash = Self(0xcbf2_9ce4_8422_2325);
+        hash.add(&number.to_be_bytes());
+        hash
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
