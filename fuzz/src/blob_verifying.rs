@@ -8,6 +8,7 @@ use striae::blob::{OpenOptions, Set};
 use striae::cdf::{Variable, whole};
 use striae_inspect::blob::verify::{Options, verify};
 use striae_inspect::finding::{Found, Severity};
+use striae_inspect::size::{FACTOR, ROOM};
 
 /// Bytes of a variable that are compared: a header may claim any number.
 const MOST: usize = 1 << 12;
@@ -38,7 +39,8 @@ pub fn blob_verify(data: &[u8]) {
     for (number, file) in files.iter().enumerate() {
         std::fs::write(subfile(&path, number), file).unwrap();
     }
-    recover(&path);
+    let input = files.iter().map(|file| file.len() as u64).sum();
+    recover(&path, damage > 0, input);
     // Records without values are as many as a header claims.
     if damage > 0 || summary.numrecs > data.len() as u64 {
         return;
@@ -94,17 +96,28 @@ fn check(set: &Set, found: &[Vec<u8>], all: &[Vec<u8>]) {
     }
 }
 
-/// What is recovered has the canonical header, and is the same a second time.
-fn recover(path: &Path) {
+/// What is recovered verifies, is as large as the input justifies, has the canonical header, and is
+/// the same a second time; it is called sound only if the set verifies.
+fn recover(path: &Path, is_damaged: bool, input: u64) {
     let Ok(recovery) = Recover::new().examine(path) else { return };
-    if recovery.bytes() > WRITTEN || recovery.set().header().bytes().len() as u64 > WRITTEN {
+    assert!(!is_damaged || !recovery.is_complete(), "verify calls it damaged");
+    let out = path.with_extension("nc");
+    if recovery.bytes() > WRITTEN && recovery.bytes() <= FACTOR * input + 2 * ROOM {
+        return; // it takes time
+    }
+    if let Err(error) = recovery.write(&out, &|_| {}) {
+        assert!(recovery.bytes() > WRITTEN, "{error}");
+        assert!(!out.exists());
         return;
     }
-    let out = path.with_extension("nc");
-    recovery.write(&out, &|_| {}).unwrap();
     let file = striae::cdf::File::open(&out).unwrap();
     assert_eq!(file.header().bytes(), recovery.set().header().bytes());
     let bytes = std::fs::read(&out).unwrap();
+    assert!(bytes.len() as u64 <= FACTOR * input + 2 * ROOM, "{}", bytes.len());
+    let each = &mut |what: striae_inspect::cdf::FindingKind| {
+        assert_eq!(what.severity(), Severity::Note, "{what}");
+    };
+    striae_inspect::cdf::verify(&&bytes[..], each).unwrap();
     std::fs::remove_file(&out).unwrap();
     Recover::new().examine(path).unwrap().write(&out, &|_| {}).unwrap();
     assert_eq!(std::fs::read(&out).unwrap(), bytes);

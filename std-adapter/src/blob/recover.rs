@@ -18,15 +18,21 @@ use super::convert::Convert;
 use super::grammar::Variable;
 use super::set::{Lost, OpenOptions, Set};
 use super::subfile::Subfile;
+use super::verify::{Finding, FindingKind, SetFinding, Severity};
+use crate::cdf;
 use crate::error::Error;
 use crate::output::Output;
-use std::collections::BTreeSet;
+use crate::verify::Verify;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use striae_core::blob::find::{Place, Run};
 use striae_core::blob::map::Request;
 use striae_core::store::usize_to_u64;
+use striae_inspect::blob::Flaw;
+use striae_inspect::certainty::{Tally, Word};
+use striae_inspect::finding::Found as _;
 
 /// How to recover a set. Its subfiles are only read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,6 +77,8 @@ pub struct Recovery {
     output: Output,
     uncovered: Vec<Uncovered>,
     lost_values: Vec<LostValues>,
+    damage: Vec<Finding>,
+    tally: Tally,
 }
 
 impl Recover {
@@ -88,7 +96,7 @@ impl Recover {
     }
 
     /// Finds what can be recovered from the set with this name, or of which `path` is a subfile:
-    /// reads headers and maps of all subfiles, and all values of those that are sealed. Values that
+    /// [verifies](crate::Verify::blob) it, which reads all values of sealed subfiles. Values that
     /// are not as sealed are lost; if the seal itself is damaged, they are kept, and the subfile is
     /// among the [damaged](Recovery::damaged) ones.
     ///
@@ -97,8 +105,18 @@ impl Recover {
     /// operating system.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let set = OpenOptions::new().mend(true).checked(true).open(path)?;
+        let (mut damage, mut wrong) = (Vec::new(), Wrong::new());
+        let summary = Verify::new().found(set.path(), &mut |number, finding| {
+            if finding.severity() == Severity::Note {
+                return;
+            }
+            if let SetFinding::Set(FindingKind::Wrong(flaw @ Flaw::NotAsSealed { .. })) = &finding {
+                wrong.entry(number).or_default().push(flaw.clone());
+            }
+            damage.push(Finding::new(&Arc::from(set.subfile_path(number)), finding));
+        })?;
         let covered = set.decompositions()?;
-        let subfiles = subfiles(&set)?;
+        let subfiles = subfiles(&set, wrong)?;
         let is_whole = set.is_whole();
         let mut uncovered = Vec::new();
         for (index, known) in covered.iter().enumerate() {
@@ -109,8 +127,40 @@ impl Recover {
             uncovered.push(Uncovered { id, elements, surplus, is_hole, ranges });
         }
         let lost_values = lost_values(&set, &subfiles)?;
-        Ok(Recovery { set, output: self.output, uncovered, lost_values })
+        let mut tally = Tally::default();
+        tally.is_contradicted = !damage.is_empty() || !is_whole;
+        let bytes = subfiles.iter().map(|one| stored(&set, &one.subfile));
+        tally.coverage.add(bytes.fold(0, u64::saturating_add));
+        tally.coverage.add_checked(summary.data.checked.min(tally.coverage.bytes));
+        let is_checked = tally.coverage.checked == tally.coverage.bytes;
+        let mut recovery =
+            Recovery { set, output: self.output, uncovered, lost_values, damage, tally };
+        for variable in recovery.set.header().variables() {
+            tally.add(recovery.word(variable, is_checked), 1);
+        }
+        recovery.tally = tally;
+        Ok(recovery)
     }
+}
+
+/// The blobs of each subfile that are not as sealed.
+type Wrong = BTreeMap<u32, Vec<Flaw>>;
+
+/// The bytes of values that a subfile has, in the records of the set.
+fn stored(set: &Set, subfile: &Subfile) -> u64 {
+    let numrecs = set.header().numrecs().min(subfile.numrecs);
+    let len = |known: &Variable| {
+        let records = if known.is_record { numrecs } else { 1 };
+        let shares = (0..subfile.found).map(|blob| subfile.shares(blob));
+        let count = match known.decomposition {
+            None => known.count,
+            Some(index) => shares
+                .filter_map(|shares| shares.get(index))
+                .fold(0_u64, |sum, share| sum.saturating_add(share.count)),
+        };
+        count.saturating_mul(records).saturating_mul(known.nc_type.size())
+    };
+    set.canonical.variables.iter().map(len).fold(0, u64::saturating_add)
 }
 
 /// The elements of a decomposition that no subfile has.
@@ -141,20 +191,20 @@ struct Opened {
     wrong: BTreeSet<(usize, u32)>,
 }
 
-/// All subfiles that can be read. The values of those that are sealed are compared with the seal.
-fn subfiles(set: &Set) -> Result<Vec<Opened>, Error> {
+/// All subfiles that can be read, with the blobs that are not as sealed.
+fn subfiles(set: &Set, mut flaws: Wrong) -> Result<Vec<Opened>, Error> {
+    let variables = set.canonical.variables.iter();
+    let names: HashMap<_, _> =
+        variables.enumerate().map(|(index, known)| (&*known.name, index)).collect();
     let mut all = Vec::new();
     for (_, number) in set.numbers() {
-        let Some((subfile, bulk)) = set.subfile(number)? else { continue };
+        let Some((subfile, _)) = set.subfile(number)? else { continue };
         let mut wrong = BTreeSet::new();
-        let variables = 0..if subfile.is_sealed() { set.canonical.variables.len() } else { 0 };
-        for variable in variables {
-            for (blob, _) in (0..).zip(0..subfile.found) {
-                if let Err(error) = subfile.check(bulk.file(), &set.canonical, (variable, blob)) {
-                    set.lose(number, error, Some(0))?;
-                    wrong.insert((variable, blob));
-                }
+        for flaw in flaws.remove(&number).unwrap_or_default() {
+            if let Flaw::NotAsSealed { name, blob, .. } = &flaw {
+                wrong.extend(names.get(&**name).map(|&variable| (variable, *blob)));
             }
+            set.lose(number, flaw.into(), Some(0))?;
         }
         all.push(Opened { number, subfile, wrong });
     }
@@ -322,12 +372,38 @@ impl Recovery {
         &self.lost_values
     }
 
-    /// Whether everything is saved: all subfiles are there and sound, and no element is named
-    /// twice.
+    /// The damage that [verifying](crate::Verify::blob) the set finds.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
-        let is_exact = self.uncovered.iter().all(|one| one.surplus == 0);
-        self.set.is_whole() && self.lost_values.is_empty() && is_exact
+    pub fn damage(&self) -> &[Finding] {
+        &self.damage
+    }
+
+    /// What is saved, in variables, and how many bytes of values were compared with seals.
+    #[must_use]
+    pub const fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Whether everything is saved and nothing contradicts it: all subfiles are there, verifying
+    /// finds no damage, and no element is named twice.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.tally.is_sound()
+    }
+
+    /// The word for a variable.
+    fn word(&self, variable: cdf::Variable<'_>, is_checked: bool) -> Word {
+        let id = self.set.decomposition(variable);
+        let own = || self.uncovered.iter().filter(move |one| Some(one.id) == id);
+        let is_lost = self.lost_values.iter().any(|one| *one.name == *variable.name());
+        if is_lost || own().any(|one| one.elements > 0 && !one.is_hole) {
+            return Word::Lost;
+        }
+        match (own().any(|one| one.surplus > 0), is_checked) {
+            (true, _) => Word::Guess,
+            (false, true) => Word::Exact,
+            (false, false) => Word::AsFound,
+        }
     }
 
     /// The bytes of the canonical values.

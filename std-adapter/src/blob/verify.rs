@@ -63,7 +63,23 @@ impl Verify<'_> {
             each(Finding::new(&file, what));
         };
         let files = Subfiles { names: &names, how: self, refused: RefCell::default() };
-        let summary = inspect::verify(&files, Options { only, map }, &mut tell).map_err(at)?;
+        let summary = inspect::verify(&files, Options { only, map, only_damage: false }, &mut tell)
+            .map_err(at)?;
+        files.refused.into_inner().map_or(Ok(summary), Err)
+    }
+
+    /// Looks for damage in the set with this name, and passes each finding to the callback with the
+    /// number of the subfile.
+    pub(super) fn found(
+        &self,
+        base: &Path,
+        each: &mut dyn FnMut(u32, SetFinding),
+    ) -> Result<Summary, Error> {
+        let names = Names::of_set(base)?;
+        let files = Subfiles { names: &names, how: self, refused: RefCell::default() };
+        let summary =
+            inspect::verify(&files, Options { only_damage: true, ..Options::default() }, each);
+        let summary = summary.map_err(|error| Error::new(base, error))?;
         files.refused.into_inner().map_or(Ok(summary), Err)
     }
 }

@@ -71,7 +71,7 @@ fn check(set: &Path, whole: &[i64]) -> (Value, usize) {
     let args = ["recover", "--force", "--json", set.to_str().unwrap(), out.to_str().unwrap()];
     let assert = striae(&args).assert().code(1).stderr("");
     let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
-    assert_eq!(report["complete"], false);
+    assert_eq!(report["sound"], false);
     let (found, listed) = (values(&out), listed(&report));
     assert_eq!(found.len(), whole.len());
     for (place, (found, whole)) in found.iter().zip(whole).enumerate() {
@@ -103,7 +103,7 @@ fn a_lost_subfile_costs_its_own_elements_and_they_are_listed() {
         let bytes = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         let (report, lost) = check(&set, &whole);
-        assert_eq!(report["missing"], serde_json::json!([number]));
+        assert_eq!(report["missing"], serde_json::json!([[number, 1]]));
         assert_eq!(lost, 3 * (elements + 1)); // and the hole, which the lost subfile may have had
         assert_eq!(report["uncovered"][0]["hole"], false);
         std::fs::write(&path, bytes).unwrap();
@@ -168,7 +168,7 @@ fn what_the_maps_name_twice_or_outside_is_no_complete_set() {
         let args = ["recover", "--force", "--json", set.to_str().unwrap(), out.to_str().unwrap()];
         let assert = striae(&args).assert().code(i32::from(surplus > 0)).stderr("");
         let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
-        assert_eq!(report["complete"], surplus == 0, "{second:?}");
+        assert_eq!(report["sound"], surplus == 0, "{second:?}");
         match surplus {
             0 => assert_eq!(report["uncovered"], serde_json::json!([])),
             _ => assert_eq!(report["uncovered"][0]["surplus"], surplus, "{second:?}"),

@@ -1,26 +1,31 @@
 //! `striae recover` of a set of blob files.
 
 use crate::args::RecoverArgs;
+use crate::certainty::Told;
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use crate::text::{count, print_json, printable, printable_path, stdout, unless_gone};
 use serde::Serialize;
 use std::io::Write;
-use striae::blob::Request;
 use striae::blob::recover::{Recover, Recovery};
+use striae::blob::{Request, Set};
+use striae::finding::Word;
 
 /// The most ranges of elements in a line.
 const RANGES: usize = 3;
 
 #[derive(Serialize)]
 struct Report<'a> {
-    /// Whether all subfiles are there and sound.
-    complete: bool,
+    #[serde(flatten)]
+    told: Told,
     variables: u64,
     records: u64,
     bytes: u64,
-    missing: Vec<u32>,
+    /// The first missing subfile of each range, and how many.
+    missing: Vec<[u32; 2]>,
     damaged: Vec<Damaged>,
+    /// The damage that verify finds.
+    damage: Vec<String>,
     /// Elements of all variables of a decomposition: lost, or never written.
     uncovered: Vec<Uncovered<'a>>,
     lost: Vec<Lost<'a>>,
@@ -35,6 +40,7 @@ struct Damaged {
 #[derive(Serialize)]
 struct Uncovered<'a> {
     decomposition: usize,
+    word: &'static str,
     elements: u64,
     /// Elements that the maps name twice, or outside of the array.
     surplus: u64,
@@ -46,6 +52,7 @@ struct Uncovered<'a> {
 #[derive(Serialize)]
 struct Lost<'a> {
     variable: &'a str,
+    word: &'static str,
     /// The first record, and how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<[u64; 2]>,
@@ -73,7 +80,7 @@ pub(super) fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
     } else {
         unless_gone(report_text(args, &recovery, &report))?;
     }
-    Ok(if report.complete { Sound::Yes } else { Sound::No })
+    Ok(if recovery.is_complete() { Sound::Yes } else { Sound::No })
 }
 
 impl<'a> Report<'a> {
@@ -88,6 +95,7 @@ impl<'a> Report<'a> {
             recovery.uncovered().iter().filter(|one| one.elements > 0 || one.surplus > 0);
         let uncovered = uncovered.map(|one| Uncovered {
             decomposition: one.id,
+            word: word_of(one).as_str(),
             elements: one.elements,
             surplus: one.surplus,
             hole: one.is_hole,
@@ -95,21 +103,46 @@ impl<'a> Report<'a> {
         });
         let lost = recovery.lost_values().iter().map(|one| Lost {
             variable: &one.name,
+            word: Word::Lost.as_str(),
             records: one.records.as_ref().map(|r| [r.start, r.end.saturating_sub(r.start)]),
             values: one.values,
             ranges: one.ranges.iter().map(Range).collect(),
         });
         Self {
-            complete: recovery.is_complete(),
+            told: recovery.tally().into(),
             variables: recovery.variables(),
             records: set.header().numrecs(),
             bytes: recovery.bytes(),
-            missing: set.missing().collect(),
+            missing: missing(set),
             damaged: damaged.collect(),
+            damage: recovery.damage().iter().map(ToString::to_string).collect(),
             uncovered: uncovered.collect(),
             lost: lost.collect(),
         }
     }
+}
+
+/// The word for elements that no subfile has, or that are named twice.
+const fn word_of(one: &striae::blob::recover::Uncovered) -> Word {
+    match (one.elements > 0 && !one.is_hole, one.surplus > 0) {
+        (true, _) => Word::Lost,
+        (false, true) => Word::Guess,
+        (false, false) => Word::AsFound,
+    }
+}
+
+/// The ranges of subfiles that are missing. A header may claim any number of them.
+fn missing(set: &Set) -> Vec<[u32; 2]> {
+    let end = u32::try_from(set.nsubfiles()).unwrap_or(u32::MAX);
+    let there = set.subfiles().map(|(number, _)| number).chain([end]);
+    let (mut ranges, mut next) = (Vec::new(), 0);
+    for number in there {
+        if let Some(count @ 1..) = number.checked_sub(next) {
+            ranges.push([next, count]);
+        }
+        next = number.saturating_add(1);
+    }
+    ranges
 }
 
 /// Ranges of elements in words: the first of them.
@@ -128,14 +161,30 @@ fn report_text(
     report: &Report<'_>,
 ) -> std::io::Result<()> {
     let mut out = stdout();
-    for &number in &report.missing {
-        let path = recovery.set().subfile_path(number);
-        writeln!(out, "{}: is missing", printable_path(&path))?;
+    for &[first, count] in &report.missing {
+        let path = |number| recovery.set().subfile_path(number);
+        let (from, last) = (path(first), path(first.saturating_add(count).saturating_sub(1)));
+        match count {
+            1 => writeln!(out, "{}: is missing", printable_path(&from))?,
+            _ => writeln!(
+                out,
+                "{} to {}: {count} subfiles are missing",
+                printable_path(&from),
+                printable_path(&last)
+            )?,
+        }
     }
     for Damaged { error, .. } in &report.damaged {
         writeln!(out, "{}", printable(error))?;
     }
-    for Uncovered { decomposition, elements, surplus, hole, ranges: all } in &report.uncovered {
+    if report.damaged.is_empty() {
+        report.damage.iter().take(RANGES).try_for_each(|one| writeln!(out, "{one}"))?;
+    }
+    if report.damage.len() > RANGES {
+        writeln!(out, "striae verify lists the damage: {} findings", report.damage.len())?;
+    }
+    for row in &report.uncovered {
+        let Uncovered { decomposition, elements, surplus, hole, ranges: all, .. } = row;
         if *surplus > 0 {
             let surplus = count(*surplus, "element");
             writeln!(
@@ -154,7 +203,7 @@ fn report_text(
         let elements = count(*elements, "element");
         writeln!(out, "D{decomposition}: {elements} of each variable: {what}: {}", ranges(all))?;
     }
-    for Lost { variable, records, values, ranges: all } in &report.lost {
+    for Lost { variable, records, values, ranges: all, .. } in &report.lost {
         let (records, each) = match *records {
             None => (String::new(), ""),
             Some([first, 1]) => (format!(", record {first}"), ""),
@@ -167,10 +216,9 @@ fn report_text(
         let variable = printable(variable);
         writeln!(out, "variable {variable}{records}: {values} lost: {each}{}", ranges(all))?;
     }
-    let verdict = if report.complete { "complete" } else { "not complete" };
     let variables = count(report.variables, "variable");
-    let (records, bytes) = (count(report.records, "record"), report.bytes);
-    let path = printable_path(&args.out);
-    writeln!(out, "{path}: {verdict}: {variables}, {records}, {bytes} bytes")?;
+    let records = count(report.records, "record");
+    let (path, tally) = (printable_path(&args.out), recovery.tally());
+    writeln!(out, "{path}: {tally}; {variables}, {records}, {} bytes", report.bytes)?;
     out.flush()
 }
