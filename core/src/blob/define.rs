@@ -2,10 +2,10 @@
 
 use super::error::Error;
 use super::names::{
-    DECOMPOSITION_ID, DESCRIPTION, EMPTY, FILE_ATTRIBUTES, GLOBAL_DIMIDS, NBLOBS, Named, Part,
-    WORLD_RANKS,
+    DECOMPOSITION_ID, DESCRIPTION, EMPTY, FILE_ATTRIBUTES, GLOBAL_DIMIDS, NBLOBS, Name, Named,
+    Part, VARIABLE_ATTRIBUTES, WORLD_RANKS,
 };
-use crate::cdf::{AttrDef, Define, DimDef, Values, VarDef};
+use crate::cdf::{AttrDef, Define, DimDef, ListKind, Values, VarDef};
 use crate::store::usize_to_u64;
 use core::num::NonZeroU32;
 
@@ -187,6 +187,35 @@ impl<'a, D: Define + ?Sized> Subfile<'a, D> {
         Ok(of.zip(part.copied()))
     }
 
+    /// Whether a variable of a decomposition has this name.
+    fn is_map(&self, name: &str) -> bool {
+        match Name::parse(name.as_bytes()) {
+            Some(Name::Of { id, part }) => {
+                let id = usize::try_from(id.get()).unwrap_or(usize::MAX);
+                part.stored().is_some() && id <= self.decompositions.len()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the name of an attribute is one of those before the canonical attributes, or is
+    /// repeated among these.
+    fn is_repeated_after(
+        &self,
+        own: &[&str],
+        (list, of): (ListKind, Option<u64>),
+        number: u64,
+    ) -> bool {
+        let Some(number) = number.checked_sub(usize_to_u64(own.len())) else { return false };
+        if of.is_none() && number == self.nattrs {
+            let mut all = (0..number).filter_map(|number| self.canonical.attr(None, number));
+            return all.any(|attr| attr.name == WORLD_RANKS);
+        }
+        let attr = self.canonical.attr(of, number);
+        attr.is_some_and(|attr| own.contains(&attr.name))
+            || self.canonical.is_repeated(list, of, number)
+    }
+
     /// The partition of a canonical variable.
     fn partition(&self, varid: u64) -> Option<(&Partition<'a>, &Decomposition<'a>)> {
         let partition = self.partitions.get(usize::try_from(varid).ok()?)?.as_ref()?;
@@ -246,6 +275,37 @@ impl<D: Define + ?Sized> Define for Subfile<'_, D> {
             0 => Some(AttrDef { name: DECOMPOSITION_ID, values: Values::from(&of.id) }),
             1 => Some(AttrDef::new(GLOBAL_DIMIDS, partition.global_dimids)),
             _ => self.canonical.attr(Some(varid), number.checked_sub(2)?),
+        }
+    }
+
+    /// Names that are not canonical differ from each other. A canonical one is compared with them
+    /// by its form, so that the time is that of the canonical definition.
+    fn is_repeated(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
+        let canonical = self.canonical;
+        match (list, of) {
+            (ListKind::Dims, _) => match (number < self.ndims, self.dim(number)) {
+                (true, _) => canonical.is_repeated(list, None, number),
+                (false, own) => {
+                    let mut before = (0..self.ndims).filter_map(|dimid| canonical.dim(dimid));
+                    own.is_some_and(|own| before.any(|dim| dim.name == own.name))
+                }
+            },
+            (ListKind::Vars, _) => number.checked_sub(self.nmaps()).is_some_and(|varid| {
+                let var = canonical.var(varid);
+                var.is_some_and(|var| self.is_map(var.name))
+                    || canonical.is_repeated(list, None, varid)
+            }),
+            (ListKind::Gatts | ListKind::Vatts, None) => {
+                self.is_repeated_after(&FILE_ATTRIBUTES, (list, None), number)
+            }
+            (ListKind::Gatts | ListKind::Vatts, Some(varid)) => match self.role(varid) {
+                Ok(_) => false,
+                Err(varid) => {
+                    let is_partition = self.partition(varid).is_some();
+                    let own = if is_partition { &VARIABLE_ATTRIBUTES[..] } else { &[] };
+                    self.is_repeated_after(own, (list, Some(varid)), number)
+                }
+            },
         }
     }
 

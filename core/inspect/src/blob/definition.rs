@@ -181,8 +181,8 @@ impl Define for Definition<'_> {
     }
 }
 
-/// A definition whose names were compared once, for many subfiles: the time grows with the logarithm
-/// of the lengths of its lists, and not with their squares.
+/// A definition whose names were compared once, for many subfiles, and after they were sorted: not
+/// each name with all names before it.
 #[derive(Debug)]
 pub struct Compared<'d, D: ?Sized> {
     definition: &'d D,

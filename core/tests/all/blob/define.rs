@@ -4,7 +4,7 @@
 use striae_core::blob::names::WORLD_RANKS;
 use striae_core::blob::{Decomposition, Error, Group, Partition, Subfile};
 use striae_core::cdf::{
-    Alignment, AttrDef, Define, Definition, DimDef, Plan, Type, VarDef, Version,
+    Alignment, AttrDef, Define, Definition, DimDef, ListKind, Plan, Type, VarDef, Version,
 };
 
 const GROUP: Group<'_> = Group { global_nprocs: 8, num_subfiles: 2, nblobs: 3, world_ranks: None };
@@ -102,4 +102,66 @@ fn a_variable_must_have_the_lengths_of_its_decomposition() {
     let canonical = Definition { dims: &DIMS, attrs: &[], vars: &[] };
     let group = Group { nblobs: 0, ..GROUP };
     assert_eq!(Subfile::new(&canonical, group, &mut [], &[]).unwrap_err(), Error::NoBlobs);
+}
+
+/// The definition, with names compared one by one.
+struct OneByOne<'a, D>(&'a D);
+
+impl<D: Define> Define for OneByOne<'_, D> {
+    fn dim(&self, dimid: u64) -> Option<DimDef<'_>> {
+        self.0.dim(dimid)
+    }
+
+    fn attr(&self, of: Option<u64>, number: u64) -> Option<AttrDef<'_>> {
+        self.0.attr(of, number)
+    }
+
+    fn var(&self, varid: u64) -> Option<VarDef<'_>> {
+        self.0.var(varid)
+    }
+}
+
+/// Canonical names of all kinds that a subfile has, too: 24 definitions, all items.
+#[test]
+fn a_repeated_name_is_found_without_comparing_all_names() {
+    let names = ["nblobs", "D1.nelems", "D2.max_nreqs", "D3.nelems", "D1.nreqs", "D2.lengths"];
+    let others = ["world_ranks", "num_subfiles", "decomposition_ID", "global_dimids", "lev", "x"];
+    let mut found = 0;
+    for name in names.into_iter().chain(others) {
+        for with_ranks in [false, true] {
+            let dims = [DIMS[0], DIMS[1], DIMS[2], DimDef { name, length: 6 }];
+            let own = [AttrDef::new(name, &[1]), AttrDef::new("x", &[2])];
+            let (first, _) = var(&[0, 1, 2]);
+            let second = VarDef { name, ..first };
+            let vars = [(first, &own[..]), (second, &own[..]), (first, &own[..])];
+            let canonical = Definition { dims: &dims, attrs: &own, vars: &vars };
+            let partition = Partition { decomposition: 1, global_dimids: &[0, 1, 2] };
+            let partitions = [Some(partition), None, None];
+            let mut decompositions =
+                [Decomposition::new(&[2], 7, 2), Decomposition::new(&[1, 2], 9, 1)];
+            let group = Group { world_ranks: with_ranks.then_some(&[1, 2, 3]), ..GROUP };
+            let subfile = Subfile::new(&canonical, group, &mut decompositions, &partitions);
+            let subfile = subfile.unwrap();
+            let slow = OneByOne(&subfile);
+            let lists = [(ListKind::Dims, None), (ListKind::Vars, None), (ListKind::Gatts, None)];
+            let of_vars = (0..13).map(|varid| (ListKind::Vatts, Some(varid)));
+            for (list, of) in lists.into_iter().chain(of_vars) {
+                for number in 0..13 {
+                    let is_there = match list {
+                        ListKind::Dims => subfile.dim(number).is_some(),
+                        ListKind::Vars => subfile.var(number).is_some(),
+                        _ => subfile.attr(of, number).is_some(),
+                    };
+                    let right = slow.is_repeated(list, of, number);
+                    let text = format!("{name}: {list:?} {of:?} {number}");
+                    assert!(
+                        !is_there || subfile.is_repeated(list, of, number) == right,
+                        "{text}: {right}"
+                    );
+                    found += u32::from(is_there && right);
+                }
+            }
+        }
+    }
+    assert!(found > 24, "{found}");
 }

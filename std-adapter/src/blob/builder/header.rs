@@ -15,6 +15,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::hdf5;
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
+use striae_inspect::blob::Compared;
 use striae_inspect::cdf::Header;
 
 /// A canonical variable.
@@ -62,6 +63,7 @@ pub(super) struct Made {
 #[derive(Debug)]
 pub(super) struct Plan<'b, 'd, D: ?Sized> {
     builder: &'b Builder<'d, D>,
+    definition: Compared<'d, D>,
     world_ranks: bool,
     pub(super) variables: Vec<Variable>,
     pub(super) names: HashMap<Box<str>, usize>,
@@ -113,7 +115,8 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         if builder.container == Container::Hdf5 && builder.records.is_none() {
             return Err(BuildError::NoRecords.into());
         }
-        Ok(Self { builder, world_ranks, variables, names, dimids, decomposed, all })
+        let definition = Compared::new(definition);
+        Ok(Self { builder, definition, world_ranks, variables, names, dimids, decomposed, all })
     }
 
     /// Writes the header and the maps of the subfile of these ranks.
@@ -141,8 +144,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             nblobs: usize_to_u64(ranks.len()),
             world_ranks: self.world_ranks.then_some(&world),
         };
-        let subfile =
-            Subfile::new(self.builder.definition, group, &mut decompositions, &partitions)?;
+        let subfile = Subfile::new(&self.definition, group, &mut decompositions, &partitions)?;
         let shape = match self.builder.sealed {
             true => Some(self.shape(ranks, subfile.nmaps())?),
             false => None,
@@ -187,7 +189,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
 
     fn process_centric(
         &self,
-        subfile: &Subfile<'_, D>,
+        subfile: &Subfile<'_, Compared<'d, D>>,
         (plan, shape): (&CdfPlan, Option<Shape>),
         tables: Tables<'_>,
         file: &PosixFile,
