@@ -137,6 +137,8 @@ pub enum BuildError {
     WhichDims {
         /// The decomposition, from 1.
         id: u32,
+        /// The lengths of its dimensions.
+        dims: Box<[u64]>,
     },
 }
 
@@ -192,10 +194,22 @@ impl std::fmt::Display for BuildError {
                 let name = shown(name);
                 write!(f, "process {rank} has not written record {record} of variable {name}")
             }
+            _ => self.of_pack(f),
+        }
+    }
+}
+
+impl BuildError {
+    /// The text of an error of the assignment of decompositions to variables.
+    fn of_pack(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
             Self::Ambiguous { name, ids: [one, other] } => {
                 let name = shown(name);
-                write!(f, "variable {name}: decompositions {one} and {other} have its dimensions")?;
-                f.write_str(", so it must be said which it has")
+                write!(
+                    f,
+                    "variable {name}: decompositions {one} and {other} have its dimensions, so it \
+                     must be said which it has: --decomposition {name}=K, or --like SET"
+                )
             }
             Self::NotOfShape { name, shape, id, dims } => {
                 let (name, shape, dims) = (shown(name), by(shape), by(dims));
@@ -208,9 +222,14 @@ impl std::fmt::Display for BuildError {
             Self::NothingDecomposed => {
                 f.write_str("is no file of a blob set: no variable has a decomposition")
             }
-            Self::WhichDims { id } => {
-                write!(f, "decomposition {id}: it is not clear which dimensions it has")
+            Self::WhichDims { id, dims } => {
+                let dims = by(dims);
+                write!(
+                    f,
+                    "decomposition {id} has {dims} elements, no dimensions have these lengths"
+                )
             }
+            _ => Ok(()), // never: these have their texts
         }
     }
 }

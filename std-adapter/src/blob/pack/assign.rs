@@ -89,7 +89,7 @@ pub(super) fn assign(
     let dimids = (1_u32..).zip(dimids).zip(shapes).map(|((id, dimids), shape)| {
         let like = like.as_ref().and_then(|like| dimids_like(like, id, file, shape));
         let dimids = like.or(dimids).or_else(|| dimids_of_shape(file, shape));
-        dimids.ok_or_else(|| file.error(BuildError::WhichDims { id }))
+        dimids.ok_or_else(|| file.error(BuildError::WhichDims { id, dims: shape.into() }))
     });
     Ok(Assigned { variables, dimids: dimids.collect::<Result<_, _>>()? })
 }
@@ -109,20 +109,24 @@ fn dimids_like(like: &Header, id: u32, file: &File, shape: &[u64]) -> Option<Vec
     lengths.eq(shape.iter().map(|&length| Some(length))).then_some(dimids)
 }
 
-/// The dimensions with these lengths: of variables, if all of this shape have the same ones; else
-/// the only ones of these lengths.
+/// The dimensions of a decomposition that no variable has: those of the first variable of this
+/// shape; else the first ones of these lengths, each once if there are enough. Which of several it
+/// is changes no element.
 fn dimids_of_shape(file: &File, shape: &[u64]) -> Option<Vec<u64>> {
     let of_shape = |variable: &Variable<'_>| dims(*variable).1 == shape;
-    let mut found = file.header().variables().filter(of_shape).map(|variable| dims(variable).0);
-    if let Some(first) = found.next() {
-        return found.all(|other| other == first).then(|| first.to_vec());
+    if let Some(first) = file.header().variables().find(of_shape) {
+        return Some(dims(first).0.to_vec());
     }
-    let dims = || (0..).zip(file.header().dims()).filter(|(_, dim)| !dim.is_record);
-    let of_length = |&length: &u64| {
-        let mut found = dims().filter(|(_, dim)| dim.length == length).map(|(dimid, _)| dimid);
-        found.next().filter(|_| found.next().is_none())
-    };
-    shape.iter().map(of_length).collect()
+    let mut dimids: Vec<u64> = Vec::new();
+    for &length in shape {
+        let dims = (0..).zip(file.header().dims()).filter(|(_, dim)| !dim.is_record);
+        let of_length = dims.filter(|(_, dim)| dim.length == length).map(|(dimid, _)| dimid);
+        let of_length: Vec<u64> = of_length.collect();
+        let new = of_length.iter().find(|dimid| !dimids.contains(dimid));
+        let dimid = *new.or(of_length.first())?;
+        dimids.push(dimid);
+    }
+    Some(dimids)
 }
 
 /// The header of a set or of one of its subfiles.
