@@ -76,13 +76,11 @@ struct Numbers {
     /// Whether a commit of these ranks is in all files of the set, and all are sealed: only then it
     /// can have a number.
     has_all_files: bool,
-    /// Whether these ranks committed the set, and close it as they did.
-    used: bool,
 }
 
 impl Numbers {
     /// Those of a new set.
-    const NEW: Self = Self { last: 0, has_all_files: true, used: false };
+    const NEW: Self = Self { last: 0, has_all_files: true };
 
     /// The number of the next commit; 0 if it has none, as only a seal has a place for one.
     const fn next(&self, sealed: bool) -> u32 {
@@ -313,7 +311,6 @@ where
     /// [`Error`]. A file is that of the last commit; or that of this one, if it was visible before
     /// something failed.
     pub fn commit(&mut self) -> Result<(), Error> {
-        self.numbers.used = false;
         self.each(Operation::SionCommit, |part, _| part.commit())
     }
 
@@ -366,7 +363,6 @@ where
             part.shown(place);
         }
         self.numbers.last = self.numbers.last.max(number);
-        self.numbers.used = number > 0;
         Ok(())
     }
 
@@ -374,13 +370,13 @@ where
     /// the set was made with, for the next one. This takes three calls of the message layer, or
     /// five if the META2 of the last commit is in the way; and three more for several files.
     ///
-    /// If the last commit was a [`commit_set`](Self::commit_set) with a number, the close is one,
-    /// too, which takes up to three more.
+    /// If commits have numbers in the set, the close is a [`commit_set`](Self::commit_set), which
+    /// takes up to three more.
     ///
     /// # Errors
     /// The errors of [`commit`](Self::commit), or of [`commit_set`](Self::commit_set).
     pub fn close(mut self) -> Result<C, Error> {
-        let of_set = self.numbers.used;
+        let of_set = self.whole.is_some() && self.numbers.next(self.part.is_sealed()) > 0;
         self.begin(Operation::SionClose)?;
         if of_set {
             self.publish_set(true)?;

@@ -257,7 +257,7 @@ impl Numbers {
         let all = whole.combine(mine.map_err(Failure::from), [Fold::Max, Fold::Sum]);
         let [last, files] = all?;
         let last = u32::try_from(last).unwrap_or(u32::MAX);
-        Ok(Self { last, has_all_files: files == u64::from(nfiles), used: false })
+        Ok(Self { last, has_all_files: files == u64::from(nfiles) })
     }
 }
 
