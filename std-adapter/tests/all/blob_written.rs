@@ -334,7 +334,7 @@ fn a_set_is_refused_until_every_rank_has_written_its_elements() {
             last.put("heat", 1, &[7_i16]).unwrap();
             let kind = |result: Result<(), Error>| result.unwrap_err().to_string();
             let wrong = kind(last.put("day", 0, &[1.0]));
-            assert!(wrong.ends_with("variable day is not decomposed: rank 2 does not write it"));
+            assert!(wrong.ends_with("variable day is not decomposed: process 2 does not write it"));
             assert!(kind(last.put("heat", 2, &[1_i16])).ends_with("there is no record 2 of 2"));
             assert!(kind(last.put("heat", 0, &[1_i16, 2])).contains("4 bytes, the values have 2"));
             assert!(kind(last.put("heat", 0, &[1.5])).ends_with("its values are of type short"));
