@@ -12,7 +12,8 @@ pub enum Code {
     Io(i32),
     /// An argument cannot be used.
     Refused,
-    /// The ranks made different calls, or passed different values of an argument that must be equal.
+    /// The ranks made different calls, or passed different values of an argument that must be
+    /// equal.
     Differ,
     /// The format has no place for the data.
     Full,

@@ -44,8 +44,8 @@
 //!   already.
 //! - **It makes another call than the others, or passes another argument where all must pass equal
 //!   ones**: all ranks get an equal [`Code::Differ`] from the next collective, with the lowest rank
-//!   that differs and what it called, before any of them makes, splits or writes anything. A file is
-//!   that of the last commit that all ranks made.
+//!   that differs and what it called, before any of them makes, splits or writes anything. A file
+//!   is that of the last commit that all ranks made.
 //! - **It panics, dies, hangs or leaves**: threads notice a panic at once. Else the other ranks get
 //!   [`Code::Lost`] after the deadline, or the launcher of MPI ends the job before. Without a
 //!   deadline they wait for the launcher. A file is that of the last commit, or of the commit that

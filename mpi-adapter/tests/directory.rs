@@ -25,7 +25,8 @@ fn a_folder_as_path_is_one_clear_error_of_all_ranks() {
         let errors = Threads::new(3).run(work).into_iter().map(Result::unwrap);
         let errors: Vec<_> = errors.collect();
         assert!(errors.iter().all(|error| *error == errors[0]), "{call}: {errors:?}");
-        assert_eq!((errors[0].code(), errors[0].rank()), (Code::Io(21), Some(0)), "{call}"); // EISDIR
+        let told = (errors[0].code(), errors[0].rank());
+        assert_eq!(told, (Code::Io(21), Some(0)), "{call}"); // EISDIR
         let text = errors[0].to_string().to_lowercase();
         let path = folder.path().display().to_string().to_lowercase();
         assert!(text.contains("is a directory") && text.contains(&path), "{call}: {text}");

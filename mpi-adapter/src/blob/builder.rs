@@ -22,7 +22,8 @@ use striae_core::integrity::crc32c;
 const MAX_PATH: usize = 4096;
 
 /// Makes a set of a canonical definition and of the requests of each rank. All ranks must pass
-/// equal options ([`Code::Differ`](crate::Code::Differ)), except their own requests and their [`group`](Self::group).
+/// equal options ([`Code::Differ`](crate::Code::Differ)), except their own requests and their
+/// [`group`](Self::group).
 ///
 /// ```
 /// use striae::striae_core::cdf::{Definition, DimDef, Type, VarDef};
@@ -190,10 +191,10 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     /// needs memory for the header and for its own requests.
     ///
     /// # Errors
-    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) for requests, subfiles or
-    /// definitions that no set can have, and for names that are taken; [`Code::Differ`](crate::Code::Differ);
-    /// [`Code::Full`](crate::Code::Full) if a subfile would be too long; an error of the operating system. No file is
-    /// left.
+    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) for requests,
+    /// subfiles or definitions that no set can have, and for names that are taken;
+    /// [`Code::Differ`](crate::Code::Differ); [`Code::Full`](crate::Code::Full) if a subfile would
+    /// be too long; an error of the operating system. No file is left.
     pub fn create<C: Collective>(
         &self,
         comm: C,

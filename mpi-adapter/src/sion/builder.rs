@@ -294,8 +294,8 @@ impl Builder {
     /// more and one for each file for several files. With [`color`](Self::color) it takes eight,
     /// and with [`placed`](Self::placed) four more than with [`tasks`](Self::tasks).
     /// With [`collect`](Self::collect) the ranks of a writer get a communicator before, which takes
-    /// up to three calls more. `comm` keeps it for the next set that collects alike, which takes one
-    /// call more. Shared memory takes two more for each set.
+    /// up to three calls more. `comm` keeps it for the next set that collects alike, which takes
+    /// one call more. Shared memory takes two more for each set.
     ///
     /// Rank 0 of each file locks it against other writers of striae, until the set is closed or
     /// that rank drops it.

@@ -242,9 +242,9 @@ where
     /// Most calls take no message. The ranks meet in the first call, and in the first one after a
     /// commit. Then they meet only if they may have to [`advance`](Self::advance), as after a
     /// commit, or if a buffer may be full whose rank does not have the file of its writer: it goes
-    /// to the writer. This takes one call of the message layer, two if ranks have a writer in common,
-    /// and three more to advance. All ranks
-    /// know from the lengths of the records up to then when they will meet again.
+    /// to the writer. This takes one call of the message layer, two if ranks have a writer in
+    /// common, and three more to advance. All ranks know from the lengths of the records up to then
+    /// when they will meet again.
     ///
     /// # Errors
     /// [`Error`] when the ranks meet, at all ranks of this physical file; those of the others learn
@@ -316,8 +316,8 @@ where
 
     /// As [`commit`](Self::commit), for all files of the set together: they become visible only
     /// when the data of all of them is durable. So a failure up to then, such as a full disk,
-    /// leaves all files at the commit before. This takes three calls of the message layer, and three
-    /// more for several files.
+    /// leaves all files at the commit before. This takes three calls of the message layer, and
+    /// three more for several files.
     ///
     /// In sealed files, this commit has a number in the set. If ranks or the machine stop while
     /// files become visible, [`Recover`](striae::sion::recover::Recover) finds by it the newest
@@ -404,9 +404,9 @@ where
         Ok(whole)
     }
 
-    /// Begins an operation of all files. Those of several agree that all ranks do, before anything is
-    /// written: first the ranks of each file, of which one may be in a collective write, which the
-    /// ranks of other files do not take part in.
+    /// Begins an operation of all files. Those of several agree that all ranks do, before anything
+    /// is written: first the ranks of each file, of which one may be in a collective write, which
+    /// the ranks of other files do not take part in.
     fn begin(&mut self, operation: Operation) -> Result<(), Error> {
         let copies = self.copies.iter().map(|copy| &copy.part);
         for part in copies.chain([&self.part]).chain(&self.others) {

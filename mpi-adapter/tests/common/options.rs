@@ -1,5 +1,5 @@
-//! Options that must be equal at all ranks: for each call one list, of which the first entry is what
-//! the others pass, and each further one changes one option.
+//! Options that must be equal at all ranks: for each call one list, of which the first entry is
+//! what the others pass, and each further one changes one option.
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use crate::calls::{Kind, blob_builder, builder, gsd_builder, with_definition};

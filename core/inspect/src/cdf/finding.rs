@@ -62,8 +62,9 @@ findings! {
         span.len()
     );
 
-    /// The header counts records, and no variable has records: variables are lost. All writers count
-    /// the records of variables only; ncvalidator refuses such a file if it has no variable at all.
+    /// The header counts records, and no variable has records: variables are lost. All writers
+    /// count the records of variables only; ncvalidator refuses such a file if it has no variable
+    /// at all.
     Damage "no_records" NoRecords {
         /// The number of records in the header.
         records: u64,

@@ -39,8 +39,8 @@ pub(super) fn is_trajectory(file: &File) -> bool {
 }
 
 impl Part {
-    /// The frames from `start` on, which take at most `most` bytes from frame 0; `None` if the file is no trajectory, so that no reader looks in
-    /// frame 0.
+    /// The frames from `start` on, which take at most `most` bytes from frame 0; `None` if the file
+    /// is no trajectory, so that no reader looks in frame 0.
     pub(super) fn of(file: &File, start: u64, most: u64) -> Result<Option<Self>, Error> {
         if !is_trajectory(file) {
             return Ok(None);

@@ -37,8 +37,8 @@ impl Older<'_> {
 impl File {
     /// The files that are of an older [commit of the whole set](crate::sion::recover::OfSet) than
     /// another file: a crash ended that commit while files became visible, or they are older
-    /// copies. Each stream is that of the last commit of its file. Only sealed files of one set of several
-    /// have numbers of commits; damaged seals are not looked at.
+    /// copies. Each stream is that of the last commit of its file. Only sealed files of one set of
+    /// several have numbers of commits; damaged seals are not looked at.
     ///
     /// # Errors
     /// An error of the operating system.

@@ -44,11 +44,21 @@ fn plan(part: &Part, nfiles: u32) -> Result<(Meta1, Blocks), Error> {
     Ok((meta1, blocks))
 }
 
+/// The end of the new file, or the reason why there can be none.
+fn end(part: &Part, entries: u64) -> Result<u64, Error> {
+    let (meta1, blocks) = plan(part, part.remains().head().meta1.nfiles())?;
+    let book = Book::create(&meta1, &blocks, entries, false)?;
+    Ok(book.close(1)?.last.span().end())
+}
+
 /// The end of the new file.
 pub(super) fn size(part: &Part, entries: u64) -> Option<u64> {
-    let (meta1, blocks) = plan(part, part.remains().head().meta1.nfiles()).ok()?;
-    let book = Book::create(&meta1, &blocks, entries, false).ok()?;
-    Some(book.close(1).ok()?.last.span().end())
+    end(part, entries).ok()
+}
+
+/// Says why there can be no new file, if so.
+pub(super) fn check(part: &Part, entries: u64) -> Result<(), Error> {
+    end(part, entries).map(drop)
 }
 
 /// The bytes of META1, META2 with one row, and the mapping, whatever the chunks are.

@@ -177,13 +177,21 @@ impl Recovery {
     /// Finds the lengths of all streams of file `number`, which is in `store`.
     ///
     /// # Errors
-    /// [`Refused`], if the file has too many chunks or cannot be read.
+    /// [`Refused`], if the file has too many chunks or cannot be read, or if no new file can have
+    /// its streams.
     pub fn examine<S: Sparse>(
         &mut self,
         number: usize,
         store: &S,
     ) -> Result<(), Refused<S::Error>> {
-        self.parts.get_mut(number).map_or(Ok(()), |part| part.examine(store))
+        let (entries, max_size) = (self.entries(), self.max_size);
+        let Some(part) = self.parts.get_mut(number) else { return Ok(()) };
+        part.examine(store)?;
+        // What is examined can be written: in its places, or anew.
+        match part.keeps_places(entries, max_size) {
+            true => Ok(()),
+            false => anew::check(part, entries).map_err(|error| DriveError::Format(error).into()),
+        }
     }
 
     /// All tasks in order.
