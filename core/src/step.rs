@@ -289,7 +289,9 @@ pub fn drive<M: Machine, S: WriteAt>(
         let (offset, need, want) = match machine.poll() {
             Step::Read { offset, need, want } => (offset, need, want),
             Step::Write { offset, bytes } => {
-                store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+                if !bytes.is_empty() {
+                    store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+                }
                 continue;
             }
             Step::Order => {

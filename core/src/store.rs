@@ -12,12 +12,17 @@
 #[cfg(feature = "async")]
 mod asynch;
 mod block;
+#[cfg(any(feature = "gsd", feature = "sion"))]
+mod disk;
 
 #[cfg(feature = "async")]
 pub use {
     asynch::{AsyncReadAt, AsyncWriteAt, Ready},
     block::AsyncBlockDevice,
 };
+
+#[cfg(any(feature = "gsd", feature = "sion"))]
+pub(crate) use disk::{Disk, Proof, Swapped};
 
 pub use block::{BlockDevice, BlockStore, BlockStoreError, Cached, StoreBlocks};
 
@@ -38,6 +43,16 @@ pub trait ReadAt {
     /// # Errors
     /// The store's own error.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error>;
+
+    /// Reads bytes as [`read_at`](Self::read_at) does, but from the medium: a store with a cache
+    /// must not use it, and must not write any of it. Bytes that were not synced may be old. After
+    /// an error, a writer reads back what it has synced, to see if the medium was changed.
+    ///
+    /// # Errors
+    /// The store's own error.
+    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.read_at(offset, buf)
+    }
 
     /// The length of the store in bytes.
     ///
@@ -68,6 +83,10 @@ pub trait ReadAt {
 }
 
 /// Bytes that can be written by offset.
+///
+/// A store that can name its medium, for example by the CID of a card, should compare the name
+/// before it writes, and fail for as long as the medium is another one. Writers look at the medium
+/// only after an error, and know it only by the bytes that they wrote.
 pub trait WriteAt: ReadAt {
     /// Writes all of `bytes` at `offset`. A store that can grow does so; a gap before `offset`
     /// reads as zeros.
@@ -95,10 +114,9 @@ pub trait WriteAt: ReadAt {
     /// Makes all earlier writes durable, and orders them as [`order`](Self::order) does.
     ///
     /// # Errors
-    /// The store's own error. The store's own error. What was written since the last success may or
-    /// may not be durable, and the caller will call `sync` again. A store whose next success would
-    /// not cover those writes (an operating system drops the pages that it failed to write) must
-    /// therefore keep failing.
+    /// The store's own error. What was written since the last success may or may not be durable, and
+    /// the caller will call `sync` again. A store whose next success would not cover those writes
+    /// (an operating system drops the pages that it failed to write) must therefore keep failing.
     fn sync(&mut self) -> Result<(), Self::Error>;
 }
 
@@ -107,6 +125,10 @@ impl<S: ReadAt + ?Sized> ReadAt for &S {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
         (**self).read_at(offset, buf)
+    }
+
+    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).reread_at(offset, buf)
     }
 
     fn size(&self) -> Result<u64, Self::Error> {
@@ -119,6 +141,10 @@ impl<S: ReadAt + ?Sized> ReadAt for &mut S {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
         (**self).read_at(offset, buf)
+    }
+
+    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).reread_at(offset, buf)
     }
 
     fn size(&self) -> Result<u64, Self::Error> {

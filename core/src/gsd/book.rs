@@ -12,6 +12,7 @@ mod facts;
 mod frame;
 mod index;
 mod names;
+mod proof;
 mod sums;
 mod tail;
 mod truncate;

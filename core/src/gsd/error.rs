@@ -234,6 +234,9 @@ pub enum Error {
         /// `Header::schema_version`; `Commit::ident_crc` if they are erased.
         field: FieldId,
     },
+    /// The caller: after an error, the store does not have the file that is being written. Nothing
+    /// is written to another medium; the writer goes on when its own one is back.
+    Swapped,
     /// The caller: the memory is too small.
     Memory {
         /// The bytes that are needed.
@@ -299,6 +302,7 @@ impl Error {
                 | Self::NotReady
                 | Self::NotBlank { .. }
                 | Self::Another { .. }
+                | Self::Swapped
                 | Self::Memory { .. }
                 | Self::FrameFull { .. }
                 | Self::OpenFrame { .. }
@@ -475,6 +479,7 @@ impl Error {
             Self::Another { field } => {
                 write!(f, "{} is not that of the program that would go on", Name(field))
             }
+            Self::Swapped => f.write_str("the store does not have the file that is being written"),
             Self::Memory { need, have } => {
                 write!(f, "{have} bytes of memory are too few, must be at least {need}")
             }

@@ -33,9 +33,9 @@ pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
 /// as with a [`Logger`](super::Logger); what that type says of media and wear holds for this one.
 /// The files are ordinary GSD files: a `Logger` can open them, and gsd reads them.
 ///
-/// It needs `32 * N` and about 100 bytes of memory, for any `S`, and stack. On a Cortex-M3, by
-/// `tests/run firmware`: 200 bytes with 3 names; 1.6 KiB of stack to create or open a file,
-/// including the logger itself; 0.9 KiB to end a frame.
+/// It needs `32 * N` and about 140 bytes of memory, for any `S`, and stack. On a Cortex-M3, by
+/// `tests/run firmware`: 232 bytes with 3 names; 1.6 KiB of stack to create or open a file,
+/// including the logger itself; 1 KiB to end a frame.
 ///
 /// It needs less code and stack than a `Logger` because less can be asked of it. The names and
 /// attributes are those of its shape, the index has the length that it was made with, and there
@@ -86,12 +86,12 @@ impl<S, const N: usize> FixedLogger<'_, S, N> {
 
     /// The store.
     pub const fn store(&self) -> &S {
-        &self.0.store
+        self.0.disk.store()
     }
 
     /// Returns the store. Chunks of a frame that has not ended are lost.
     pub fn into_store(self) -> S {
-        self.0.store
+        self.0.disk.into_store()
     }
 }
 
@@ -99,9 +99,8 @@ impl<'s, S: WriteAt, const N: usize> FixedLogger<'s, S, N> {
     /// Opens the file in `store` to append to it, or creates one if the store is blank. A device
     /// calls this when it starts.
     ///
-    /// This never destroys the content of a store. A store is *blank* if its sectors are all zeros
-    /// or all ones as far as a new file reaches, also if a power cut interrupted the creation of
-    /// this file there.
+    /// This never writes over anything that it finds. What *blank* means, and what is not read, is
+    /// as for a [`Logger`](super::Logger::open_or_create).
     ///
     /// # Errors
     /// [`Fault::NotBlank`] if the store is neither blank nor a GSD file; [`Fault::Another`] for a

@@ -5,8 +5,9 @@ use super::record::OFFSET;
 use super::shadow::SHADOW_LEN;
 use crate::integrity::Checksum;
 use crate::step::{Machine, Step};
-use crate::store::usize_to_u64;
+use crate::store::{copy_front, usize_to_u64};
 use core::convert::Infallible;
+use core::mem::offset_of;
 use zerocopy::{FromZeros, IntoBytes};
 
 /// Offset of the part of an image that is before application and schema.
@@ -141,8 +142,7 @@ impl Machine for Publish {
         let commit = &self.shadow.new.commit;
         let shadows = commit.shadow.get();
         let offset = Shadow::offset_of(shadows, commit.sequence.get());
-        let new = self.shadow.new.as_bytes();
-        let (fields, record) = new.split_at_checked(40).unwrap_or((new, &[]));
+        let (fields, record) = self.shadow.new.parts();
         match stage {
             Stage::Shadow => Step::Write { offset, bytes: self.shadow.as_bytes() },
             Stage::Behind if is_of_one_sync => Step::Order,
@@ -166,5 +166,31 @@ impl Machine for Publish {
 
     fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
         Ok(())
+    }
+}
+
+impl Image {
+    /// The bytes that prove that a file has this header, and their offset and length. They are its
+    /// commit record, whose checksums cover the rest; that in the shadow, while the header may be
+    /// half written or erased; or the fields before the record, if it may be invalid.
+    #[inline(never)]
+    pub(super) fn proof(
+        &self,
+        has_record: bool,
+        is_torn: bool,
+        known: &mut [u8; 80],
+    ) -> (u64, usize) {
+        let (fields, record) = self.parts();
+        if !has_record {
+            return (FIELDS, copy_front(fields, known));
+        }
+        let shadow = Shadow::offset_of(self.commit.shadow.get(), self.commit.sequence.get());
+        let in_shadow = shadow.saturating_add(usize_to_u64(offset_of!(Shadow, new.commit)));
+        (if is_torn { in_shadow } else { OFFSET }, copy_front(record, known))
+    }
+
+    /// The fields before the commit record, and the record.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        self.as_bytes().split_at_checked(40).unwrap_or_default()
     }
 }

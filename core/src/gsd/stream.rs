@@ -6,7 +6,7 @@ use super::error::Error;
 use super::writer::WriteError;
 use crate::span::Span;
 use crate::step::DriveError;
-use crate::store::{WriteAt, usize_to_u64};
+use crate::store::{Disk, WriteAt, usize_to_u64};
 
 /// A chunk of unknown length that is written in pieces; see
 /// [`Writer::begin_chunk`](super::Writer::begin_chunk).
@@ -14,7 +14,7 @@ use crate::store::{WriteAt, usize_to_u64};
 /// If it is dropped before [`finish`](Self::finish), there is no chunk.
 #[derive(Debug)]
 pub struct ChunkWriter<'w, S, B> {
-    store: &'w mut S,
+    disk: &'w mut Disk<S>,
     book: &'w mut Book<B>,
     chunk: Chunk,
     len: u64,
@@ -24,9 +24,9 @@ pub struct ChunkWriter<'w, S, B> {
 }
 
 impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
-    pub(super) const fn new(store: &'w mut S, book: &'w mut Book<B>, chunk: Chunk) -> Self {
+    pub(super) const fn new(disk: &'w mut Disk<S>, book: &'w mut Book<B>, chunk: Chunk) -> Self {
         let sums = book.sums();
-        Self { store, book, chunk, len: 0, crc: 0, sums }
+        Self { disk, book, chunk, len: 0, crc: 0, sums }
     }
 
     /// The offset of the next `len` bytes.
@@ -85,7 +85,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// are not in the chunk then.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
         let offset = self.place(usize_to_u64(bytes.len()))?;
-        self.store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+        self.disk.recognise(self.book)?;
+        self.disk.put(offset, bytes).map_err(DriveError::Store)?;
         self.add(offset, bytes);
         Ok(())
     }
@@ -103,8 +104,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     ) -> Result<(), WriteError<S>> {
         let offset = self.place(len)?;
         let crc = Some(self.crc).filter(|_| self.book.has_checksums());
+        self.disk.recognise(self.book)?;
         self.sums.lose();
-        self.crc = put(self.store, offset, crc).map_err(DriveError::Store)?;
+        let done = put(self.disk.lend(Span::exact(offset, len)), offset, crc);
+        self.crc = self.disk.note(done).map_err(DriveError::Store)?;
         self.len = self.len.saturating_add(len);
         Ok(())
     }
@@ -126,7 +129,8 @@ impl<S: crate::store::AsyncWriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// See [`write`](ChunkWriter::write).
     pub async fn write_async(&mut self, bytes: &[u8]) -> Result<(), super::AsyncError<S>> {
         let offset = self.place(usize_to_u64(bytes.len()))?;
-        self.store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
+        self.disk.recognise_async(self.book).await?;
+        self.disk.put_async(offset, bytes).await.map_err(DriveError::Store)?;
         self.add(offset, bytes);
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "async")]
 mod asynch;
+mod facts;
 
 use super::book::{self, Before, Book, Start};
 use super::checksums;
@@ -16,8 +17,9 @@ use super::kind::ChunkType;
 use super::open::Open;
 use super::stream::ChunkWriter;
 use crate::integrity::{Checksum, crc32c};
+use crate::span::Span;
 use crate::step::{DriveError, drive, drive_read};
-use crate::store::{ReadAt, WriteAt, usize_to_u64};
+use crate::store::{Disk, ReadAt, WriteAt, usize_to_u64};
 
 pub use super::book::Slot;
 
@@ -35,7 +37,8 @@ pub type WriteError<S> = DriveError<<S as ReadAt>::Error, Error>;
 /// the call can be repeated. To write a whole unfinished frame again, call
 /// [`discard_frame`](Self::discard_frame) first: else the chunks that succeeded are in the frame
 /// already. After a failed commit, the ended frames still wait for the next commit and must not be
-/// written again.
+/// written again. Before it writes again, the writer looks whether the store still has the file:
+/// if not, the error is [`Error::Swapped`].
 ///
 /// Only one writer may be open at a time. Readers may read the file while it is written.
 ///
@@ -79,76 +82,8 @@ pub type WriteError<S> = DriveError<<S as ReadAt>::Error, Error>;
 /// ```
 #[derive(Debug)]
 pub struct Writer<S, B> {
-    store: S,
+    disk: Disk<S>,
     book: Book<B>,
-}
-
-impl<S, B> Writer<S, B> {
-    /// A writer of no file yet; [`start`](Self::start) comes next.
-    #[inline]
-    pub(super) fn unopened(store: S, memory: B, checksum: Checksum) -> Self {
-        Self { store, book: Book::unopened(memory, checksum) }
-    }
-
-    /// Whether the current frame has no chunks.
-    pub(super) const fn is_frame_empty(&self) -> bool {
-        self.book.is_frame_empty()
-    }
-
-    /// The number of ended frames, including those that are not committed.
-    pub const fn frames(&self) -> u64 {
-        self.book.frames()
-    }
-
-    /// The number of names, including those that are not committed.
-    pub const fn names(&self) -> u32 {
-        self.book.names()
-    }
-
-    /// Sets whether the next commits take one sync instead of two where that is possible; see
-    /// [`Attributes::one_sync`]. The first of them takes two syncs and announces this to readers.
-    pub const fn set_one_sync(&mut self, one_sync: bool) {
-        self.book.set_one_sync(one_sync);
-    }
-
-    /// Sets whether new names go to the visible name list while it has room, instead of a new list.
-    /// Use it only for a file that nobody reads before it is closed, also after a crash: readers
-    /// would see names that are not committed.
-    pub const fn set_names_in_place(&mut self, in_place: bool) {
-        self.book.set_names_in_place(in_place);
-    }
-
-    /// The file layer.
-    pub const fn version(&self) -> Version {
-        self.book.version()
-    }
-
-    /// Whether the frames have checksums.
-    #[must_use]
-    pub const fn has_checksums(&self) -> bool {
-        self.book.has_checksums()
-    }
-
-    /// The end of all bytes that were written.
-    pub const fn data_end(&self) -> u64 {
-        self.book.data_end()
-    }
-
-    /// Whether all chunks and names that were written are committed.
-    #[must_use]
-    pub const fn is_committed(&self) -> bool {
-        self.book.is_committed()
-    }
-
-    /// The store. Bytes in it that are not committed have no meaning yet.
-    pub const fn store(&self) -> &S {
-        &self.store
-    }
-
-    /// Returns the store without a commit.
-    pub fn into_store(self) -> S {
-        self.store
-    }
 }
 
 impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
@@ -225,18 +160,25 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// A separate function, so that its part of the stack is free before other steps need it.
     #[inline(never)]
     fn begin(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), WriteError<S>> {
-        let store_len = self.store.size().map_err(DriveError::Store)?;
+        let store_len = self.disk.size().map_err(DriveError::Store)?;
         let mut begin = self.book.start(start, store_len);
-        run(&mut begin, &mut self.store, window)
+        run(&mut begin, &mut self.disk, window)
     }
 
     #[inline(never)]
     fn settle(&mut self) -> Result<(), WriteError<S>> {
-        self.book.begin().run(&mut self.store)?;
+        self.book.begin().run(&mut self.disk)?;
         if self.book.has_checksums() {
             self.find_name(checksums::NAME)?; // so that no other chunk takes it
         }
         Ok(())
+    }
+
+    /// The store, after the file was recognised in it, and the book.
+    #[inline]
+    pub(super) fn known(&mut self) -> Result<(&mut Disk<S>, &mut Book<B>), WriteError<S>> {
+        self.disk.recognise(&self.book)?;
+        Ok((&mut self.disk, &mut self.book))
     }
 
     /// The id of a name. A new name is added to the file; the next commit includes it.
@@ -259,9 +201,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// The store's own error.
     pub fn find_name(&mut self, name: &[u8]) -> Result<Option<u16>, WriteError<S>> {
-        let mut find = self.book.find_name(name);
-        let id = drive_read(&mut find, &self.store, &mut [0; 64])?;
-        Ok(self.book.found_name(name, id))
+        let (disk, book) = self.known()?;
+        let id = drive_read(&mut book.find_name(name), disk, &mut [0; 64])?;
+        Ok(book.found_name(name, id))
     }
 
     /// Adds a name that the file does not have, without a check. For callers that have their own
@@ -271,8 +213,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// See [`name`](Self::name).
     #[inline(never)]
     pub fn add_name(&mut self, name: &[u8]) -> Result<u16, WriteError<S>> {
-        let id = self.book.next_id();
-        self.book.add_name(name).run(&mut self.store)?;
+        let (disk, book) = self.known()?;
+        let id = book.next_id();
+        book.add_name(name).run(disk)?;
         Ok(id)
     }
 
@@ -294,7 +237,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ) -> Result<Chunk, WriteError<S>> {
         let n = book::count_rows(kind, m, usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
         let chunk = self.place(id, kind, n, m)?;
-        self.store.write_all_at(chunk.span.offset(), bytes).map_err(DriveError::Store)?;
+        self.disk.put(chunk.span.offset(), bytes).map_err(DriveError::Store)?;
         self.book.add_bytes(chunk, bytes);
         Ok(chunk)
     }
@@ -313,12 +256,15 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         n: u64,
         m: u32,
     ) -> Result<Chunk, WriteError<S>> {
-        match self.book.place(id, kind, n, m) {
-            Err(Error::NotReady | Error::FrameFull { .. }) => {}
-            placed => return placed.map_err(DriveError::Format),
+        let (disk, book) = self.known()?;
+        let mut placed = book.place(id, kind, n, m);
+        if let Err(Error::NotReady | Error::FrameFull { .. }) = placed {
+            book.make_ready().run(disk)?;
+            placed = book.place(id, kind, n, m);
         }
-        self.book.make_ready().run(&mut self.store)?;
-        self.book.place(id, kind, n, m).map_err(DriveError::Format)
+        let chunk = placed.map_err(DriveError::Format)?;
+        disk.lend(chunk.span); // for whoever writes the bytes
+        Ok(chunk)
     }
 
     /// Adds a chunk that was [placed](Self::place_chunk) in the current frame. `crc` is the CRC-32C
@@ -343,13 +289,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ) -> Result<ChunkWriter<'_, S, B>, WriteError<S>> {
         book::count_rows(kind, m, 0).map_err(DriveError::Format)?;
         let chunk = self.place(id, kind, 1, m)?;
-        Ok(ChunkWriter::new(&mut self.store, &mut self.book, chunk))
+        Ok(ChunkWriter::new(&mut self.disk, &mut self.book, chunk))
     }
 
     /// The place of the next chunk.
     #[inline]
     fn place(&mut self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, WriteError<S>> {
-        match self.book.place_at_once(id, kind, n, m) {
+        let (_, book) = self.known()?;
+        match book.place_at_once(id, kind, n, m) {
             Some(placed) => placed.map_err(DriveError::Format),
             None => self.place_when_ready(id, kind, n, m),
         }
@@ -364,7 +311,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         n: u64,
         m: u32,
     ) -> Result<Chunk, WriteError<S>> {
-        self.book.make_ready().run(&mut self.store)?;
+        self.book.make_ready().run(&mut self.disk)?;
         self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
     }
 
@@ -386,11 +333,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     // Work is large: it is not to be on the stack of whoever calls this.
     #[inline(never)]
     fn end_by_work(&mut self) -> Result<(), WriteError<S>> {
-        self.book.end_frame().run(&mut self.store)
+        let (disk, book) = self.known()?;
+        book.end_frame().run(disk)
     }
 
     pub(super) fn frames_left(&self, chunks: u16, bytes: u64) -> Result<u64, WriteError<S>> {
-        let store_len = self.store.size().map_err(DriveError::Store)?;
+        let store_len = self.disk.size().map_err(DriveError::Store)?;
         Ok(self.book.frames_left(chunks, bytes, store_len))
     }
 
@@ -401,7 +349,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// discarded ones, unless a commit has made their place part of the file. This does not use the
     /// store, so it cannot fail.
     pub fn discard_frame(&mut self) {
-        self.discard_frame_with(|_, _| ());
+        self.book.discard_frame();
+        self.ask_len();
     }
 
     /// [`discard_frame`](Self::discard_frame) with a callback: `forget` gets the offset from which
@@ -409,8 +358,13 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// them, and may become shorter.
     pub fn discard_frame_with(&mut self, forget: impl FnOnce(&mut S, u64)) {
         self.book.discard_frame();
-        forget(&mut self.store, self.book.data_end());
-        if let Ok(len) = self.store.size() {
+        let end = self.book.data_end();
+        forget(self.disk.lend(Span::between(end, u64::MAX).unwrap_or(Span::ZERO)), end);
+        self.ask_len();
+    }
+
+    fn ask_len(&mut self) {
+        if let Ok(len) = self.disk.size() {
             self.book.set_store_len(len);
         }
     }
@@ -427,7 +381,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// name list has no place in the file.
     #[inline(never)]
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
-        self.book.commit().run(&mut self.store)
+        let (disk, book) = self.known()?;
+        book.commit().run(disk)
     }
 
     /// Commits, and cuts the store after the end of the file, if the store is longer.
@@ -438,8 +393,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
         self.book.check_no_open_frame().map_err(DriveError::Format)?;
         self.commit()?;
-        let store_len = self.store.size().map_err(DriveError::Store)?;
-        self.book.cut(store_len).run(&mut self.store)
+        let store_len = self.disk.size().map_err(DriveError::Store)?;
+        let (disk, book) = self.known()?;
+        book.cut(store_len).run(disk)
     }
 
     /// Upgrades a file of an older layer to layer 2.1; commits first.
@@ -454,8 +410,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// [`Error::FileFull`] if the new index or names have no place in the file; the store's own
     /// error. The file keeps its layer then, and nothing is lost.
     pub fn upgrade(&mut self) -> Result<(), WriteError<S>> {
-        let mut before = Before::NONE;
-        self.book.upgrade(&mut before).run(&mut self.store)
+        let (mut before, (disk, book)) = (Before::NONE, self.known()?);
+        book.upgrade(&mut before).run(disk)
     }
 
     /// Removes all frames and names, also those that are not committed, and frees their space.
@@ -466,8 +422,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// [`Error::FileFull`] if the new index has no place in the file; the store's own error, also
     /// if it cannot be cut: the file is then empty and as long as before.
     pub fn truncate(&mut self) -> Result<(), WriteError<S>> {
-        let mut before = Before::NONE;
-        self.book.truncate(&mut before).run(&mut self.store)
+        let (mut before, (disk, book)) = (Before::NONE, self.known()?);
+        book.truncate(&mut before).run(disk)
     }
 }
 

@@ -7,6 +7,8 @@
 //!
 //! [`Publish`](super::publish::Publish) is the machine that carries out a Book's plan.
 
+mod proof;
+
 use super::error::Error;
 use super::layout::{Blocks, widen_u32};
 use super::meta1::Meta1;
@@ -290,7 +292,7 @@ impl Book {
     }
 
     /// The lengths of META2 with `maxchunks` rows, the mapping and the seal.
-    fn shape(&self, maxchunks: u32) -> Result<VarheaderShape, Error> {
+    pub(super) fn shape(&self, maxchunks: u32) -> Result<VarheaderShape, Error> {
         self.shape.with_maxchunks(maxchunks).ok_or(full_at(maxchunks))
     }
 

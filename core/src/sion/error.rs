@@ -2,6 +2,7 @@
 
 use super::raw::{CommitFields, Ident, RecordHeader, SealTrailer, TABLES};
 use crate::field::FieldId;
+use crate::store::Swapped;
 use core::fmt;
 
 /// Why a SIONlib file cannot be read or written, or why a request is wrong.
@@ -168,6 +169,9 @@ pub enum Error {
         /// The number of files of the set.
         nfiles: u32,
     },
+    /// The caller: after an error, the store does not have the file that is being written. Nothing
+    /// is written to another medium; the writer goes on when its own one is back.
+    Swapped,
     /// The caller: there is no such task.
     NoTask {
         /// The number of the task, from 0.
@@ -206,6 +210,7 @@ impl Error {
                 | Self::Window { .. }
                 | Self::Pens { .. }
                 | Self::SetOf { .. }
+                | Self::Swapped
                 | Self::NoTask { .. }
                 | Self::NoChunk { .. }
                 | Self::NoKeyval
@@ -332,6 +337,7 @@ impl fmt::Display for Error {
             Self::SetOf { given, nfiles } => {
                 write!(f, "{given} physical files given, the set has {nfiles}")
             }
+            Self::Swapped => f.write_str("the store does not have the file that is being written"),
             Self::NoTask { task, ntasks } => {
                 write!(f, "there is no task {task}, tasks are 0 to {}", ntasks.saturating_sub(1))
             }
@@ -345,3 +351,7 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+impl Swapped for Error {
+    const SWAPPED: Self = Self::Swapped;
+}

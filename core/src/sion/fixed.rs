@@ -18,7 +18,7 @@ use super::cursor::Cursor;
 use super::meta1::Meta1;
 use super::publish::Publish;
 use crate::step::{DriveError, drive};
-use crate::store::{ReadAt, WriteAt};
+use crate::store::{Disk, ReadAt, WriteAt};
 use make::Make;
 use rows::{PIECE, Rows};
 use streams::Streams;
@@ -87,7 +87,7 @@ pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
 /// ```
 #[derive(Debug)]
 pub struct FixedWriter<S, const N: usize> {
-    store: S,
+    disk: Disk<S>,
     streams: Streams<N>,
 }
 
@@ -108,18 +108,18 @@ impl<S, const N: usize> FixedWriter<S, N> {
 
     /// The store.
     pub const fn store(&self) -> &S {
-        &self.store
+        self.disk.store()
     }
 
     /// Returns the store. What was written since the last commit or close is not part of the file.
     #[must_use]
     pub fn into_store(self) -> S {
-        self.store
+        self.disk.into_store()
     }
 
     fn new(store: S, shape: &Shape<N>) -> Self {
         let Shape { book, cursors, ahead, .. } = *shape;
-        Self { store, streams: Streams { book, cursors, ahead } }
+        Self { disk: Disk::new(store), streams: Streams { book, cursors, ahead } }
     }
 }
 
@@ -135,6 +135,12 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
         Ok(Self::new(store, shape))
     }
 
+    /// The store, after the file was recognised in it, and the streams.
+    fn known(&mut self) -> Result<(&mut Disk<S>, &mut Streams<N>), FixedError<S>> {
+        self.disk.recognise(&self.streams.book, Fault::Swapped)?;
+        Ok((&mut self.disk, &mut self.streams))
+    }
+
     /// Writes `bytes` to the stream of task `local`, filling one chunk after another.
     ///
     /// # Errors
@@ -142,16 +148,17 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// file has no place for another chunk; the store's own error. After an error, none of `bytes`
     /// is in the stream.
     pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), FixedError<S>> {
-        let mut put = self.streams.put(local, bytes)?;
+        let (disk, streams) = self.known()?;
+        let mut put = streams.put(local, bytes)?;
         while let Some(block) = put.block()? {
-            if self.streams.must_enter(block) {
-                let file_len = self.store.size().map_err(DriveError::Store)?;
-                run(self.streams.enter(block, file_len), &mut self.store)?;
+            if streams.must_enter(block) {
+                let file_len = disk.size().map_err(DriveError::Store)?;
+                run(streams.enter(block, file_len), disk)?;
             }
             let (offset, bytes) = put.part()?;
-            self.store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+            disk.put(offset, bytes).map_err(DriveError::Store)?;
         }
-        self.streams.end(&put);
+        streams.end(&put);
         Ok(())
     }
 
@@ -161,8 +168,9 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// [`Fault::Full`] if META2 has no place in the file; the store's own error. What the file is
     /// then, [`Writer::commit`](super::Writer::commit) says. No written bytes are lost.
     pub fn commit(&mut self) -> Result<(), FixedError<S>> {
-        let file_len = self.store.size().map_err(DriveError::Store)?;
-        run(self.streams.commit(file_len), &mut self.store)
+        let (disk, streams) = self.known()?;
+        let file_len = disk.size().map_err(DriveError::Store)?;
+        run(streams.commit(file_len), disk)
     }
 
     /// Commits with META2 where SIONlib puts it, right after the last block in use, and cuts the
@@ -173,9 +181,10 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// ([`ErrorKind::Unsupported`](embedded_io::ErrorKind)) keeps meaningless bytes after META2;
     /// this is not an error.
     pub fn close(&mut self) -> Result<(), FixedError<S>> {
-        let file_len = self.store.size().map_err(DriveError::Store)?;
-        let closed = run(self.streams.close(file_len), &mut self.store);
-        self.streams.closed(closed)
+        let (disk, streams) = self.known()?;
+        let file_len = disk.size().map_err(DriveError::Store)?;
+        let closed = run(streams.close(file_len), disk);
+        streams.closed(closed)
     }
 }
 

@@ -20,7 +20,7 @@ use super::meta1::Meta1;
 use super::pen::Pen;
 use crate::integrity::{Checksum, crc32c};
 use crate::step::DriveError;
-use crate::store::{WriteAt, usize_to_u64};
+use crate::store::{Disk, ReadAt, WriteAt, usize_to_u64};
 use desk::Desk;
 use put::{Next, Put};
 use zerocopy::IntoBytes;
@@ -68,7 +68,8 @@ impl Default for Options<'_> {
 /// chunks are many sectors long.
 ///
 /// After an error of the store, the bytes of the failed call are not in the stream, and the call
-/// can be repeated. On [`Error::LedgerFull`], commit and repeat the call.
+/// can be repeated. Before it writes again, the writer looks whether the store still has the file:
+/// if not, the error is [`Error::Swapped`]. On [`Error::LedgerFull`], commit and repeat the call.
 ///
 /// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot cut the
 /// file. So the file must be empty when it is created, and a file that was committed before its
@@ -123,7 +124,7 @@ impl Default for Options<'_> {
 /// ```
 #[derive(Debug)]
 pub struct Writer<'m, S> {
-    store: S,
+    disk: Disk<S>,
     desk: Desk<'m>,
 }
 
@@ -145,7 +146,7 @@ impl<S> Writer<'_, S> {
     /// Returns the store. What was written since the last commit or close is not part of the file.
     #[must_use]
     pub fn into_store(self) -> S {
-        self.store
+        self.disk.into_store()
     }
 }
 
@@ -160,7 +161,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// that fill more chunks than the ledger holds can only be written by [`Writer::write_some`],
     /// with commits in between.
     pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
-        run(self.desk.put(local, bytes), &mut self.store).map(drop)
+        run(self.desk.put(local, bytes), &mut self.disk).map(drop)
     }
 
     /// Writes the first of `bytes` to the plain stream of task `local`: as many as fit into its
@@ -170,7 +171,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// See [`Writer::write`].
     pub fn write_some(&mut self, local: u32, bytes: &[u8]) -> Result<usize, WriteError<S>> {
-        run(self.desk.put(local, bytes).map(Put::some), &mut self.store)
+        run(self.desk.put(local, bytes).map(Put::some), &mut self.disk)
     }
 
     /// Writes `record` to the plain stream of task `local`, all of it into one chunk, as SIONlib's
@@ -183,7 +184,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     pub fn write_record(&mut self, local: u32, record: &[u8]) -> Result<(), WriteError<S>> {
         let put = self.desk.put(local, record);
         let put = put.map(|put| put.fitting(usize_to_u64(record.len())));
-        run(put, &mut self.store).map(drop)
+        run(put, &mut self.disk).map(drop)
     }
 
     /// Skips the rest of the task's chunk unless `len` bytes fit into it, as
@@ -192,7 +193,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// See [`Writer::write_record`].
     pub fn ensure_free_space(&mut self, local: u32, len: u64) -> Result<(), WriteError<S>> {
-        run(self.desk.put(local, &[]).map(|put| put.fitting(len)), &mut self.store).map(drop)
+        run(self.desk.put(local, &[]).map(|put| put.fitting(len)), &mut self.disk).map(drop)
     }
 
     /// Writes a key-value record to the stream of task `local`. A record may cross the ends of
@@ -203,7 +204,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     pub fn write_key(&mut self, local: u32, key: u64, value: &[u8]) -> Result<(), WriteError<S>> {
         let header = self.desk.header(key, value).map_err(DriveError::Format)?;
         let put = Put::new(&mut self.desk, local, [header.as_bytes(), value]);
-        run(put, &mut self.store).map(drop)
+        run(put, &mut self.disk).map(drop)
     }
 
     /// The plain stream of task `local` as `embedded_io::Write`.
@@ -225,9 +226,10 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// go on, and the next commit covers them, if the store's next `sync` makes durable what this
     /// one did not.
     pub fn commit(&mut self) -> Result<(), WriteError<S>> {
-        let file_len = self.store.size().map_err(DriveError::Store)?;
+        self.disk.recognise(&self.desk.book)?;
+        let file_len = self.disk.size().map_err(DriveError::Store)?;
         let (commit, buf) = self.desk.commit(file_len).map_err(DriveError::Format)?;
-        commit.run(&mut self.store, buf)?;
+        commit.run(&mut self.disk, buf)?;
         self.desk.committed();
         Ok(())
     }
@@ -241,28 +243,30 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// moved. A store that cannot be cut ([`ErrorKind::Unsupported`](embedded_io::ErrorKind)) keeps
     /// meaningless bytes after META2; this is not an error.
     pub fn close(&mut self) -> Result<(), WriteError<S>> {
-        let file_len = self.store.size().map_err(DriveError::Store)?;
+        self.disk.recognise(&self.desk.book)?;
+        let file_len = self.disk.size().map_err(DriveError::Store)?;
         let (close, buf) = self.desk.close(file_len).map_err(DriveError::Format)?;
-        let closed = close.run(&mut self.store, buf);
+        let closed = close.run(&mut self.disk, buf);
         self.desk.closed(closed)
     }
 }
 
-/// Runs `put` on `store`. After an error, the stream is as before the call.
+/// Runs `put` on `disk`. After an error, the stream is as before the call.
 fn run<S: WriteAt>(
     put: Result<Put<'_, '_, '_>, Error>,
-    store: &mut S,
+    disk: &mut Disk<S>,
 ) -> Result<usize, WriteError<S>> {
     let mut put = put.map_err(DriveError::Format)?;
+    disk.recognise(put.book())?;
     loop {
         match put.poll().map_err(DriveError::Format)? {
             Next::Enter(block) => {
-                let file_len = store.size().map_err(DriveError::Store)?;
+                let file_len = disk.size().map_err(DriveError::Store)?;
                 let (enter, buf) = put.enter(block, file_len).map_err(DriveError::Format)?;
-                enter.run(store, buf)?;
+                enter.run(disk, buf)?;
             }
             Next::Write { offset, bytes } => {
-                store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+                disk.put(offset, bytes).map_err(DriveError::Store)?;
             }
             Next::Done(len) => return Ok(len),
         }

@@ -21,7 +21,9 @@ pub async fn drive_async<M: Machine, S: AsyncWriteAt>(
         let (offset, need, want) = match machine.poll() {
             Step::Read { offset, need, want } => (offset, need, want),
             Step::Write { offset, bytes } => {
-                store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
+                if !bytes.is_empty() {
+                    store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
+                }
                 continue;
             }
             Step::Order => {

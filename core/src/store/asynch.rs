@@ -19,6 +19,14 @@ pub trait AsyncReadAt {
     /// The store's own error.
     async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error>;
 
+    /// Reads bytes from the medium; see [`ReadAt::reread_at`].
+    ///
+    /// # Errors
+    /// The store's own error.
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.read_at(offset, buf).await
+    }
+
     /// The length of the store in bytes.
     ///
     /// # Errors
@@ -91,6 +99,10 @@ impl<S: AsyncReadAt + ?Sized> AsyncReadAt for &S {
         (**self).read_at(offset, buf).await
     }
 
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).reread_at(offset, buf).await
+    }
+
     async fn size(&self) -> Result<u64, Self::Error> {
         (**self).size().await
     }
@@ -101,6 +113,10 @@ impl<S: AsyncReadAt + ?Sized> AsyncReadAt for &mut S {
 
     async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
         (**self).read_at(offset, buf).await
+    }
+
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).reread_at(offset, buf).await
     }
 
     async fn size(&self) -> Result<u64, Self::Error> {
@@ -135,6 +151,10 @@ impl<S: ReadAt + ?Sized> AsyncReadAt for Ready<S> {
 
     async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
         self.0.read_at(offset, buf)
+    }
+
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.0.reread_at(offset, buf)
     }
 
     async fn size(&self) -> Result<u64, Self::Error> {

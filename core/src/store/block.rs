@@ -2,13 +2,17 @@
 
 #[cfg(feature = "async")]
 mod asynch;
+mod cache;
 mod error;
 
 #[cfg(feature = "async")]
 pub use asynch::AsyncBlockDevice;
+pub use cache::Cached;
 pub use error::BlockStoreError;
 
-use super::{ReadAt, WriteAt, copy_front, usize_to_u64};
+use cache::Cache;
+
+use super::{ReadAt, WriteAt, usize_to_u64};
 use crate::step::DriveError;
 use core::cell::RefCell;
 use core::convert::Infallible;
@@ -138,26 +142,6 @@ const fn block_len<const B: usize>() -> NonZeroU64 {
 /// The offset of a block that the device has.
 const fn offset_of<const B: usize>(number: u64) -> u64 {
     number.saturating_mul(block_len::<B>().get())
-}
-
-/// Memory for one block in the cache of a [`BlockStore`].
-#[derive(Debug, Clone)]
-pub struct Cached<const B: usize = 512> {
-    /// The number of the block, or [`NOTHING`].
-    number: u64,
-    /// Whether it differs from the block on the device.
-    is_dirty: bool,
-    /// The time of the last use.
-    used: u32,
-    bytes: [u8; B],
-}
-
-/// The number of no block.
-const NOTHING: u64 = u64::MAX;
-
-impl<const B: usize> Cached<B> {
-    /// Memory without a block.
-    pub const EMPTY: Self = Self { number: NOTHING, is_dirty: false, used: 0, bytes: [0; B] };
 }
 
 /// A store made of the blocks of a device, or of a partition of it, with a write-back cache.
@@ -324,82 +308,11 @@ impl<D, M, const B: usize> Blocks<D, M, B> {
         let piece = Piece::first::<B>(offset, len);
         (len > 0).then_some((piece, self.first.saturating_add(piece.number)))
     }
-}
 
-/// The blocks in memory. Their numbers are those of the device.
-#[derive(Debug)]
-struct Cache<M, const B: usize> {
-    memory: M,
-    /// Uses so far.
-    time: u32,
-}
-
-impl<M: AsMut<[Cached<B>]>, const B: usize> Cache<M, B> {
-    /// The block of this number, or the one to replace: an unchanged one if possible, and of those
-    /// the one that was not used for the longest time.
-    fn slot<E>(&mut self, number: u64) -> Result<&mut Cached<B>, BlockStoreError<E>> {
-        self.time = self.time.wrapping_add(1);
-        let time = self.time;
-        let rank = |slot: &Cached<B>| {
-            let is_other = slot.number != number;
-            let since = time.wrapping_sub(slot.used);
-            (is_other, slot.number != NOTHING, slot.is_dirty, u32::MAX.wrapping_sub(since))
-        };
-        let slot = self.memory.as_mut().iter_mut().min_by_key(|slot| rank(slot));
-        let slot = slot.ok_or(BlockStoreError::NoCache)?;
-        slot.used = time;
-        Ok(slot)
-    }
-
-    /// The cached ones of the blocks that `len` bytes from block `first` on cover, and where they
-    /// begin in these bytes.
-    fn among(&mut self, first: u64, len: usize) -> impl Iterator<Item = (usize, &mut Cached<B>)> {
-        self.memory.as_mut().iter_mut().filter_map(move |slot| {
-            let skip = slot.number.checked_sub(first).filter(|_| slot.number != NOTHING)?;
-            let at = usize::try_from(offset_of::<B>(skip)).ok()?;
-            (at < len).then_some((at, slot))
-        })
-    }
-
-    /// Copies the cached blocks over `bytes`, which were read from block `first` on.
-    fn overlay(&mut self, first: u64, bytes: &mut [u8]) {
-        for (at, slot) in self.among(first, bytes.len()) {
-            copy_front(&slot.bytes, bytes.get_mut(at..).unwrap_or_default());
-        }
-    }
-
-    /// Forgets the blocks that were overwritten on the device.
-    fn forget(&mut self, first: u64, len: usize) {
-        self.among(first, len).for_each(|(_, slot)| slot.forget());
-    }
-}
-
-impl<const B: usize> Cached<B> {
-    const fn forget(&mut self) {
-        (self.number, self.is_dirty) = (NOTHING, false);
-    }
-
-    /// Copies a piece of the block to the front of `buf`; returns its length.
-    fn read(&self, piece: Piece, buf: &mut [u8]) -> usize {
-        copy_front(self.bytes.get(piece.range()).unwrap_or_default(), buf)
-    }
-
-    /// Copies the front of `bytes` to a piece of the block.
-    fn write(&mut self, piece: Piece, bytes: &[u8]) {
-        copy_front(bytes, self.bytes.get_mut(piece.range()).unwrap_or_default());
-        self.is_dirty = true;
-    }
-
-    /// Writes the block to the device if it was changed.
-    fn write_back<D: BlockDevice<B>>(
-        &mut self,
-        device: &mut D,
-    ) -> Result<(), BlockStoreError<D::Error>> {
-        if self.is_dirty {
-            device.write_blocks(self.number, &self.bytes).map_err(BlockStoreError::Device)?;
-            self.is_dirty = false;
-        }
-        Ok(())
+    /// [`readable`](Self::readable), but at most a block.
+    fn rereadable(&self, offset: u64, len: usize) -> Option<(Piece, u64)> {
+        let (piece, number) = self.readable(offset, len)?;
+        Some((Piece { len: piece.len.min(B), ..piece }, number))
     }
 }
 
@@ -426,6 +339,17 @@ impl<D: BlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> Blocks<D, M, B> {
         self.device.read_blocks(number, blocks).map_err(BlockStoreError::Device)?;
         self.cache.overlay(number, blocks);
         Ok(piece.len)
+    }
+
+    /// [`reread_at`](ReadAt::reread_at) of the bytes of one block.
+    #[cold]
+    #[inline(never)] // the block is on the stack
+    fn reread(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize, BlockStoreError<D::Error>> {
+        let Some((piece, number)) = self.rereadable(offset, buf.len()) else { return Ok(0) };
+        let mut block = Cached { bytes: [0; B], ..Cached::EMPTY };
+        let read = self.device.read_blocks(number, &mut block.bytes);
+        read.map_err(BlockStoreError::Device)?;
+        Ok(block.read(piece, buf))
     }
 
     /// Writes the first piece of `bytes`; returns its length.
@@ -457,6 +381,10 @@ where
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
         self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?.read(offset, buf)
+    }
+
+    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?.reread(offset, buf)
     }
 
     fn size(&self) -> Result<u64, Self::Error> {

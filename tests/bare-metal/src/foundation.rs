@@ -67,7 +67,7 @@ entries! {
     fn gate_seek_store_read(bytes, offset: u64) {
         let store = SeekStore::new(Cursor::default());
         store.read_exact_at(offset, bytes).map_err(|_| Fail)?;
-        let n = store.read_at(offset, bytes)?;
+        let n = store.read_at(offset, bytes)?.max(store.reread_at(offset, bytes)?);
         core::hint::black_box(store.into_inner());
         Ok(usize_to_u64(n))
     }
@@ -87,7 +87,7 @@ entries! {
         store.set_size(len)?;
         store.order()?;
         store.sync()?;
-        let n = store.read_at(offset, bytes)?;
+        let n = store.read_at(offset, bytes)?.max(store.reread_at(offset, bytes)?);
         core::hint::black_box(store.device());
         Ok(store.size()? ^ usize_to_u64(n))
     }

@@ -19,3 +19,4 @@ mod sion_dump;
 mod sion_verify;
 mod spec_tables;
 mod style;
+mod swapped;

@@ -17,7 +17,7 @@ use crate::gsd::open::Open;
 use crate::gsd::publish::Publish;
 use crate::gsd::raw::Header;
 use crate::step::{DriveError, drive, drive_read};
-use crate::store::{WriteAt, usize_to_u64};
+use crate::store::{Disk, ReadAt, WriteAt, usize_to_u64};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// Bytes that are read at once to see if a store is blank.
@@ -26,41 +26,48 @@ const PIECE: usize = 64;
 /// A log of at most `N` chunks a frame, and its store.
 #[derive(Debug)]
 pub(super) struct Desk<S, F, const N: usize> {
-    pub(super) store: S,
+    pub(super) disk: Disk<S>,
     pub(super) log: Log<F, N>,
 }
 
 impl<S, F: Form, const N: usize> Desk<S, F, N> {
     #[inline]
     pub(super) fn new(store: S, form: F) -> Self {
-        Self { store, log: Log::new(form) }
+        Self { disk: Disk::new(store), log: Log::new(form) }
     }
 }
 
 impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     /// Opens the file, or makes one in a blank store.
     pub(super) fn begin(&mut self) -> Result<(), FixedError<S>> {
-        let store_len = self.store.size().map_err(DriveError::Store)?;
+        let store_len = self.disk.size().map_err(DriveError::Store)?;
         match self.find(store_len)? {
             Found::None => self.make(store_len),
-            Found::Whole => self.store.sync().map_err(DriveError::Store),
+            Found::Whole => self.disk.sync().map_err(DriveError::Store),
             Found::Torn => self.commit(),
             Found::Erased => self.restore(),
         }
+    }
+
+    /// The store, after the log was recognised in it, and the log.
+    #[inline]
+    pub(super) fn known(&mut self) -> Result<(&mut Disk<S>, &mut Log<F, N>), FixedError<S>> {
+        self.disk.recognise(&self.log)?;
+        Ok((&mut self.disk, &mut self.log))
     }
 
     // Each in a function of its own, so that its part of the stack is free before the next one.
 
     #[inline(never)]
     fn find(&mut self, store_len: u64) -> Result<Found, FixedError<S>> {
-        drive_read(&mut Find::new(&mut self.log, store_len), &self.store, &mut [0; Open::WINDOW])
+        drive_read(&mut Find::new(&mut self.log, store_len), &self.disk, &mut [0; Open::WINDOW])
     }
 
     #[inline(never)]
     fn make(&mut self, store_len: u64) -> Result<(), FixedError<S>> {
         let mut create = Create::nothing();
         let mut make = Make::new(&self.log, &mut create, store_len);
-        drive(&mut make, &mut self.store, &mut [0; PIECE])
+        drive(&mut make, &mut self.disk, &mut [0; PIECE])
     }
 
     /// Writes the header again, whose sector was erased.
@@ -68,15 +75,16 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     fn restore(&mut self) -> Result<(), FixedError<S>> {
         let mut header = Header::new_zeroed();
         self.log.fill_header(&mut header);
-        self.store.write_all_at(0, header.as_bytes()).map_err(DriveError::Store)?;
-        self.store.sync().map_err(DriveError::Store)
+        self.disk.write_all_at(0, header.as_bytes()).map_err(DriveError::Store)?;
+        self.disk.sync().map_err(DriveError::Store)
     }
 
     #[inline(never)]
     fn commit(&mut self) -> Result<(), FixedError<S>> {
+        let (disk, log) = self.known()?;
         let mut publish = Publish::nothing();
-        let mut commit = Commit::new(&mut self.log, &mut publish)?;
-        drive(&mut commit, &mut self.store, &mut []).map_err(DriveError::infallible)
+        let mut commit = Commit::new(log, &mut publish)?;
+        drive(&mut commit, disk, &mut []).map_err(DriveError::infallible)
     }
 
     pub(super) fn chunk(
@@ -101,21 +109,23 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         if cfg!(target_endian = "little") {
             return self.put(place, rows.as_bytes());
         }
-        let (start, end) = self.log.place(&place, size_of_val(rows))?;
+        let (disk, log) = self.known()?;
+        let (start, end) = log.place(&place, size_of_val(rows))?;
         let mut offset = start;
         for value in rows.iter().flatten() {
             let value = value.swap_to_file();
-            self.store.write_all_at(offset, value.as_bytes()).map_err(DriveError::Store)?;
+            disk.put(offset, value.as_bytes()).map_err(DriveError::Store)?;
             offset = offset.saturating_add(usize_to_u64(size_of::<T>()));
         }
-        self.log.add(&place, start, end);
+        log.add(&place, start, end);
         Ok(())
     }
 
     fn put(&mut self, place: Place, bytes: &[u8]) -> Result<(), FixedError<S>> {
-        let (start, end) = self.log.place(&place, bytes.len())?;
-        self.store.write_all_at(start, bytes).map_err(DriveError::Store)?;
-        self.log.add(&place, start, end);
+        let (disk, log) = self.known()?;
+        let (start, end) = log.place(&place, bytes.len())?;
+        disk.put(start, bytes).map_err(DriveError::Store)?;
+        log.add(&place, start, end);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! What can be wrong with a log, in one byte.
 
 use crate::step::DriveError;
+use crate::store::Swapped;
 
 /// Why a log cannot be opened or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,9 @@ pub enum Fault {
     /// The header is neither whole nor torn by a power cut: another program has appended, and a
     /// [`Logger`](crate::gsd::Logger) can go on with the file; or it is damaged.
     Damaged,
+    /// After an error, the store does not have the log that is being written. Its medium was
+    /// changed, and nothing is written to the new one. The logger goes on when the medium is back.
+    Swapped,
     /// The shape has no name with this id.
     NoName,
     /// The frame has a chunk of this name.
@@ -37,6 +41,7 @@ impl core::fmt::Display for Fault {
             Self::NotBlank => "the store is neither blank nor a GSD file",
             Self::Another => "another program made the file, or it has another shape",
             Self::Damaged => "another program has changed the file, or it is damaged",
+            Self::Swapped => "the store does not have the log that is being written",
             Self::NoName => "the shape has no name with this id",
             Self::Duplicate => "the frame has a chunk of this name already",
             Self::Rows => "the bytes are not whole rows",
@@ -54,4 +59,8 @@ impl<S> From<Fault> for DriveError<S, Fault> {
     fn from(fault: Fault) -> Self {
         Self::Format(fault)
     }
+}
+
+impl Swapped for Fault {
+    const SWAPPED: Self = Self::Swapped;
 }

@@ -9,7 +9,7 @@ use crate::gsd::layout::Room;
 use crate::gsd::raw::{Header, Image, IndexEntry};
 use crate::gsd::record::Record;
 use crate::integrity::crc32c;
-use crate::store::usize_to_u64;
+use crate::store::{Proof, usize_to_u64};
 use core::num::NonZeroU64;
 use heapless::Vec;
 use zerocopy::IntoBytes;
@@ -180,5 +180,11 @@ impl<F: Form, const N: usize> Log<F, N> {
         self.form.commit();
         self.frames = self.frames.saturating_add(1);
         self.entries.clear();
+    }
+}
+
+impl<F: Form, const N: usize> Proof for Log<F, N> {
+    fn place(&self, number: u32, known: &mut [u8; 80]) -> Option<(u64, usize)> {
+        (number == 0).then(|| self.image().proof(true, self.is_torn, known))
     }
 }

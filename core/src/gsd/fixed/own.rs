@@ -14,7 +14,7 @@ use crate::gsd::kind::ChunkType;
 use crate::gsd::names::FindName;
 use crate::gsd::raw::IndexEntry;
 use crate::step::{DriveError, drive, drive_read};
-use crate::store::WriteAt;
+use crate::store::{Disk, ReadAt, WriteAt};
 use form::Own;
 use moving::{Move, PIECE};
 
@@ -31,8 +31,8 @@ use moving::{Move, PIECE};
 /// which another program has appended is refused and stays unchanged: a `Logger` can go on with it.
 /// There are no checksums and no commits of one sync.
 ///
-/// It needs `32 * N` and about 180 bytes of memory, for any `S`, and stack. On a Cortex-M3, by
-/// `tests/run firmware`: 304 bytes with 4 chunks a frame; 1.8 KiB of stack to create or open a
+/// It needs `32 * N` and about 240 bytes of memory, for any `S`, and stack. On a Cortex-M3, by
+/// `tests/run firmware`: 360 bytes with 4 chunks a frame; 1.8 KiB of stack to create or open a
 /// file, including the logger itself; 1 KiB to end a frame; 0.5 KiB for a name.
 ///
 /// ```
@@ -84,12 +84,12 @@ impl<S, const N: usize> OwnLogger<'_, S, N> {
 
     /// The store.
     pub const fn store(&self) -> &S {
-        &self.0.store
+        self.0.disk.store()
     }
 
     /// Returns the store. Chunks of a frame that has not ended, and its new names, are lost.
     pub fn into_store(self) -> S {
-        self.0.store
+        self.0.disk.into_store()
     }
 }
 
@@ -122,35 +122,33 @@ impl<'s, S: WriteAt, const N: usize> OwnLogger<'s, S, N> {
 
     #[inline(never)]
     fn find_name(&mut self, name: &[u8]) -> Result<Option<u16>, FixedError<S>> {
-        let mut find = FindName::new(name, self.0.log.form.list(), Version::LAYER);
-        let found = drive_read(&mut find, &self.0.store, &mut [0; PIECE]);
+        let (disk, log) = self.0.known()?;
+        let mut find = FindName::new(name, log.form.list(), Version::LAYER);
+        let found = drive_read(&mut find, disk, &mut [0; PIECE]);
         found.map_err(|error| error.map_format(never))
     }
 
     #[inline(never)]
     fn add_name(&mut self, name: &[u8]) -> Result<u16, FixedError<S>> {
-        let block = self.0.log.name_block(name)?;
-        let mut moving = self.0.log.form.copy_names(block, name);
-        self.run(&mut moving)?;
-        Ok(self.0.log.add_name(block, name))
-    }
-
-    fn run(&mut self, moving: &mut Move<'_>) -> Result<(), FixedError<S>> {
-        let done = drive(moving, &mut self.0.store, &mut [0; PIECE]);
-        done.map_err(DriveError::infallible)
+        let (disk, log) = self.0.known()?;
+        let block = log.name_block(name)?;
+        let mut moving = log.form.copy_names(block, name);
+        run(&mut moving, disk)?;
+        Ok(log.add_name(block, name))
     }
 
     /// Moves the index to the end of the file if the current frame has no room in it.
     #[inline(never)]
     fn grow(&mut self) -> Result<(), FixedError<S>> {
         let Some(block) = self.0.log.larger_index()? else { return Ok(()) };
+        let (disk, log) = self.0.known()?;
         let end = block.offset_of(block.slots);
-        if self.0.store.size().map_err(DriveError::Store)? < end {
-            self.0.store.set_size(end).map_err(DriveError::Store)?;
+        if disk.size().map_err(DriveError::Store)? < end {
+            disk.set_size(end).map_err(DriveError::Store)?;
         }
-        let mut moving = self.0.log.copy_entries(block);
-        self.run(&mut moving)?;
-        self.0.log.move_index(block);
+        let mut moving = log.copy_entries(block);
+        run(&mut moving, disk)?;
+        log.move_index(block);
         Ok(())
     }
 
@@ -194,6 +192,10 @@ impl<'s, S: WriteAt, const N: usize> OwnLogger<'s, S, N> {
         self.grow()?;
         self.0.end_frame()
     }
+}
+
+fn run<S: WriteAt>(moving: &mut Move<'_>, disk: &mut Disk<S>) -> Result<(), FixedError<S>> {
+    drive(moving, disk, &mut [0; PIECE]).map_err(DriveError::infallible)
 }
 
 /// The error of a search for a name, which does not fail.

@@ -1,13 +1,13 @@
 //! Writing to an asynchronous store. [`Book`](crate::gsd::book::Book) decides what is written, and
 //! in which order.
 
-use super::{Attributes, Before, Chunk, ChunkType, ChunkWriter, DriveError, Slot};
-use super::{Start, Writer, book, checksums};
+use super::{Attributes, Before, Book, Chunk, ChunkType, ChunkWriter, Disk, DriveError};
+use super::{Slot, Start, Writer, book, checksums};
 use crate::gsd::AsyncError;
 use crate::gsd::open::Open;
 use crate::integrity::crc32c;
 use crate::step::{drive_async, drive_read_async};
-use crate::store::{AsyncWriteAt, usize_to_u64};
+use crate::store::{AsyncReadAt, AsyncWriteAt, usize_to_u64};
 
 /// # Dropping a future
 /// Dropping a future before it is ready counts as a failed call: the file is as the last commit
@@ -47,15 +47,21 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         &mut self,
         start: Start<'_>,
     ) -> Result<(), AsyncError<S>> {
-        let store_len = self.store.size().await.map_err(DriveError::Store)?;
+        let store_len = self.disk.size().await.map_err(DriveError::Store)?;
         let mut begin = self.book.start(start, store_len);
-        let begun = drive_async(&mut begin, &mut self.store, &mut [0; Open::WINDOW]).await?;
+        let begun = drive_async(&mut begin, &mut self.disk, &mut [0; Open::WINDOW]).await?;
         begun.and_then(|()| self.book.open_memory()).map_err(DriveError::Format)?;
-        self.book.begin().run_async(&mut self.store).await?;
+        self.book.begin().run_async(&mut self.disk).await?;
         if self.book.has_checksums() {
             self.find_name_async(checksums::NAME).await?; // so that no other chunk takes it
         }
         Ok(())
+    }
+
+    /// [`known`](Writer::known) for an asynchronous store.
+    async fn known_async(&mut self) -> Result<(&mut Disk<S>, &mut Book<B>), AsyncError<S>> {
+        self.disk.recognise_async(&self.book).await?;
+        Ok((&mut self.disk, &mut self.book))
     }
 
     /// [`Writer::name`] for an asynchronous store.
@@ -74,9 +80,9 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// See [`Writer::find_name`].
     pub async fn find_name_async(&mut self, name: &[u8]) -> Result<Option<u16>, AsyncError<S>> {
-        let mut find = self.book.find_name(name);
-        let id = drive_read_async(&mut find, &self.store, &mut [0; 64]).await?;
-        Ok(self.book.found_name(name, id))
+        let (disk, book) = self.known_async().await?;
+        let id = drive_read_async(&mut book.find_name(name), disk, &mut [0; 64]).await?;
+        Ok(book.found_name(name, id))
     }
 
     /// [`Writer::add_name`] for an asynchronous store.
@@ -84,8 +90,9 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// See [`Writer::add_name`].
     pub async fn add_name_async(&mut self, name: &[u8]) -> Result<u16, AsyncError<S>> {
-        let id = self.book.next_id();
-        self.book.add_name(name).run_async(&mut self.store).await?;
+        let (disk, book) = self.known_async().await?;
+        let id = book.next_id();
+        book.add_name(name).run_async(disk).await?;
         Ok(id)
     }
 
@@ -102,8 +109,7 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ) -> Result<Chunk, AsyncError<S>> {
         let n = book::count_rows(kind, m, usize_to_u64(bytes.len())).map_err(DriveError::Format)?;
         let chunk = self.place_async(id, kind, n, m).await?;
-        let written = self.store.write_all_at(chunk.span.offset(), bytes).await;
-        written.map_err(DriveError::Store)?;
+        self.disk.put_async(chunk.span.offset(), bytes).await.map_err(DriveError::Store)?;
         self.book.add_bytes(chunk, bytes);
         Ok(chunk)
     }
@@ -120,7 +126,7 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ) -> Result<ChunkWriter<'_, S, B>, AsyncError<S>> {
         book::count_rows(kind, m, 0).map_err(DriveError::Format)?;
         let chunk = self.place_async(id, kind, 1, m).await?;
-        Ok(ChunkWriter::new(&mut self.store, &mut self.book, chunk))
+        Ok(ChunkWriter::new(&mut self.disk, &mut self.book, chunk))
     }
 
     /// The place of the next chunk.
@@ -131,11 +137,12 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         n: u64,
         m: u32,
     ) -> Result<Chunk, AsyncError<S>> {
-        if let Some(placed) = self.book.place_at_once(id, kind, n, m) {
+        let (disk, book) = self.known_async().await?;
+        if let Some(placed) = book.place_at_once(id, kind, n, m) {
             return placed.map_err(DriveError::Format);
         }
-        self.book.make_ready().run_async(&mut self.store).await?;
-        self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
+        book.make_ready().run_async(disk).await?;
+        book.next_place(id, kind, n, m).map_err(DriveError::Format)
     }
 
     /// [`Writer::end_frame`] for an asynchronous store.
@@ -145,7 +152,8 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub async fn end_frame_async(&mut self) -> Result<u64, AsyncError<S>> {
         let frame = self.book.frames();
         if !self.book.has_ended_frame() {
-            self.book.end_frame().run_async(&mut self.store).await?;
+            let (disk, book) = self.known_async().await?;
+            book.end_frame().run_async(disk).await?;
         }
         Ok(frame)
     }
@@ -154,7 +162,7 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// may not know it.
     pub async fn discard_frame_async(&mut self) {
         self.book.discard_frame();
-        if let Ok(len) = self.store.size().await {
+        if let Ok(len) = self.disk.size().await {
             self.book.set_store_len(len);
         }
     }
@@ -164,7 +172,8 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// See [`Writer::commit`].
     pub async fn commit_async(&mut self) -> Result<(), AsyncError<S>> {
-        self.book.commit().run_async(&mut self.store).await
+        let (disk, book) = self.known_async().await?;
+        book.commit().run_async(disk).await
     }
 
     /// [`Writer::close`] for an asynchronous store.
@@ -174,8 +183,9 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub async fn close_async(&mut self) -> Result<(), AsyncError<S>> {
         self.book.check_no_open_frame().map_err(DriveError::Format)?;
         self.commit_async().await?;
-        let store_len = self.store.size().await.map_err(DriveError::Store)?;
-        self.book.cut(store_len).run_async(&mut self.store).await
+        let store_len = self.disk.size().await.map_err(DriveError::Store)?;
+        let (disk, book) = self.known_async().await?;
+        book.cut(store_len).run_async(disk).await
     }
 
     /// [`Writer::upgrade`] for an asynchronous store.
@@ -183,8 +193,8 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// See [`Writer::upgrade`].
     pub async fn upgrade_async(&mut self) -> Result<(), AsyncError<S>> {
-        let mut before = Before::NONE;
-        self.book.upgrade(&mut before).run_async(&mut self.store).await
+        let (mut before, (disk, book)) = (Before::NONE, self.known_async().await?);
+        book.upgrade(&mut before).run_async(disk).await
     }
 
     /// [`Writer::truncate`] for an asynchronous store.
@@ -192,7 +202,7 @@ impl<S: AsyncWriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// See [`Writer::truncate`].
     pub async fn truncate_async(&mut self) -> Result<(), AsyncError<S>> {
-        let mut before = Before::NONE;
-        self.book.truncate(&mut before).run_async(&mut self.store).await
+        let (mut before, (disk, book)) = (Before::NONE, self.known_async().await?);
+        book.truncate(&mut before).run_async(disk).await
     }
 }

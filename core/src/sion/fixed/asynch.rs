@@ -2,10 +2,11 @@
 
 use super::make::Make;
 use super::rows::{PIECE, Rows};
+use super::streams::Streams;
 use super::{Fault, FixedWriter, Shape};
 use crate::sion::publish::Publish;
 use crate::step::{DriveError, drive_async};
-use crate::store::{AsyncReadAt, AsyncWriteAt};
+use crate::store::{AsyncReadAt, AsyncWriteAt, Disk};
 use zerocopy::IntoBytes;
 
 /// Why writing to an asynchronous store `S` failed.
@@ -23,6 +24,12 @@ impl<S: AsyncWriteAt, const N: usize> FixedWriter<S, N> {
         Ok(Self::new(store, shape))
     }
 
+    /// [`known`](FixedWriter::known) for an asynchronous store.
+    async fn known_async(&mut self) -> Result<(&mut Disk<S>, &mut Streams<N>), AsyncFixedError<S>> {
+        self.disk.recognise_async(&self.streams.book, Fault::Swapped).await?;
+        Ok((&mut self.disk, &mut self.streams))
+    }
+
     /// [`FixedWriter::write`] for an asynchronous store.
     ///
     /// # Errors
@@ -32,16 +39,17 @@ impl<S: AsyncWriteAt, const N: usize> FixedWriter<S, N> {
         local: u32,
         bytes: &[u8],
     ) -> Result<(), AsyncFixedError<S>> {
-        let mut put = self.streams.put(local, bytes)?;
+        let (disk, streams) = self.known_async().await?;
+        let mut put = streams.put(local, bytes)?;
         while let Some(block) = put.block()? {
-            if self.streams.must_enter(block) {
-                let file_len = self.store.size().await.map_err(DriveError::Store)?;
-                run(self.streams.enter(block, file_len), &mut self.store).await?;
+            if streams.must_enter(block) {
+                let file_len = disk.size().await.map_err(DriveError::Store)?;
+                run(streams.enter(block, file_len), disk).await?;
             }
             let (offset, bytes) = put.part()?;
-            self.store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
+            disk.put_async(offset, bytes).await.map_err(DriveError::Store)?;
         }
-        self.streams.end(&put);
+        streams.end(&put);
         Ok(())
     }
 
@@ -50,8 +58,9 @@ impl<S: AsyncWriteAt, const N: usize> FixedWriter<S, N> {
     /// # Errors
     /// See [`FixedWriter::commit`].
     pub async fn commit_async(&mut self) -> Result<(), AsyncFixedError<S>> {
-        let file_len = self.store.size().await.map_err(DriveError::Store)?;
-        run(self.streams.commit(file_len), &mut self.store).await
+        let (disk, streams) = self.known_async().await?;
+        let file_len = disk.size().await.map_err(DriveError::Store)?;
+        run(streams.commit(file_len), disk).await
     }
 
     /// [`FixedWriter::close`] for an asynchronous store.
@@ -59,9 +68,10 @@ impl<S: AsyncWriteAt, const N: usize> FixedWriter<S, N> {
     /// # Errors
     /// See [`FixedWriter::close`].
     pub async fn close_async(&mut self) -> Result<(), AsyncFixedError<S>> {
-        let file_len = self.store.size().await.map_err(DriveError::Store)?;
-        let closed = run(self.streams.close(file_len), &mut self.store).await;
-        self.streams.closed(closed)
+        let (disk, streams) = self.known_async().await?;
+        let file_len = disk.size().await.map_err(DriveError::Store)?;
+        let closed = run(streams.close(file_len), disk).await;
+        streams.closed(closed)
     }
 }
 

@@ -8,6 +8,9 @@ use crate::step::DriveError;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Fault {
+    /// After an error, the store does not have the file that is being written. Its medium was
+    /// changed, and nothing is written to the new one. The writer goes on when the medium is back.
+    Swapped,
     /// The shape has no task with this number.
     NoTask,
     /// The chunksize of the task is 0.
@@ -29,6 +32,7 @@ impl Fault {
 impl core::fmt::Display for Fault {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
+            Self::Swapped => "the store does not have the file that is being written",
             Self::NoTask => "the shape has no task with this number",
             Self::NoChunks => "the chunksize of the task is 0",
             Self::Full => "the file is full",

@@ -11,7 +11,7 @@ use crate::sion::meta1::Attributes;
 use crate::sion::reader::Physical;
 use crate::sion::seal::SealState;
 use crate::step::{DriveError, drive_async};
-use crate::store::{AsyncWriteAt, usize_to_u64};
+use crate::store::{AsyncReadAt, AsyncWriteAt, Disk, usize_to_u64};
 use zerocopy::IntoBytes;
 
 /// Writing to an asynchronous store.
@@ -44,7 +44,7 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         let (mut create, book, buf) = new.create(prefix, tasks).map_err(DriveError::Format)?;
         let created = drive_async(&mut create, &mut store, buf).await;
         let book = book.with_meta1_crc(created.map_err(DriveError::infallible)?);
-        Ok(Self { store, desk: new.desk(tasks, book) })
+        Ok(Self { disk: Disk::new(store), desk: new.desk(tasks, book) })
     }
 
     /// [`Writer::reopen`] for an asynchronous store.
@@ -81,7 +81,7 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
             resume(kept, &task, used, crc).map_err(DriveError::Format)?;
         }
         let desk = old.desk(file.meta1(), published);
-        Ok(Self { store: file.into_store(), desk })
+        Ok(Self { disk: Disk::new(file.into_store()), desk })
     }
 
     /// [`Writer::write`] for an asynchronous store.
@@ -89,7 +89,7 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
     /// # Errors
     /// See [`Writer::write`].
     pub async fn write_async(&mut self, local: u32, bytes: &[u8]) -> Result<(), AsyncError<S>> {
-        run(self.desk.put(local, bytes), &mut self.store).await.map(drop)
+        run(self.desk.put(local, bytes), &mut self.disk).await.map(drop)
     }
 
     /// [`Writer::write_some`] for an asynchronous store.
@@ -101,7 +101,7 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         local: u32,
         bytes: &[u8],
     ) -> Result<usize, AsyncError<S>> {
-        run(self.desk.put(local, bytes).map(Put::some), &mut self.store).await
+        run(self.desk.put(local, bytes).map(Put::some), &mut self.disk).await
     }
 
     /// [`Writer::write_record`] for an asynchronous store.
@@ -115,7 +115,7 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
     ) -> Result<(), AsyncError<S>> {
         let put = self.desk.put(local, record);
         let put = put.map(|put| put.fitting(usize_to_u64(record.len())));
-        run(put, &mut self.store).await.map(drop)
+        run(put, &mut self.disk).await.map(drop)
     }
 
     /// [`Writer::ensure_free_space`] for an asynchronous store.
@@ -128,7 +128,7 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
         len: u64,
     ) -> Result<(), AsyncError<S>> {
         let put = self.desk.put(local, &[]).map(|put| put.fitting(len));
-        run(put, &mut self.store).await.map(drop)
+        run(put, &mut self.disk).await.map(drop)
     }
 
     /// [`Writer::write_key`] for an asynchronous store.
@@ -143,7 +143,7 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
     ) -> Result<(), AsyncError<S>> {
         let header = self.desk.header(key, value).map_err(DriveError::Format)?;
         let put = Put::new(&mut self.desk, local, [header.as_bytes(), value]);
-        run(put, &mut self.store).await.map(drop)
+        run(put, &mut self.disk).await.map(drop)
     }
 
     /// [`Writer::commit`] for an asynchronous store.
@@ -151,9 +151,10 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
     /// # Errors
     /// See [`Writer::commit`].
     pub async fn commit_async(&mut self) -> Result<(), AsyncError<S>> {
-        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        self.disk.recognise_async(&self.desk.book).await?;
+        let file_len = self.disk.size().await.map_err(DriveError::Store)?;
         let (commit, buf) = self.desk.commit(file_len).map_err(DriveError::Format)?;
-        commit.run_async(&mut self.store, buf).await?;
+        commit.run_async(&mut self.disk, buf).await?;
         self.desk.committed();
         Ok(())
     }
@@ -163,29 +164,31 @@ impl<'m, S: AsyncWriteAt> Writer<'m, S> {
     /// # Errors
     /// See [`Writer::close`].
     pub async fn close_async(&mut self) -> Result<(), AsyncError<S>> {
-        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        self.disk.recognise_async(&self.desk.book).await?;
+        let file_len = self.disk.size().await.map_err(DriveError::Store)?;
         let (close, buf) = self.desk.close(file_len).map_err(DriveError::Format)?;
-        let closed = close.run_async(&mut self.store, buf).await;
+        let closed = close.run_async(&mut self.disk, buf).await;
         self.desk.closed(closed)
     }
 }
 
-/// Runs `put` on `store`. After an error, or if the future is dropped, the stream is as before the
+/// Runs `put` on `disk`. After an error, or if the future is dropped, the stream is as before the
 /// call.
 async fn run<S: AsyncWriteAt>(
     put: Result<Put<'_, '_, '_>, Error>,
-    store: &mut S,
+    disk: &mut Disk<S>,
 ) -> Result<usize, AsyncError<S>> {
     let mut put = put.map_err(DriveError::Format)?;
+    disk.recognise_async(put.book()).await?;
     loop {
         match put.poll().map_err(DriveError::Format)? {
             Next::Enter(block) => {
-                let file_len = store.size().await.map_err(DriveError::Store)?;
+                let file_len = disk.size().await.map_err(DriveError::Store)?;
                 let (enter, buf) = put.enter(block, file_len).map_err(DriveError::Format)?;
-                enter.run_async(store, buf).await?;
+                enter.run_async(disk, buf).await?;
             }
             Next::Write { offset, bytes } => {
-                store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
+                disk.put_async(offset, bytes).await.map_err(DriveError::Store)?;
             }
             Next::Done(len) => return Ok(len),
         }

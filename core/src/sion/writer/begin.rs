@@ -19,7 +19,7 @@ use crate::sion::reader::{Opened, Physical};
 use crate::sion::seal::{Seal, SealState};
 use crate::sion::varheader::Varheader;
 use crate::step::{DriveError, Machine, Step, drive};
-use crate::store::{WriteAt, usize_to_u64};
+use crate::store::{Disk, WriteAt, usize_to_u64};
 
 impl<'m, S: WriteAt> Writer<'m, S> {
     /// Creates a file in `store`, which is emptied first. When this returns, the file exists and is
@@ -43,7 +43,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
             NewFile::new(attributes, tasks, memory, options).map_err(DriveError::Format)?;
         let (mut create, book, buf) = new.create(prefix, tasks).map_err(DriveError::Format)?;
         let meta1_crc = drive(&mut create, &mut store, buf).map_err(DriveError::infallible)?;
-        Ok(Self { store, desk: new.desk(tasks, book.with_meta1_crc(meta1_crc)) })
+        Ok(Self { disk: Disk::new(store), desk: new.desk(tasks, book.with_meta1_crc(meta1_crc)) })
     }
 
     /// Reopens a closed or committed file to append to its streams. Bytes after the last commit are
@@ -86,7 +86,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
             resume(kept, &task, used, crc).map_err(DriveError::Format)?;
         }
         let desk = old.desk(file.meta1(), published);
-        Ok(Self { store: file.into_store(), desk })
+        Ok(Self { disk: Disk::new(file.into_store()), desk })
     }
 }
 

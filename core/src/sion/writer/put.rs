@@ -2,6 +2,7 @@
 
 use super::Desk;
 use super::desk::Publishing;
+use crate::sion::book::Book;
 use crate::sion::error::Error;
 use crate::sion::pen::Pen;
 use crate::sion::publish::{Publish, Terms};
@@ -64,6 +65,11 @@ impl<'d, 'm, 'b> Put<'d, 'm, 'b> {
         let mut put = self;
         put.fit = Some(len);
         put
+    }
+
+    /// The Book of the file.
+    pub(super) const fn book(&self) -> &Book {
+        &self.desk.book
     }
 
     /// The next step.

@@ -178,6 +178,19 @@ impl<D: AsyncBlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> Blocks<D, M,
         Ok(piece.len)
     }
 
+    /// [`reread_at`](AsyncReadAt::reread_at) of the bytes of one block.
+    async fn reread_async(
+        &mut self,
+        offset: u64,
+        buf: &mut [u8],
+    ) -> Result<usize, BlockStoreError<D::Error>> {
+        let Some((piece, number)) = self.rereadable(offset, buf.len()) else { return Ok(0) };
+        let mut block = Cached { bytes: [0; B], ..Cached::EMPTY };
+        let read = self.device.read_blocks(number, &mut block.bytes).await;
+        read.map_err(BlockStoreError::Device)?;
+        Ok(block.read(piece, buf))
+    }
+
     async fn write_async(
         &mut self,
         offset: u64,
@@ -216,6 +229,11 @@ where
     async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
         let mut blocks = self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?;
         blocks.read_async(offset, buf).await
+    }
+
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        let mut blocks = self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?;
+        blocks.reread_async(offset, buf).await
     }
 
     async fn size(&self) -> Result<u64, Self::Error> {

@@ -7,20 +7,20 @@ use crate::gsd::element::Element;
 use crate::gsd::fixed::begin::{Find, Found, Make};
 use crate::gsd::fixed::commit::Commit;
 use crate::gsd::fixed::form::Form;
-use crate::gsd::fixed::log::Place;
+use crate::gsd::fixed::log::{Log, Place};
 use crate::gsd::fixed::{AsyncFixedError, Fault};
 use crate::gsd::kind::ChunkType;
 use crate::gsd::open::Open;
 use crate::gsd::publish::Publish;
 use crate::gsd::raw::Header;
 use crate::step::{DriveError, drive_async, drive_read_async};
-use crate::store::{AsyncWriteAt, usize_to_u64};
+use crate::store::{AsyncReadAt, AsyncWriteAt, Disk, usize_to_u64};
 use zerocopy::{FromZeros, IntoBytes};
 
 impl<S: AsyncWriteAt, F: Form, const N: usize> Desk<S, F, N> {
     pub(in crate::gsd::fixed) async fn begin_async(&mut self) -> Result<(), AsyncFixedError<S>> {
-        let store_len = self.store.size().await.map_err(DriveError::Store)?;
-        let (store, log) = (&mut self.store, &mut self.log);
+        let store_len = self.disk.size().await.map_err(DriveError::Store)?;
+        let (store, log) = (&mut self.disk, &mut self.log);
         let mut find = Find::new(log, store_len);
         match drive_read_async(&mut find, store, &mut [0; Open::WINDOW]).await? {
             Found::None => {
@@ -38,6 +38,14 @@ impl<S: AsyncWriteAt, F: Form, const N: usize> Desk<S, F, N> {
             }
         }
         Ok(())
+    }
+
+    /// [`known`](Desk::known) for an asynchronous store.
+    pub(in crate::gsd::fixed) async fn known_async(
+        &mut self,
+    ) -> Result<(&mut Disk<S>, &mut Log<F, N>), AsyncFixedError<S>> {
+        self.disk.recognise_async(&self.log).await?;
+        Ok((&mut self.disk, &mut self.log))
     }
 
     pub(in crate::gsd::fixed) async fn chunk_async(
@@ -61,22 +69,23 @@ impl<S: AsyncWriteAt, F: Form, const N: usize> Desk<S, F, N> {
         if cfg!(target_endian = "little") {
             return self.put_async(place, rows.as_bytes()).await;
         }
-        let (start, end) = self.log.place(&place, size_of_val(rows))?;
+        let (disk, log) = self.known_async().await?;
+        let (start, end) = log.place(&place, size_of_val(rows))?;
         let mut offset = start;
         for value in rows.iter().flatten() {
             let value = value.swap_to_file();
-            let written = self.store.write_all_at(offset, value.as_bytes()).await;
-            written.map_err(DriveError::Store)?;
+            disk.put_async(offset, value.as_bytes()).await.map_err(DriveError::Store)?;
             offset = offset.saturating_add(usize_to_u64(size_of::<T>()));
         }
-        self.log.add(&place, start, end);
+        log.add(&place, start, end);
         Ok(())
     }
 
     async fn put_async(&mut self, place: Place, bytes: &[u8]) -> Result<(), AsyncFixedError<S>> {
-        let (start, end) = self.log.place(&place, bytes.len())?;
-        self.store.write_all_at(start, bytes).await.map_err(DriveError::Store)?;
-        self.log.add(&place, start, end);
+        let (disk, log) = self.known_async().await?;
+        let (start, end) = log.place(&place, bytes.len())?;
+        disk.put_async(start, bytes).await.map_err(DriveError::Store)?;
+        log.add(&place, start, end);
         Ok(())
     }
 
@@ -88,9 +97,10 @@ impl<S: AsyncWriteAt, F: Form, const N: usize> Desk<S, F, N> {
     }
 
     async fn commit_async(&mut self) -> Result<(), AsyncFixedError<S>> {
+        let (disk, log) = self.known_async().await?;
         let mut publish = Publish::nothing();
-        let mut commit = Commit::new(&mut self.log, &mut publish)?;
-        let done = drive_async(&mut commit, &mut self.store, &mut []).await;
+        let mut commit = Commit::new(log, &mut publish)?;
+        let done = drive_async(&mut commit, disk, &mut []).await;
         done.map_err(DriveError::infallible)
     }
 }

@@ -9,7 +9,7 @@ use crate::gsd::header::Version;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::names::FindName;
 use crate::step::{DriveError, drive_async, drive_read_async};
-use crate::store::AsyncWriteAt;
+use crate::store::{AsyncReadAt, AsyncWriteAt, Disk};
 
 /// Logging for asynchronous firmware. Dropping a future counts as a failed call: call it again, or
 /// [`discard_frame`](OwnLogger::discard_frame).
@@ -33,31 +33,28 @@ impl<'s, S: AsyncWriteAt, const N: usize> OwnLogger<'s, S, N> {
     /// See [`OwnLogger::name`].
     pub async fn name_async(&mut self, name: &str) -> Result<u16, AsyncFixedError<S>> {
         let name = name.as_bytes();
-        let mut find = FindName::new(name, self.0.log.form.list(), Version::LAYER);
-        let found = drive_read_async(&mut find, &self.0.store, &mut [0; PIECE]).await;
+        let (disk, log) = self.0.known_async().await?;
+        let mut find = FindName::new(name, log.form.list(), Version::LAYER);
+        let found = drive_read_async(&mut find, disk, &mut [0; PIECE]).await;
         if let Some(id) = found.map_err(|error| error.map_format(never))? {
             return Ok(id);
         }
-        let block = self.0.log.name_block(name)?;
-        let mut moving = self.0.log.form.copy_names(block, name);
-        self.run_async(&mut moving).await?;
-        Ok(self.0.log.add_name(block, name))
-    }
-
-    async fn run_async(&mut self, moving: &mut Move<'_>) -> Result<(), AsyncFixedError<S>> {
-        let done = drive_async(moving, &mut self.0.store, &mut [0; PIECE]).await;
-        done.map_err(DriveError::infallible)
+        let block = log.name_block(name)?;
+        let mut moving = log.form.copy_names(block, name);
+        run_async(&mut moving, disk).await?;
+        Ok(log.add_name(block, name))
     }
 
     async fn grow_async(&mut self) -> Result<(), AsyncFixedError<S>> {
         let Some(block) = self.0.log.larger_index()? else { return Ok(()) };
+        let (disk, log) = self.0.known_async().await?;
         let end = block.offset_of(block.slots);
-        if self.0.store.size().await.map_err(DriveError::Store)? < end {
-            self.0.store.set_size(end).await.map_err(DriveError::Store)?;
+        if disk.size().await.map_err(DriveError::Store)? < end {
+            disk.set_size(end).await.map_err(DriveError::Store)?;
         }
-        let mut moving = self.0.log.copy_entries(block);
-        self.run_async(&mut moving).await?;
-        self.0.log.move_index(block);
+        let mut moving = log.copy_entries(block);
+        run_async(&mut moving, disk).await?;
+        log.move_index(block);
         Ok(())
     }
 
@@ -95,4 +92,11 @@ impl<'s, S: AsyncWriteAt, const N: usize> OwnLogger<'s, S, N> {
         self.grow_async().await?;
         self.0.end_frame_async().await
     }
+}
+
+async fn run_async<S: AsyncWriteAt>(
+    moving: &mut Move<'_>,
+    disk: &mut Disk<S>,
+) -> Result<(), AsyncFixedError<S>> {
+    drive_async(moving, disk, &mut [0; PIECE]).await.map_err(DriveError::infallible)
 }
