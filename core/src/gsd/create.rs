@@ -1,9 +1,11 @@
 //! The machine that creates an empty file; its first bytes are written last.
 
 mod attributes;
+mod blank;
 
 pub use attributes::Attributes;
 pub(super) use attributes::{Blocks, align_of, checked};
+pub(super) use blank::Blank;
 
 use super::error::Error;
 use super::header::Header;
@@ -29,18 +31,6 @@ pub const OLD_SHADOW: u64 = 256;
 /// The least alignment of blocks: a sector.
 pub const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
 
-/// Which bytes a sector that was never written may consist of.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Fills {
-    zeros: bool,
-    ones: bool,
-}
-
-impl Fills {
-    /// All zeros, or all ones, as in erased flash.
-    pub(super) const ANY: Self = Self { zeros: true, ones: true };
-}
-
 /// Creates an empty file.
 ///
 /// The store becomes as long as the file needs. Its old content is lost: from the first step on it
@@ -59,9 +49,10 @@ pub struct Create {
 
 #[derive(Debug, Clone, Copy)]
 enum Stage {
+    /// Comes first: a store that is too small stays as it is.
+    Size,
     Invalidate,
     SyncInvalid,
-    Size,
     Shadow,
     /// Clears this unit of the second shadow, which may be from an older file, and of the name list
     /// after it.
@@ -131,7 +122,7 @@ impl Create {
 
     fn begin(&mut self, data_end: u64, store_len: u64, checksum: Checksum) {
         (self.data_end, self.store_len) = (data_end, store_len);
-        self.stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
+        self.stage = Stage::Size;
         let image = self.header.image();
         self.shadow.set(&image, &image, 0, checksum);
     }
@@ -153,46 +144,6 @@ impl Create {
         self.data_end
     }
 
-    /// Checks that bytes at `offset` may be in a blank store, even if a power cut interrupted the
-    /// creation of this file there. `fills` is what the bytes before allow.
-    ///
-    /// # Errors
-    /// [`Error::NotBlank`] if they may not.
-    pub(super) fn check_blank(
-        &self,
-        offset: u64,
-        bytes: &[u8],
-        fills: &mut Fills,
-    ) -> Result<(), Error> {
-        self.check_blank_but(offset, bytes, fills, |_| None)
-    }
-
-    /// [`check_blank`](Self::check_blank) if the caller writes more, such as names: `more` is the
-    /// byte that it writes at an offset.
-    pub(super) fn check_blank_but(
-        &self,
-        offset: u64,
-        bytes: &[u8],
-        fills: &mut Fills,
-        more: impl Fn(u64) -> Option<u8>,
-    ) -> Result<(), Error> {
-        for (offset, &value) in (offset..).zip(bytes) {
-            if offset.is_multiple_of(SECTOR.get()) {
-                *fills = Fills::ANY;
-            }
-            // A sector is blank, has a part of its new bytes, or was erased to write them.
-            let is_written = self.written(offset) == Some(value)
-                || (offset < 8 && value == 0)
-                || more(offset) == Some(value);
-            fills.zeros &= is_written || value == 0x00;
-            fills.ones &= is_written || value == 0xFF;
-            if !(fills.zeros || fills.ones) {
-                return Err(Error::NotBlank { offset, value });
-            }
-        }
-        Ok(())
-    }
-
     /// The byte that the creation writes at `offset`, if any.
     fn written(&self, offset: u64) -> Option<u8> {
         let blocks = [(0, self.header.as_bytes()), (SHADOW, self.shadow.as_bytes())];
@@ -210,6 +161,11 @@ impl Create {
         })
     }
 
+    /// The length of the store with the file.
+    pub(super) fn len(&self) -> u64 {
+        self.data_end.max(self.store_len)
+    }
+
     /// Whether the file is made.
     pub(super) const fn is_done(&self) -> bool {
         matches!(self.stage, Stage::Done)
@@ -219,9 +175,10 @@ impl Create {
         let units = self.header.namelist_allocated_entries.get();
         let slots = self.header.index_allocated_entries.get();
         match self.stage {
+            Stage::Size if self.store_len == 0 => Stage::Shadow,
+            Stage::Size => Stage::Invalidate,
             Stage::Invalidate => Stage::SyncInvalid,
-            Stage::SyncInvalid => Stage::Size,
-            Stage::Size => Stage::Shadow,
+            Stage::SyncInvalid => Stage::Shadow,
             Stage::Shadow => Stage::Units(0),
             Stage::Units(unit) if unit < units.saturating_add(3) => {
                 Stage::Units(unit.saturating_add(1))
@@ -249,11 +206,11 @@ impl Machine for Create {
         self.stage = self.next();
         let (header, zeros) = (&self.header, &ZEROS);
         match stage {
+            Stage::Size => Step::SetSize { len: self.len() },
             Stage::Invalidate => {
                 Step::Write { offset: 0, bytes: zeros.get(..8).unwrap_or_default() }
             }
             Stage::SyncInvalid | Stage::SyncBlocks | Stage::SyncRest | Stage::SyncAll => Step::Sync,
-            Stage::Size => Step::SetSize { len: self.data_end.max(self.store_len) },
             Stage::Shadow => Step::Write { offset: SHADOW, bytes: self.shadow.as_bytes() },
             Stage::Units(unit) => {
                 let offset = OTHER_SHADOW.saturating_add(unit.saturating_mul(NAME_UNIT));

@@ -10,6 +10,7 @@
 )]
 
 mod asynchronous;
+mod blank;
 mod fuzz_replay;
 mod power_cut;
 mod power_cut_blob;

@@ -2,8 +2,7 @@
 
 use super::tail::{Stands, Tail};
 use super::waiting::Counts;
-use crate::exact::Exact;
-use crate::gsd::create::{Attributes, Create, Fills, OTHER_SHADOW, SHADOW};
+use crate::gsd::create::{Attributes, Blank, Create, OTHER_SHADOW, SHADOW};
 use crate::gsd::error::Error;
 use crate::gsd::header::Header;
 use crate::gsd::open::{InPlace, Open};
@@ -38,8 +37,8 @@ pub(in crate::gsd) struct Begin<'b> {
     store_len: u64,
     memory_len: usize,
     stage: Stage,
-    /// How far the store was read and is blank, and with which bytes.
-    blank: Option<(u64, Fills)>,
+    /// How far the store was read and is blank.
+    blank: Option<Blank>,
     failed: Option<Error>,
 }
 
@@ -54,6 +53,8 @@ enum Stage {
     Restore(raw::Header, bool),
     /// Reads the magic, to see if there is a file.
     Magic,
+    /// Makes the store so long, before anything is lost.
+    Grow(u64),
     /// The header's sector may be erased while it is replaced: then no shadow may restore an old
     /// header.
     SyncOld,
@@ -116,8 +117,8 @@ impl<'b> Begin<'b> {
             self.stage = Stage::Magic;
         } else if let Start::Create(_) = self.start {
             self.create(); // fails before anything is lost
-            if self.failed.is_none() {
-                self.stage = Stage::SyncOld;
+            if let (Stage::Create(create), None) = (&self.stage, self.failed) {
+                self.stage = Stage::Grow(create.len());
             }
         } else {
             *offset = 0;
@@ -244,13 +245,6 @@ impl<'b> Begin<'b> {
         }
     }
 
-    /// The part of the store that must still be read and blank: its start and its length.
-    fn unseen(&self) -> Option<(u64, u64)> {
-        let Stage::Create(create) = &self.stage else { return None };
-        let end = create.data_end().min(self.store_len);
-        self.blank.map(|(at, _)| (at, end.exact_sub(at)))
-    }
-
     /// The next read. It continues to the first stage that does not read.
     fn read(&mut self) -> Option<ReadStep<Result<(), Error>>> {
         let read = |offset, len: usize| {
@@ -283,13 +277,7 @@ impl<'b> Begin<'b> {
                     self.open();
                     continue;
                 }
-                _ => match self.unseen()? {
-                    (_, 0) => {
-                        self.blank = None;
-                        return None;
-                    }
-                    (at, left) => return Some(ReadStep::Read { offset: at, need: 1, want: left }),
-                },
+                _ => return self.blank.as_ref()?.read(),
             };
             match part {
                 ReadStep::Read { offset, need, want } => {
@@ -304,10 +292,9 @@ impl<'b> Begin<'b> {
     /// No file exists: makes one. A logger only does so in a blank store.
     fn begin_new(&mut self) {
         self.create();
-        self.blank = match self.start {
-            Start::Log(_) => Some((0, Fills::ANY)),
-            Start::Open | Start::Create(_) => None,
-        };
+        if let (Start::Log(_), Stage::Create(create)) = (self.start, &self.stage) {
+            self.blank = Some(Blank::unseen(create.data_end(), self.store_len));
+        }
     }
 }
 
@@ -324,6 +311,11 @@ impl Machine for Begin<'_> {
             Stage::Restore(_, true) => {
                 self.open();
                 return Step::Sync;
+            }
+            Stage::Grow(len) => {
+                let len = *len;
+                self.stage = Stage::SyncOld;
+                return Step::SetSize { len };
             }
             Stage::SyncOld => {
                 self.stage = Stage::Forget(SHADOW);
@@ -363,9 +355,8 @@ impl Machine for Begin<'_> {
                 if is_begun { self.open() } else { self.begin_new() }
             }
             Stage::Create(create) => {
-                if let Some((at, fills)) = &mut self.blank {
-                    create.check_blank(*at, bytes, fills)?;
-                    *at = at.exact_add(usize_to_u64(bytes.len()));
+                if let Some(blank) = &mut self.blank {
+                    blank.see(bytes, create, |_| None)?;
                 }
             }
             Stage::Open(open) => return ReadMachine::feed(&mut InPlace(open), bytes),

@@ -4,7 +4,7 @@
 use super::fault::Fault;
 use super::form::Form;
 use super::log::Log;
-use crate::gsd::create::{Create, Fills, OLD_SHADOW, OTHER_SHADOW, SHADOW};
+use crate::gsd::create::{Blank, Create, OLD_SHADOW, OTHER_SHADOW, SHADOW};
 use crate::gsd::open::{Read, State};
 use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
 use crate::gsd::verdict::Judge;
@@ -169,9 +169,8 @@ impl<F: Form, const N: usize> ReadMachine for Find<'_, F, N> {
 #[derive(Debug)]
 pub(super) struct Make<'l, F, const N: usize> {
     log: &'l Log<F, N>,
-    /// How far the store is blank, and with which bytes.
-    blank: (u64, Fills),
-    blank_end: u64,
+    /// How far the store is blank.
+    blank: Blank,
     /// The names that are written, and where the next one goes.
     names: (usize, u64),
     create: &'l mut Create,
@@ -183,8 +182,7 @@ impl<'l, F: Form, const N: usize> Make<'l, F, N> {
     pub(super) fn new(log: &'l Log<F, N>, create: &'l mut Create, store_len: u64) -> Self {
         let (end, list) = (log.record.data_end, log.form.base().name_block().location);
         create.set_header(|header| log.fill_header(header), end, store_len, crc32c);
-        let blank_end = end.min(store_len);
-        Self { log, blank: (0, Fills::ANY), blank_end, names: (0, list), create }
+        Self { log, blank: Blank::unseen(end, store_len), names: (0, list), create }
     }
 }
 
@@ -193,10 +191,8 @@ impl<F: Form, const N: usize> Machine for Make<'_, F, N> {
     type Error = Fault;
 
     fn poll(&mut self) -> Step<'_, ()> {
-        let (at, _) = self.blank;
-        let want = self.blank_end.saturating_sub(at);
-        if want > 0 {
-            return Step::Read { offset: at, need: 1, want };
+        if let Some(read) = self.blank.read() {
+            return read.into();
         }
         let (written, offset) = self.names;
         let name = self.log.form.first_names().get(written);
@@ -209,11 +205,8 @@ impl<F: Form, const N: usize> Machine for Make<'_, F, N> {
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let (at, fills) = &mut self.blank;
         let (base, names) = (self.log.form.base(), self.log.form.first_names());
         let name = |at| base.name_byte(names, at);
-        let checked = self.create.check_blank_but(*at, bytes, fills, name);
-        *at = at.saturating_add(usize_to_u64(bytes.len()));
-        checked.map_err(|_| Fault::NotBlank)
+        self.blank.see(bytes, self.create, name).map_err(|_| Fault::NotBlank)
     }
 }

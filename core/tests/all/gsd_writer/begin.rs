@@ -108,14 +108,35 @@ fn what_nobody_knows_is_left_alone() {
 }
 
 #[test]
-fn what_a_log_does_not_reach_is_nothing_to_it() {
+fn a_card_is_blank_far_after_the_bytes_that_a_log_reaches() {
     for fill in [0x00, 0xFF] {
-        let mut card = vec![fill; 1 << 16];
-        card[REACH..].fill(0x65);
-        let mut log = Log::open_or_create(Disk::new(card), &ABOUT).unwrap();
+        for at in [REACH, 1 << 14, (1 << 16) - 1] {
+            let mut card = vec![fill; 1 << 16];
+            card[at] = 0x65;
+            let expected = Error::NotBlank { offset: at as u64, value: 0x65 };
+            assert_eq!(refused(&card, &ABOUT), expected);
+        }
+        let mut log = Log::open_or_create(Disk::new(vec![fill; 1 << 16]), &ABOUT).unwrap();
         log.name("t").unwrap();
     }
     assert_eq!(Log::open_or_create(Disk::new(vec![0; 7]), &ABOUT).unwrap().frames(), 0);
+}
+
+/// Also over an older file, whose shadows would be forgotten first.
+#[test]
+fn a_card_that_is_too_small_is_refused_before_the_first_byte() {
+    let old = log_of(&ABOUT);
+    let many = Attributes { index_slots: 1 << 12, ..ABOUT };
+    for image in [vec![0xFF; 1 << 13], vec![0x65; 1 << 13], old.clone(), old[..5000].to_vec()] {
+        let mut disk = Disk { limit: image.len(), ..Disk::new(image.clone()) };
+        let full = Logger::<_, 4>::create(Borrowed(&mut disk), &many).map(drop).unwrap_err();
+        assert!(matches!(full, DriveError::Store(_)));
+        assert!(disk.bytes == image);
+    }
+    let mut disk = Disk { limit: 5000, ..Disk::new(vec![0xFF; 5000]) };
+    let full = Logger::<_, 4>::open_or_create(Borrowed(&mut disk), &ABOUT).map(drop).unwrap_err();
+    assert!(matches!(full, DriveError::Store(_)));
+    assert!(disk.bytes == [0xFF; 5000]);
 }
 
 #[test]

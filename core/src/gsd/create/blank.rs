@@ -1,0 +1,96 @@
+//! The parts of a store in which a logger looks for foreign data before it makes a file.
+
+use super::{Create, SECTOR};
+use crate::gsd::error::Error;
+use crate::step::ReadStep;
+use crate::store::usize_to_u64;
+
+/// How far a store is blank (`spec/gsd.md#blank-stores`).
+#[derive(Debug, Clone, Copy)]
+pub(in crate::gsd) struct Blank {
+    /// The part that is being read: where its next bytes are, and its end.
+    at: u64,
+    end: u64,
+    /// The sector of the part after this one.
+    power: u64,
+    store_len: u64,
+    fills: Fills,
+}
+
+/// Which bytes a sector that was never written may consist of.
+#[derive(Debug, Clone, Copy)]
+struct Fills {
+    zeros: bool,
+    ones: bool,
+}
+
+impl Fills {
+    /// All zeros, or all ones, as in erased flash.
+    const ANY: Self = Self { zeros: true, ones: true };
+}
+
+/// The part at the start of a store that must be blank, and the part at its end: all signatures
+/// that libblkid knows are there, or in a sector whose offset is a power of two.
+const FRONT: u64 = 1 << 20;
+const BACK: u64 = 2 << 20;
+
+impl Blank {
+    /// Nothing was seen yet of a store of `store_len` bytes, for a file of `data_end` bytes.
+    pub(in crate::gsd) fn unseen(data_end: u64, store_len: u64) -> Self {
+        let end = data_end.max(FRONT).min(store_len);
+        Self { at: 0, end, power: FRONT, store_len, fills: Fills::ANY }
+    }
+
+    /// The step that reads the next part of the store; `None` if all was seen.
+    pub(in crate::gsd) fn read<T>(&self) -> Option<ReadStep<T>> {
+        let want = self.end.saturating_sub(self.at);
+        (want > 0).then_some(ReadStep::Read { offset: self.at, need: 1, want })
+    }
+
+    /// Goes to the next part after the end of one.
+    fn advance(&mut self) {
+        let back = self.store_len.saturating_sub(BACK);
+        while self.at >= self.end && self.end < self.store_len {
+            let (start, end) = match self.power < back {
+                true => (self.power, self.power.saturating_add(SECTOR.get())),
+                false => (back, self.store_len),
+            };
+            self.power = self.power.saturating_mul(2);
+            (self.at, self.end) = (self.at.max(start), end.min(self.store_len));
+        }
+    }
+
+    /// Checks the `bytes` that were [read](Self::read): they may be in a blank store, even if a power cut interrupted there the creation of the file that `create` makes
+    /// and of what the caller writes to it: `more` is the byte at an offset.
+    ///
+    /// # Errors
+    /// [`Error::NotBlank`] if they may not.
+    pub(in crate::gsd) fn see(
+        &mut self,
+        bytes: &[u8],
+        create: &Create,
+        more: impl Fn(u64) -> Option<u8>,
+    ) -> Result<(), Error> {
+        let fills = &mut self.fills;
+        for (offset, &value) in (self.at..).zip(bytes) {
+            if offset.is_multiple_of(SECTOR.get()) {
+                *fills = Fills::ANY;
+            }
+            // A sector is blank, has a part of its new bytes, or was erased to write them.
+            let is_written = offset < create.data_end
+                && (create.written(offset) == Some(value)
+                    || (offset < 8 && value == 0)
+                    || more(offset) == Some(value));
+            fills.zeros &= is_written || value == 0x00;
+            fills.ones &= is_written || value == 0xFF;
+            if !(fills.zeros || fills.ones) {
+                return Err(Error::NotBlank { offset, value });
+            }
+        }
+        self.at = self.at.saturating_add(usize_to_u64(bytes.len()));
+        self.advance();
+        Ok(())
+    }
+}
+
+const _: () = assert!(FRONT.is_power_of_two() && FRONT > SECTOR.get());
