@@ -330,3 +330,32 @@ fn an_asynchronous_own_log_writes_what_a_blocking_one_does() {
         assert_eq!(frames(&blocking.live()), Ok(6));
     }
 }
+
+/// Each commit has a new name: the list alternates between two places, and has others only when it
+/// grows. The file is no longer than that of the logger that can do more.
+#[test]
+fn names_that_come_one_by_one_leave_no_lists_behind() {
+    let name = |number: u64| format!("name {number}");
+    let places = |header: &[u8]| u64::from_le_bytes(header[24..32].try_into().unwrap());
+    let store = PowerStore::new(&[]);
+    let mut log = Log::open_or_create(store.clone(), &SHAPE).unwrap();
+    let other_store = PowerStore::new(&[]);
+    let mut other = Logger::<_, 4>::open_or_create(other_store.clone(), &ABOUT).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for frame in 0..300 {
+        let (id, same) = (log.name(&name(frame)).unwrap(), other.name(&name(frame)).unwrap());
+        assert_eq!(id, same);
+        log.write(id, &[[1_u8]]).unwrap();
+        other.write(id, &[[1_u8]]).unwrap();
+        assert_eq!((log.end_frame(), other.end_frame()), (Ok(frame), Ok(frame)));
+        seen.insert(places(&store.live()));
+    }
+    let doublings = (300 * "name 300".len()).div_ceil(64).ilog2() as usize + 1;
+    println!("{} places of the list in 300 commits", seen.len());
+    assert!(seen.len() <= 2 * (doublings + 1), "{}", seen.len());
+    let (len, other_len) = (store.live().len(), other_store.live().len());
+    assert!(len <= other_len + other_len / 8, "{len} bytes, and {other_len}");
+    let names = log.names();
+    drop(log);
+    assert_eq!(Log::open_or_create(store.clone(), &SHAPE).unwrap().names(), names);
+}

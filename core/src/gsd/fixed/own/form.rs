@@ -22,6 +22,11 @@ pub(super) struct Own<'s> {
     shown: Blocks,
     /// The blocks that the next commit shows.
     next: Blocks,
+    /// The bytes of the names that the header shows.
+    shown_len: u32,
+    /// The list that the header showed before, and the bytes of the names in it.
+    before: NameBlock,
+    before_len: u32,
     /// The number of names, their bytes and their CRC-32C with the next commit.
     names: u32,
     names_len: u32,
@@ -49,7 +54,19 @@ impl Blocks {
 impl<'s> Own<'s> {
     pub(super) const fn new(base: &'s Base) -> Self {
         let shown = Blocks { names: base.name_block(), index: base.index };
-        Self { base, shown, next: shown, names: 0, names_len: 0, names_crc: 0 }
+        let (before, before_len, shown_len) = (NameBlock { location: 0, units: 0 }, 0, 0);
+        let (names, names_len, names_crc) = (0, 0, 0);
+        Self {
+            base,
+            shown,
+            next: shown,
+            shown_len,
+            before,
+            before_len,
+            names,
+            names_len,
+            names_crc,
+        }
     }
 
     pub(super) const fn count(&self) -> u32 {
@@ -61,13 +78,16 @@ impl<'s> Own<'s> {
         Span::new(self.next.names.location, self.names_len.into()).unwrap_or(Span::ZERO)
     }
 
-    /// Copies the names to `block`, which may be the list that has them, and adds one.
+    /// Copies the names to `block`, which may be a list that has them or the first of them, and
+    /// adds one.
     pub(super) fn copy_names<'n>(&self, block: NameBlock, name: &'n [u8]) -> Move<'n> {
         let (list, to) = (self.list(), block.span().unwrap_or(Span::ZERO));
-        match block == self.next.names {
-            true => Move::new(Span::ZERO, name, to.skip(list.len())),
-            false => Move::new(list, name, to),
-        }
+        let has = match block {
+            block if block == self.next.names => list.len(),
+            block if block == self.before => self.before_len.into(),
+            _ => 0,
+        };
+        Move::new(list.skip(has), name, to.skip(has))
     }
 }
 
@@ -89,7 +109,7 @@ impl Form for Own<'_> {
         let blocks = Blocks { names: image.name_block(), index };
         (self.shown, self.next) = (blocks, blocks);
         (self.names, self.names_len) = (found.names, found.names_len);
-        self.names_crc = found.names_crc;
+        (self.names_crc, self.shown_len) = (found.names_crc, found.names_len);
         (record.entries, record.data_end) = (found.entries, found.data_end);
         (record.index_crc, record.sequence) = (found.index_crc, found.sequence);
         self.complete(record);
@@ -119,7 +139,10 @@ impl Form for Own<'_> {
     }
 
     fn commit(&mut self) {
-        self.shown = self.next;
+        if self.shown.names != self.next.names {
+            (self.before, self.before_len) = (self.shown.names, self.shown_len);
+        }
+        (self.shown, self.shown_len) = (self.next, self.names_len);
     }
 
     fn end(&self) -> u64 {
@@ -136,7 +159,8 @@ impl<const N: usize> Log<Own<'_>, N> {
         span.filter(|span| span.end() <= MAX_LEN).ok_or(Fault::Full)
     }
 
-    /// The name list that can have another name: a new one, if readers see the present one.
+    /// The name list that can have another name. If readers see the present one, it is the one that
+    /// they saw before, or a new one.
     pub(super) fn name_block(&self, name: &[u8]) -> Result<NameBlock, Fault> {
         let form = &self.form;
         if name.is_empty() || name.contains(&0) {
@@ -146,8 +170,11 @@ impl<const N: usize> Log<Own<'_>, N> {
         if len > u64::from(u32::MAX / 2) || form.names >= MAX_NAMES {
             return Err(Fault::Full);
         }
+        let has_room = |block: &NameBlock| len <= block.units.saturating_mul(NAME_UNIT);
         let mut block = form.next.names;
-        if block == form.shown.names || len > block.units.saturating_mul(NAME_UNIT) {
+        if block == form.shown.names && has_room(&form.before) && !self.is_torn {
+            block = form.before; // the header that showed it is replaced for good
+        } else if block == form.shown.names || !has_room(&block) {
             block.units = grown(block.units, len.div_ceil(NAME_UNIT)).ok_or(Fault::Full)?;
             block.location = self.at_end(block.units.saturating_mul(NAME_UNIT))?.offset();
         }
