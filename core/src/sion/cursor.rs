@@ -48,6 +48,11 @@ impl Cursor {
         Ok(Self { chunks, chunk: index, used })
     }
 
+    /// The cursor of this task after `used` bytes of chunk `chunk`, see [`resume`](Self::resume).
+    pub(super) fn at(&self, chunk: u64, used: u64) -> Result<Self, Error> {
+        Self::resume(self.chunks, chunk, used)
+    }
+
     /// Sets globalskip.
     pub(super) const fn with_globalskip(mut self, globalskip: u64) -> Self {
         self.chunks.globalskip = Some(globalskip);

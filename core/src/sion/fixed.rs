@@ -4,6 +4,7 @@
 #[cfg(feature = "async")]
 mod asynch;
 mod fault;
+mod find;
 mod make;
 mod rows;
 mod shape;
@@ -17,8 +18,9 @@ pub use shape::Shape;
 use super::cursor::Cursor;
 use super::meta1::Meta1;
 use super::publish::Publish;
-use crate::step::{DriveError, drive};
+use crate::step::{DriveError, drive, drive_read};
 use crate::store::{Disk, ReadAt, WriteAt};
+use find::Find;
 use make::Make;
 use rows::{PIECE, Rows};
 use streams::Streams;
@@ -36,10 +38,10 @@ pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
 /// It needs less code than a `Writer` because less can be asked of it. The file has the
 /// attributes and tasks of its [`Shape`]. There are no seals, no key-value records and no sets of
 /// several files. A stream fills one chunk after another: records stay whole in a chunk if the
-/// chunksize is a multiple of their length. A `Writer` can reopen the file and go on with it; this
-/// type only creates files.
+/// chunksize is a multiple of their length. It goes on with files of its own shape, if all chunks
+/// but the last of each stream are full; a `Writer` can reopen any file.
 ///
-/// It needs no memory but its own, `48 * N` and about 250 bytes, for any `S`, and stack.
+/// It needs no memory but its own, `48 * N` and about 280 bytes, for any `S`, and stack.
 ///
 /// ```
 /// use striae_core::sion::{Attributes, FixedWriter, Shape};
@@ -71,7 +73,7 @@ pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
 ///     Err(_) => panic!("no file can have this shape"), // then it does not compile
 /// };
 ///
-/// let mut log = FixedWriter::create(card, &SHAPE)?;
+/// let mut log = FixedWriter::open_or_create(card, &SHAPE)?;
 /// log.write(0, b"a stream of any length")?;
 /// log.write(1, &[0; 16])?; // 32 records of 16 bytes fill a chunk
 /// log.commit()?; // from here on, whatever happens, this much can be read
@@ -135,9 +137,31 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
         Ok(Self::new(store, shape))
     }
 
+    /// Opens the file in `store` to append to its streams, or creates one if the store is empty. A
+    /// device calls this when it starts. Bytes after the last commit are lost.
+    ///
+    /// This never destroys the content of a store. A file is created if the store has no bytes, or
+    /// only those that a creation of this file had written when the power was cut.
+    ///
+    /// # Errors
+    /// [`Fault::NotBlank`] if the store has something else than a SIONlib file; [`Fault::Another`]
+    /// for a file of another shape, a sealed file, and a file with chunks that were left before
+    /// they were full; [`Fault::Damaged`]; the store's own error.
+    pub fn open_or_create(mut store: S, shape: &Shape<N>) -> Result<Self, FixedError<S>> {
+        store.sync().map_err(DriveError::Store)?; // see `Writer::reopen`
+        let store_len = store.size().map_err(DriveError::Store)?;
+        let mut writer = Self::new(store, shape);
+        let mut find = Find::new(shape, &mut writer.streams, store_len);
+        if !drive_read(&mut find, writer.disk.store(), &mut [0; PIECE])? {
+            let mut make = Make::again(shape.start.as_bytes());
+            drive(&mut make, &mut writer.disk, &mut []).map_err(DriveError::infallible)?;
+        }
+        Ok(writer)
+    }
+
     /// The store, after the file was recognised in it, and the streams.
     fn known(&mut self) -> Result<(&mut Disk<S>, &mut Streams<N>), FixedError<S>> {
-        self.disk.recognise(&self.streams.book, Fault::Swapped)?;
+        self.disk.recognise(&self.streams.book)?;
         Ok((&mut self.disk, &mut self.streams))
     }
 

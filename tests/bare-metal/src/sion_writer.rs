@@ -117,6 +117,15 @@ entries! {
         Ok(u64::from(writer.into_store().file))
     }
 
+    fn gate_sion_fixed_writer_goes_on(bytes, flags: u8, fsblksize: u32, chunksize: u64) {
+        let tasks = [(0, chunksize), (1, 512)];
+        let shape = Shape::new(&attributes(flags, fsblksize, 1), bytes, tasks)?;
+        let mut writer = FixedWriter::open_or_create(Host { file: 0 }, &shape)?;
+        writer.write(1, bytes)?;
+        writer.commit()?;
+        Ok(u64::from(writer.into_store().file))
+    }
+
     fn gate_sion_writer_on_seek_store(window) {
         let (mut pens, mut ledger) = ([Pen::EMPTY; 4], [Finished::EMPTY; 4]);
         let memory = Memory { pens: &mut pens, ledger: &mut ledger, window };

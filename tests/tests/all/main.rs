@@ -11,6 +11,7 @@
 
 mod asynchronous;
 mod blank;
+mod fixed_streams;
 mod fuzz_replay;
 mod power_cut;
 mod power_cut_blob;

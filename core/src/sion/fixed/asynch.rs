@@ -1,11 +1,12 @@
 //! Writing to an asynchronous store.
 
+use super::find::Find;
 use super::make::Make;
 use super::rows::{PIECE, Rows};
 use super::streams::Streams;
 use super::{Fault, FixedWriter, Shape};
 use crate::sion::publish::Publish;
-use crate::step::{DriveError, drive_async};
+use crate::step::{DriveError, drive_async, drive_read_async};
 use crate::store::{AsyncReadAt, AsyncWriteAt, Disk};
 use zerocopy::IntoBytes;
 
@@ -24,9 +25,29 @@ impl<S: AsyncWriteAt, const N: usize> FixedWriter<S, N> {
         Ok(Self::new(store, shape))
     }
 
+    /// [`FixedWriter::open_or_create`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`FixedWriter::open_or_create`].
+    pub async fn open_or_create_async(
+        mut store: S,
+        shape: &Shape<N>,
+    ) -> Result<Self, AsyncFixedError<S>> {
+        store.sync().await.map_err(DriveError::Store)?;
+        let store_len = store.size().await.map_err(DriveError::Store)?;
+        let mut writer = Self::new(store, shape);
+        let mut find = Find::new(shape, &mut writer.streams, store_len);
+        if !drive_read_async(&mut find, writer.disk.store(), &mut [0; PIECE]).await? {
+            let mut make = Make::again(shape.start.as_bytes());
+            let made = drive_async(&mut make, &mut writer.disk, &mut []).await;
+            made.map_err(DriveError::infallible)?;
+        }
+        Ok(writer)
+    }
+
     /// [`known`](FixedWriter::known) for an asynchronous store.
     async fn known_async(&mut self) -> Result<(&mut Disk<S>, &mut Streams<N>), AsyncFixedError<S>> {
-        self.disk.recognise_async(&self.streams.book, Fault::Swapped).await?;
+        self.disk.recognise_async(&self.streams.book).await?;
         Ok((&mut self.disk, &mut self.streams))
     }
 

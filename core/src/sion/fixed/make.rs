@@ -32,6 +32,12 @@ impl<'s> Make<'s> {
         let (front, rest) = meta1.split_at_checked(FRONT).unwrap_or((meta1, &[]));
         Self { front, rest, stage: Stage::Empty }
     }
+
+    /// The machine for a store that has nothing but parts of this META1: many devices cannot cut a
+    /// file.
+    pub(super) fn again(meta1: &'s [u8]) -> Self {
+        Self { stage: Stage::Rest, ..Self::new(meta1) }
+    }
 }
 
 impl Machine for Make<'_> {
