@@ -60,7 +60,7 @@ impl Room<'_> {
         };
         let because = format_args!("META1.fsblksize is {}", self.claimed.unwrap_or(0));
         output.admit(self.source, &demand, because)?;
-        Output::has_room(out, self.bytes) // the rest of chunks is holes
+        Output::has_room(out, self.bytes.min(self.existing)) // the rest is holes
     }
 }
 

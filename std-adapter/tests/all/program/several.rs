@@ -52,7 +52,7 @@ fn the_exit_status_is_the_worst_and_no_file_is_left_out() {
     damaged.overwrite(24, &[0xff; 4]); // ntasks
     let foreign = folder.write("foreign", "hello, world, this is no such file");
     let none = folder.path("none");
-    for (bad, status) in [(foreign.as_str(), 1), (damaged.main(), 1), (&none, 2)] {
+    for (bad, status) in [(foreign.as_str(), 2), (damaged.main(), 1), (&none, 2)] {
         for order in [[bad, &files[0]], [&files[0], bad]] {
             let assert = striae(&[&["verify"], &order[..]].concat()).assert().code(status);
             let stdout = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
@@ -105,7 +105,7 @@ fn a_closed_pipe_changes_no_status_of_several_files() {
     let files = files();
     let folder = Folder::new();
     let foreign = folder.write("foreign", "hello, world, this is no such file");
-    for (bad, status) in [(foreign, 1), (folder.path("none"), 2)] {
+    for (bad, status) in [(foreign, 2), (folder.path("none"), 2)] {
         for order in [[&*bad, &*files[0], &*files[1]], [&*files[0], &*files[1], &*bad]] {
             for args in [vec!["verify"], vec!["verify", "--json"], vec!["info"], vec!["ls"]] {
                 let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_striae"));
@@ -126,7 +126,7 @@ fn a_file_that_cannot_be_verified_is_a_line_of_json_that_is_not_sound() {
     let foreign = folder.write("foreign", "hello, world, this is no such file");
     let cut = folder.write("cut.gsd", &fs::read(&files[1]).unwrap()[..100]);
     let netcdf = folder.write("none.nc", b"CDF\x01\0\0\0\0");
-    for (bad, status) in [(foreign, 1), (cut, 1), (folder.path("none"), 2), (netcdf, 1)] {
+    for (bad, status) in [(foreign, 2), (cut, 1), (folder.path("none"), 2), (netcdf, 1)] {
         let args = ["verify", "--json", &files[0], &bad, &files[1]];
         let assert = striae(&args).assert().code(status);
         let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
