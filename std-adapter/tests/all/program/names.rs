@@ -27,7 +27,6 @@ fn a_name_that_promises_another_format_is_refused() {
         (&["recover", &set], "x.gsd", "new file is a SIONlib file"),
         (&["recover", &gsd], "x.sion", "new file is a GSD file"),
         (&["pack"], "x.gsd", "new file is a SIONlib file"),
-        (&["pack"], "x.ffr", "new file is a SIONlib file"),
         (
             &["pack", "--format", "blob"],
             "x.gsd",

@@ -32,8 +32,8 @@ fn verify_checks_seals_and_tells_by_its_exit_status() {
     let path = sealed(&dir);
     let name = path.to_str().unwrap();
     let text = String::from_utf8(output(&["verify", name])).unwrap();
-    let says = ": sound: 2 physical files, 3 tasks, 2100 of 2100 bytes of data compared with \
-                checksums, 0 damage, 0 notes\n";
+    let says = ": sound: 2 physical files, 3 tasks, commit 1 of the set, 2100 of 2100 bytes of data \
+                compared with checksums, 0 damage, 0 notes\n";
     assert!(text.ends_with(says), "{text}");
 
     change(&path, 1536, b'y');
