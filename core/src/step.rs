@@ -26,22 +26,19 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-#[cfg(feature = "async")]
-mod asynch;
 mod fill;
 #[cfg(any(feature = "sion", feature = "ffrecord", feature = "blob"))]
 mod sum;
 
 #[cfg(feature = "async")]
-pub use asynch::{drive_async, drive_read_async};
-#[cfg(feature = "async")]
-pub(crate) use {asynch::read_exact_async, fill::fill_async};
-
+pub(crate) use fill::fill_async;
 pub(crate) use fill::{Fill, Need, fill};
 #[cfg(any(feature = "sion", feature = "ffrecord", feature = "blob"))]
 pub(crate) use sum::SumOf;
 
+#[twin(ReadAt, WriteAt)]
 use crate::store::{ReadAt, WriteAt};
+use striae_twin::twin;
 
 /// The next step of a [`Machine`].
 #[derive(Debug, PartialEq, Eq)]
@@ -277,10 +274,14 @@ impl<S, F> DriveError<S, F> {
 
 /// Runs `machine` on `store`. `buf` is the only memory.
 ///
+/// Dropping the future of the asynchronous form stops the work in the middle, like an error of the
+/// store. `machine` must not be used after that.
+///
 /// # Errors
 /// [`DriveError::Store`], [`DriveError::Format`], [`DriveError::Ended`],
 /// [`DriveError::BufferTooSmall`].
-pub fn drive<M: Machine, S: WriteAt>(
+#[twin(WriteAt)]
+pub async fn drive<M: Machine, S: WriteAt>(
     machine: &mut M,
     store: &mut S,
     buf: &mut [u8],
@@ -290,25 +291,25 @@ pub fn drive<M: Machine, S: WriteAt>(
             Step::Read { offset, need, want } => (offset, need, want),
             Step::Write { offset, bytes } => {
                 if !bytes.is_empty() {
-                    store.write_all_at(offset, bytes).map_err(DriveError::Store)?;
+                    store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
                 }
                 continue;
             }
             Step::Order => {
-                store.order().map_err(DriveError::Store)?;
+                store.order().await.map_err(DriveError::Store)?;
                 continue;
             }
             Step::Sync => {
-                store.sync().map_err(DriveError::Store)?;
+                store.sync().await.map_err(DriveError::Store)?;
                 continue;
             }
             Step::SetSize { len } => {
-                store.set_size(len).map_err(DriveError::Store)?;
+                store.set_size(len).await.map_err(DriveError::Store)?;
                 continue;
             }
             Step::Done(output) => return Ok(output),
         };
-        read_and_feed(machine, &*store, buf, offset, need, want)?;
+        read_and_feed(machine, &*store, buf, (offset, need, want)).await?;
     }
 }
 
@@ -317,7 +318,8 @@ pub fn drive<M: Machine, S: WriteAt>(
 /// # Errors
 /// [`DriveError::Store`], [`DriveError::Format`], [`DriveError::Ended`],
 /// [`DriveError::BufferTooSmall`].
-pub fn drive_read<M: ReadMachine, S: ReadAt + ?Sized>(
+#[twin(ReadAt)]
+pub async fn drive_read<M: ReadMachine, S: ReadAt + ?Sized>(
     machine: &mut M,
     store: &S,
     buf: &mut [u8],
@@ -325,23 +327,22 @@ pub fn drive_read<M: ReadMachine, S: ReadAt + ?Sized>(
     loop {
         match machine.poll() {
             ReadStep::Read { offset, need, want } => {
-                read_and_feed(machine, store, buf, offset, need, want)?;
+                read_and_feed(machine, store, buf, (offset, need, want)).await?;
             }
             ReadStep::Done(output) => return Ok(output),
         }
     }
 }
 
-fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
+#[twin(ReadAt)]
+async fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
     machine: &mut M,
     store: &S,
     buf: &mut [u8],
-    offset: u64,
-    need: usize,
-    want: u64,
+    (offset, need, want): (u64, usize, u64),
 ) -> Result<(), DriveError<S::Error, M::Error>> {
     let bytes = part_of(buf, need, want).ok_or(DriveError::BufferTooSmall { need })?;
-    store.read_exact_at(offset, bytes).map_err(|error| DriveError::from_read(error, offset))?;
+    read_exact(store, offset, bytes).await?;
     machine.feed(bytes).map_err(DriveError::Format)
 }
 
@@ -355,10 +356,12 @@ fn part_of(buf: &mut [u8], need: usize, want: u64) -> Option<&mut [u8]> {
 ///
 /// # Errors
 /// [`DriveError::Store`], or [`DriveError::Ended`] if the store is too short.
-pub(crate) fn read_exact<S: ReadAt + ?Sized, F>(
+#[twin(ReadAt)]
+pub(crate) async fn read_exact<S: ReadAt + ?Sized, F>(
     store: &S,
     offset: u64,
     buf: &mut [u8],
 ) -> Result<(), DriveError<S::Error, F>> {
-    store.read_exact_at(offset, buf).map_err(|error| DriveError::from_read(error, offset))
+    let read = store.read_exact_at(offset, buf).await;
+    read.map_err(|error| DriveError::from_read(error, offset))
 }

@@ -1,8 +1,12 @@
 //! Reads that go straight into the memory of the code that asks for them.
 
-use super::{DriveError, read_exact};
+use super::DriveError;
+#[twin(read_exact)]
+use super::read_exact;
+#[twin(ReadAt)]
 use crate::store::ReadAt;
 use core::convert::Infallible;
+use striae_twin::twin;
 
 /// Memory that is filled by reads, one at a time.
 pub(crate) trait Fill {
@@ -21,25 +25,13 @@ pub(crate) trait Fill {
 pub(crate) type Need<'a> = (u64, &'a mut [u8]);
 
 /// Fills `memory` from `store`.
-pub(crate) fn fill<F: Fill, S: ReadAt + ?Sized>(
+#[twin(ReadAt)]
+pub(crate) async fn fill<F: Fill, S: ReadAt + ?Sized>(
     memory: &mut F,
     store: &S,
 ) -> Result<(), DriveError<S::Error, F::Error>> {
     while let Some((offset, bytes)) = memory.need().map_err(DriveError::of_memory)? {
-        read_exact(store, offset, bytes)?;
-        memory.filled();
-    }
-    Ok(())
-}
-
-/// [`fill`] for an asynchronous store.
-#[cfg(feature = "async")]
-pub(crate) async fn fill_async<F: Fill, S: crate::store::AsyncReadAt + ?Sized>(
-    memory: &mut F,
-    store: &S,
-) -> Result<(), DriveError<S::Error, F::Error>> {
-    while let Some((offset, bytes)) = memory.need().map_err(DriveError::of_memory)? {
-        super::read_exact_async(store, offset, bytes).await?;
+        read_exact(store, offset, bytes).await?;
         memory.filled();
     }
     Ok(())
