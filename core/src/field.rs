@@ -4,6 +4,8 @@
 //! specification's table: the compiler checks offsets and types. The same rows become `TABLE`,
 //! which error texts, `striae dump` and the test that compares `spec/*.md` with the code all use.
 
+use core::fmt;
+
 /// A field: one row of a specification's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
@@ -65,6 +67,29 @@ impl FieldId {
         let table: &'static Table = tables.get(usize::from(self.table))?;
         let field = table.fields.iter().find(|field| field.offset == self.offset)?;
         Some((table, field))
+    }
+}
+
+/// A field as texts name it: `META1.ntasks`. The tables are those of its format.
+#[derive(Debug, Clone, Copy)]
+pub struct Name(pub &'static [&'static Table], pub FieldId);
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1.find(self.0) {
+            Some((table, field)) => write!(f, "{}.{}", table.part, field.name),
+            None => f.write_str("a field"),
+        }
+    }
+}
+
+/// A field with its place, as texts name it: `META1.ntasks at offset 24`.
+#[derive(Debug, Clone, Copy)]
+pub struct At(pub &'static [&'static Table], pub FieldId, pub u64);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at offset {}", Name(self.0, self.1), self.2)
     }
 }
 

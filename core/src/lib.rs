@@ -130,6 +130,7 @@
 extern crate std;
 
 pub mod endian;
+pub mod error;
 pub mod field;
 pub mod integrity;
 pub mod source;

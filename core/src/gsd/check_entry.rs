@@ -5,7 +5,7 @@
 //! it and to the blocks of the file. It does not check whether chunks overlap each other, as this
 //! needs memory for all of them.
 
-use super::error::At;
+use super::error::at;
 use super::header::Version;
 use super::kind::ChunkType;
 use super::layout::{IndexBlock, NameBlock, chunk_len};
@@ -202,7 +202,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        At(self.field(), self.offset()).fmt(f)?;
+        at(self.field(), self.offset()).fmt(f)?;
         match *self {
             Self::Empty { .. } => f.write_str(" is 0, though slots behind it are used"),
             Self::Location { location, .. } => write!(f, " is {location}, must be at least 256"),

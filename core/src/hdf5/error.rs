@@ -1,7 +1,8 @@
 //! Errors of HDF5 files.
 
 use super::raw::TABLES;
-use crate::field::FieldId;
+use crate::error::errors;
+use crate::field::{At, FieldId};
 use crate::source::Fault;
 use core::fmt;
 
@@ -85,83 +86,87 @@ pub enum Part {
     Layout,
 }
 
-/// Why an HDF5 file cannot be read.
-///
-/// The text names the field, its offset in the file in bytes, the value found, and the right
-/// values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Error {
-    /// The file: it does not start like an HDF5 file.
-    NotHdf5 {
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dataspace => "dataspace",
+            Self::Datatype => "datatype",
+            Self::Layout => "layout",
+        })
+    }
+}
+
+errors! {
+    /// Why an HDF5 file cannot be read.
+    ///
+    /// The text names the field, its offset in the file in bytes, the value found, and the right
+    /// values.
+    pub enum Error;
+
+    /// The file does not start like an HDF5 file.
+    file NotHdf5 {
         /// The first 8 bytes.
         magic: [u8; 8],
-    },
+    } => "the file starts with \"{}\", not as an HDF5 file", magic.escape_ascii();
+
     /// The file has a part that striae does not read.
-    Unsupported {
+    file Unsupported {
         /// The part.
         feature: Feature,
-        /// Where the part is.
         offset: u64,
-    },
-    /// The file: a structure has the wrong signature.
-    Signature {
-        /// Where the signature is.
+    } => "HDF5: striae does not read {feature}, found at offset {offset}";
+
+    /// A structure has the wrong signature.
+    file Signature {
         offset: u64,
         /// The signature found.
         found: [u8; 4],
         /// The right signature.
         expected: [u8; 4],
-    },
-    /// The file: a checksum is wrong.
-    Checksum {
-        /// Where the checksum is.
-        offset: u64,
-        /// The checksum found.
-        stored: u32,
-        /// The checksum of the bytes.
-        computed: u32,
-    },
-    /// The file: a field has a wrong value.
-    Value {
-        /// The field.
-        field: FieldId,
-        /// Where it is.
-        offset: u64,
-        /// The value found.
-        value: u64,
-    },
-    /// The file: it ends before the end of these data.
-    OutOfFile {
+    } =>
+        "the signature at offset {offset} is \"{}\", must be \"{}\"",
+        found.escape_ascii(), expected.escape_ascii();
+
+    /// A checksum is wrong.
+    file Checksum { offset: u64, stored: u32, computed: u32 } =>
+        "the checksum at offset {offset} is {stored:#010x}, must be {computed:#010x}";
+
+    /// A field has a wrong value.
+    file Value { field: FieldId, offset: u64, value: u64 } =>
+        "{} is {value}, which is wrong", At(TABLES, field, offset);
+
+    /// The file ends before the end of these data.
+    file OutOfFile {
         /// The start of the data.
         offset: u64,
         /// The end of the data; `u64::MAX` also if it is larger.
         end: u64,
-        /// The length of the file in bytes.
         file_len: u64,
-    },
-    /// The file: structures lead back to each other.
-    Ring {
+    } => "data from offset {offset} to {end} are cut, the file ends at {file_len}";
+
+    /// Structures lead back to each other.
+    file Ring {
         /// Where a structure is that was met before.
         offset: u64,
-    },
-    /// The file: a dataset lacks a part.
-    Missing {
+    } => "the structure at offset {offset} leads back to an earlier one";
+
+    /// A dataset lacks a part.
+    file Missing {
         /// Where the dataset is.
         offset: u64,
         /// The part.
         part: Part,
-    },
-    /// The file: the layout has not as many bytes as dataspace and datatype need.
-    Size {
+    } => "the dataset at offset {offset} has no {part}";
+
+    /// The layout has not as many bytes as dataspace and datatype need.
+    file Size {
         /// Where the dataset or attribute is.
         offset: u64,
         /// The bytes of the layout.
         stored: u64,
         /// The bytes of all values; `u64::MAX` also if they are more.
         computed: u64,
-    },
+    } => "the array at offset {offset} has {stored} bytes, must have {computed} bytes";
 }
 
 const _: () = assert!(size_of::<Error>() <= 32);
@@ -171,53 +176,3 @@ impl From<Error> for Fault<Error> {
         Self::Format(error)
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::NotHdf5 { magic } => {
-                write!(f, "the file starts with \"{}\", not as an HDF5 file", magic.escape_ascii())
-            }
-            Self::Unsupported { feature, offset } => {
-                write!(f, "HDF5: striae does not read {feature}, found at offset {offset}")
-            }
-            Self::Signature { offset, found, expected } => write!(
-                f,
-                "the signature at offset {offset} is \"{}\", must be \"{}\"",
-                found.escape_ascii(),
-                expected.escape_ascii(),
-            ),
-            Self::Checksum { offset, stored, computed } => write!(
-                f,
-                "the checksum at offset {offset} is {stored:#010x}, must be {computed:#010x}"
-            ),
-            Self::Value { field, offset, value } => {
-                match field.find(TABLES) {
-                    Some((table, field)) => write!(f, "{}.{}", table.part, field.name)?,
-                    None => f.write_str("a field")?,
-                }
-                write!(f, " at offset {offset} is {value}, which is wrong")
-            }
-            Self::OutOfFile { offset, end, file_len } => {
-                write!(f, "data from offset {offset} to {end} are cut, the file ends at {file_len}")
-            }
-            Self::Ring { offset } => {
-                write!(f, "the structure at offset {offset} leads back to an earlier one")
-            }
-            Self::Missing { offset, part } => {
-                let part = match part {
-                    Part::Dataspace => "dataspace",
-                    Part::Datatype => "datatype",
-                    Part::Layout => "layout",
-                };
-                write!(f, "the dataset at offset {offset} has no {part}")
-            }
-            Self::Size { offset, stored, computed } => write!(
-                f,
-                "the array at offset {offset} has {stored} bytes, must have {computed} bytes"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Error {}

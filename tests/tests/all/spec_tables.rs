@@ -118,6 +118,31 @@ fn the_kinds_of_findings_are_listed() {
     }
 }
 
+#[test]
+fn the_errors_of_each_format_are_listed() {
+    let text = read("spec/errors.md");
+    for (format, errors) in [
+        ("SIONlib files", striae_core::sion::Error::ROWS),
+        ("GSD files", striae_core::gsd::Error::ROWS),
+        ("ffrecord files", striae_core::ffrecord::Error::ROWS),
+        ("netCDF files", striae_core::cdf::Error::ROWS),
+        ("HDF5 files", striae_core::hdf5::Error::ROWS),
+        ("Blob files", striae_core::blob::Error::ROWS),
+        ("Decomposition maps", striae_core::blob::map::Error::ROWS),
+    ] {
+        let (_, list) = text.split_once(&format!("## {format}\n")).unwrap();
+        let list = list.split("\n## ").next().unwrap();
+        let rows: Lines =
+            list.lines().filter(|line| line.starts_with("| `")).map(str::to_owned).collect();
+        let of_code = errors.iter().map(|error| {
+            let meaning = error.meaning.concat();
+            format!("| `{}` | {} | {} |", error.name, error.party, meaning.trim())
+        });
+        let of_code: Lines = of_code.collect();
+        assert_eq!(rows.join("\n"), of_code.join("\n"), "spec/errors.md on the left");
+    }
+}
+
 /// The reader of tables does not overlook what it should compare.
 #[test]
 fn a_changed_row_or_a_table_too_many_is_seen() {

@@ -1,5 +1,6 @@
 //! Errors of decomposition maps.
 
+use crate::error::errors;
 use core::fmt;
 use core::num::NonZeroU32;
 
@@ -74,40 +75,41 @@ impl Column {
     }
 }
 
-/// Why a map cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Error {
-    /// The file: a text map is wrong.
-    Text {
+errors! {
+    /// Why a map cannot be read.
+    pub enum Error;
+
+    /// A text map is wrong.
+    file Text {
         /// The line, from 1.
         line: u64,
         /// The offset of the wrong bytes.
         offset: u64,
         /// What is wrong.
         flaw: Flaw,
-    },
-    /// The file: a netCDF map lacks a variable or attribute, or it has the wrong type or shape.
-    Column {
+    } => "map: line {line}, offset {offset}: {flaw}";
+
+    /// A netCDF map lacks a variable or attribute, or it has the wrong type or shape.
+    file Column {
         /// The decomposition, from 1.
         id: NonZeroU32,
         /// The variable or attribute.
         column: Column,
-    },
-    /// The file: a value for a rank is wrong.
-    Rank {
+    } => "map: D{id}.{} is missing, or of a wrong kind", column.suffix();
+
+    /// A value for a rank is wrong.
+    file Rank {
         /// The decomposition, from 1.
         id: NonZeroU32,
         /// Which value.
         column: Column,
         /// The rank.
         rank: u64,
-        /// The value found.
         value: i64,
-    },
-    /// The file: there are fewer requests than the ranks have together.
-    Total {
+    } => "map: D{id}.{} of rank {rank} is {value}, which is wrong", column.suffix();
+
+    /// There are fewer requests than the ranks have together.
+    file Total {
         /// The decomposition, from 1.
         id: NonZeroU32,
         /// The rank whose requests are not there.
@@ -116,82 +118,40 @@ pub enum Error {
         end: u64,
         /// The number of requests.
         total: u64,
-    },
-    /// The file: the array of a decomposition has no elements, or more than 2^64 - 1.
-    Grid {
+    } => "map: the requests of rank {rank} in D{id} end at {end}, there are {total} requests";
+
+    /// The array of a decomposition has no elements, or more than 2^64 - 1.
+    file Grid {
         /// The decomposition, from 1.
         id: NonZeroU32,
-    },
-    /// The caller: a map cannot have decompositions for different numbers of ranks.
-    Nprocs {
+    } => "map: the array of D{id} is empty or too large";
+
+    /// A map cannot have decompositions for different numbers of ranks.
+    caller Nprocs {
         /// The decomposition, from 1.
         id: NonZeroU32,
         /// Its number of ranks.
         nprocs: u64,
         /// That of the decompositions before.
         expected: u64,
-    },
-    /// The caller: a number is too large for a netCDF map.
-    TooLarge {
+    } => "map: D{id} is for {nprocs} ranks, those before are for {expected}";
+
+    /// A number is too large for a netCDF map.
+    caller TooLarge {
         /// The number.
         value: u64,
         /// The largest number.
         max: u64,
-    },
-    /// The file: it is not a netCDF map.
-    NotMap,
-    /// The file: its header cannot be read.
-    Cdf(crate::cdf::Error),
+    } => "map: {value} is too large for a netCDF map, must be at most {max}";
+
+    /// The file is not a netCDF map.
+    file NotMap => "map: the file has no dimension num_decomp";
+
+    /// The header of the file cannot be read.
+    inner Cdf(error: crate::cdf::Error) => "{error}";
 }
 
 const _: () = assert!(size_of::<Error>() <= 40);
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Text { line, offset, flaw } => {
-                write!(f, "map: line {line}, offset {offset}: {flaw}")
-            }
-            Self::Column { id, column } => {
-                write!(f, "map: D{id}.{} is missing, or of a wrong kind", column.suffix())
-            }
-            Self::Rank { id, column, rank, value } => {
-                write!(
-                    f,
-                    "map: D{id}.{} of rank {rank} is {value}, which is wrong",
-                    column.suffix()
-                )
-            }
-            Self::Total { id, rank, end, total } => write!(
-                f,
-                "map: the requests of rank {rank} in D{id} end at {end}, there are {total} requests"
-            ),
-            Self::Grid { id } => write!(f, "map: the array of D{id} is empty or too large"),
-            Self::Nprocs { id, nprocs, expected } => {
-                write!(f, "map: D{id} is for {nprocs} ranks, those before are for {expected}")
-            }
-            Self::TooLarge { value, max } => {
-                write!(f, "map: {value} is too large for a netCDF map, must be at most {max}")
-            }
-            Self::NotMap => f.write_str("map: the file has no dimension num_decomp"),
-            Self::Cdf(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
-
-impl Error {
-    /// Whether the caller is to blame and not the file.
-    #[must_use]
-    pub const fn blames_caller(&self) -> bool {
-        match self {
-            Self::Nprocs { .. } | Self::TooLarge { .. } => true,
-            Self::Cdf(error) => error.blames_caller(),
-            _ => false,
-        }
-    }
-}
 
 impl From<crate::cdf::Error> for Error {
     fn from(error: crate::cdf::Error) -> Self {

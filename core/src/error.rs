@@ -1,0 +1,193 @@
+//! Errors of every format, as tables.
+//!
+//! The errors of a format are one table, given to the macro `errors`. A row has the party that is
+//! to blame, a name, fields, and the text. The macro makes the enum, its `Display`, its [`Party`],
+//! and the [`Row`]s that the specification lists.
+
+use core::fmt;
+
+/// Who is to blame for an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Party {
+    /// The file breaks its format, or has a part of it that striae does not read.
+    File,
+    /// The caller asks for what the file, or any file, does not have.
+    Caller,
+    /// The caller's memory is too small.
+    Capacity,
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::File => "file",
+            Self::Caller => "caller",
+            Self::Capacity => "capacity",
+        })
+    }
+}
+
+/// A row of the table of a format's errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Row {
+    /// The name of the variant.
+    pub name: &'static str,
+    /// Who is to blame.
+    pub party: Party,
+    /// The names of the variant's values.
+    pub fields: &'static [&'static str],
+    /// Its meaning, in lines.
+    pub meaning: &'static [&'static str],
+}
+
+impl Row {
+    #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
+    pub(crate) const fn new(
+        name: &'static str,
+        party: Party,
+        fields: &'static [&'static str],
+        meaning: &'static [&'static str],
+    ) -> Self {
+        Self { name, party, fields, meaning }
+    }
+}
+
+/// Defines the errors of a format, one row each: the party that is to blame, the variant with its
+/// fields, and its text: that of `write!`, or code with a formatter.
+///
+/// Fields of these names need no documentation of their own: `field`, `offset`, `value`, `min`,
+/// `max`, `file_len`, `stored` and `computed`.
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
+macro_rules! errors {
+    (
+        $(#[$meta:meta])*
+        pub enum $Error:ident;
+        $(
+            $(#[doc = $meaning:literal])+
+            $party:ident $Variant:ident
+            $({ $($(#[doc = $about:literal])* $field:ident: $type:ty),+ $(,)? })?
+            $(($inner:ident: $inner_type:ty))?
+            => $(|$f:ident| $code:block)? $($text:literal $(, $value:expr)*)?;
+        )+
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
+        pub enum $Error {
+            $(
+                $(#[doc = $meaning])+
+                ///
+                #[doc = $crate::error::blames!($party)]
+                $Variant $({
+                    $(#[doc = $crate::error::about!($field $($about)*)] $field: $type),+
+                })? $(($inner_type))?,
+            )+
+        }
+
+        impl $Error {
+            /// All errors, in the order of the enum.
+            pub const ROWS: &'static [$crate::error::Row] = &[
+                $($crate::error::Row::new(
+                    stringify!($Variant),
+                    $crate::error::party!($party),
+                    &[$($(stringify!($field)),+)? $(stringify!($inner))?],
+                    &[$($meaning),+],
+                ),)+
+            ];
+
+            /// Who is to blame.
+            #[must_use]
+            pub const fn party(&self) -> $crate::error::Party {
+                match self {
+                    $(
+                        #[allow(unused_variables, reason = "most such have one party")]
+                        Self::$Variant { $(0: $inner,)? .. } => {
+                            $crate::error::party!($party $(, $inner)?)
+                        }
+                    )+
+                }
+            }
+
+            /// Whether the caller is to blame and not the file: for a wrong request or for too
+            /// little memory.
+            #[must_use]
+            pub const fn blames_caller(&self) -> bool {
+                !matches!(self.party(), $crate::error::Party::File)
+            }
+        }
+
+        impl core::fmt::Display for $Error {
+            #[allow(clippy::too_many_lines, reason = "a list: the words of each error")]
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match *self {
+                    $(
+                        #[allow(unused_variables, reason = "texts do not tell all that values do")]
+                        Self::$Variant { $($($field),+)? $(0: $inner)? } => {
+                            $(write!(f, $text $(, $value)*))?
+                            $({ let $f = f; $code })?
+                        }
+                    )+
+                }
+            }
+        }
+
+        impl core::error::Error for $Error {}
+    };
+}
+
+/// The [`Party`] of a word; of `inner`, that of the error inside.
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
+macro_rules! party {
+    (file $(, $inner:ident)?) => {
+        $crate::error::Party::File
+    };
+    (caller $(, $inner:ident)?) => {
+        $crate::error::Party::Caller
+    };
+    (capacity) => {
+        $crate::error::Party::Capacity
+    };
+    (inner) => {
+        $crate::error::Party::File
+    };
+    (inner, $inner:ident) => {
+        $inner.party()
+    };
+}
+
+/// The documentation of a party.
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
+macro_rules! blames {
+    (file) => {
+        "Blames the file."
+    };
+    (caller) => {
+        "Blames the caller."
+    };
+    (capacity) => {
+        "Blames the caller's memory."
+    };
+    (inner) => {
+        "Blames what the error inside blames."
+    };
+}
+
+/// The documentation of a field: its own, or that of its name.
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
+macro_rules! about {
+    (field) => { "The field." };
+    (offset) => { "Its offset in the file, in bytes." };
+    (value) => { "The value found." };
+    (min) => { "The smallest right value." };
+    (max) => { "The largest right value." };
+    (file_len) => { "The length of the file in bytes." };
+    (stored) => { "The checksum in the file." };
+    (computed) => { "The checksum of the bytes as they are now." };
+    ($field:ident $($own:literal)+) => { concat!($($own, "\n"),+) };
+}
+
+#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
+pub(crate) use {about, blames, errors, party};
