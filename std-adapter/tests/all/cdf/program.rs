@@ -175,7 +175,7 @@ fn recover_says_how_certain_it_is_and_how_much_was_compared_with_checksums() {
         crate::run::striae(&["recover", "--force", "--json", &damaged("min1_begin_400M"), new]);
     let report: Value = serde_json::from_slice(&run.assert().code(1).get_output().stdout).unwrap();
     assert_eq!(
-        (&report["result"], &report["variables"][0]["result"]),
+        (&report["word"], &report["variables"][0]["word"]),
         (&json!("lost"), &json!("lost"))
     );
 }

@@ -19,6 +19,7 @@ mod refuse;
 mod sealed;
 mod select;
 mod several;
+mod words;
 
 use crate::run::{hex_sha256, output, refused, striae};
 use assert_cmd::Command;

@@ -1,6 +1,7 @@
 //! `striae recover` of a netCDF file.
 
 use crate::args::RecoverArgs;
+use crate::certainty::Told;
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use crate::text::{count, print_json, printable, printable_path, stdout, unless_gone};
@@ -12,11 +13,9 @@ use striae_inspect::certainty::{Certainty, Word};
 
 #[derive(Serialize)]
 struct Report<'a> {
-    /// How certain the whole is.
-    result: &'static str,
+    #[serde(flatten)]
+    told: Told,
     bytes: u64,
-    /// The bytes of values that are saved, and how many of them were compared with checksums.
-    data: Data,
     /// What contradicts the file, as `verify` says it.
     damage: Vec<String>,
     /// The number of variables whose definition is lost.
@@ -27,18 +26,12 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Data {
-    bytes: u64,
-    checked: u64,
-}
-
-#[derive(Serialize)]
 struct Records {
     saved: u64,
     /// The number in the damaged header; left out if it is that of a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     claimed: Option<u64>,
-    result: &'static str,
+    word: &'static str,
     why: String,
 }
 
@@ -46,7 +39,7 @@ struct Records {
 #[derive(Serialize)]
 struct Variable<'a> {
     name: &'a str,
-    result: &'static str,
+    word: &'static str,
     why: String,
     #[serde(skip)]
     is_claimed: bool,
@@ -79,20 +72,19 @@ impl<'a> Report<'a> {
         }));
         let variables = recovery.variables().map(|(variable, certainty)| Variable {
             name: variable.name(),
-            result: certainty.word().as_str(),
+            word: certainty.word().as_str(),
             why: certainty.why().to_string(),
             is_claimed: matches!(certainty, Certainty::Lost(Loss::Claimed { .. })),
         });
         let records = recovery.of_records().map(|certainty| Records {
             saved: recovery.records().saved,
             claimed: recovery.records().claimed,
-            result: certainty.word().as_str(),
+            word: certainty.word().as_str(),
             why: certainty.why().to_string(),
         });
         Self {
-            result: tally.word().as_str(),
+            told: tally.into(),
             bytes: recovery.bytes(),
-            data: Data { bytes: tally.coverage.bytes, checked: tally.coverage.checked },
             damage,
             lost_variables: recovery.lost_variables(),
             records,
@@ -114,18 +106,18 @@ fn report_text(
         writeln!(out, "{} lost: the header is damaged", count(report.lost_variables, "variable"))?;
     }
     let found = Word::AsFound.as_str();
-    let all = report.variables.iter().filter(|one| one.result == found);
+    let all = report.variables.iter().filter(|one| one.word == found);
     if let (count @ 1.., Some(first)) = (all.clone().count(), all.clone().next()) {
         let variables = self::count(usize_to_u64(count), "variable");
         writeln!(out, "{variables}: {found}: {}", first.why)?;
     }
-    let others = report.variables.iter().filter(|one| one.result != found);
-    for Variable { name, result, why, is_claimed } in others {
+    let others = report.variables.iter().filter(|one| one.word != found);
+    for Variable { name, word, why, is_claimed } in others {
         let way = if *is_claimed { "; --max-size BYTES allows more" } else { "" };
-        writeln!(out, "variable {}: {result}: {why}{way}", printable(name))?;
+        writeln!(out, "variable {}: {word}: {why}{way}", printable(name))?;
     }
-    if let Some(Records { saved, result, why, .. }) = &report.records {
-        writeln!(out, "{}: {result}: {why}", count(*saved, "record"))?;
+    if let Some(Records { saved, word, why, .. }) = &report.records {
+        writeln!(out, "{}: {word}: {why}", count(*saved, "record"))?;
     }
     let variables = count(usize_to_u64(recovery.header().variables().len()), "variable");
     let (path, bytes) = (printable_path(&args.out), report.bytes);
