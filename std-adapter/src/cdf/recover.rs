@@ -20,10 +20,10 @@
 use crate::error::Error;
 use crate::output::Output;
 use crate::posix::PosixFile;
-use crate::store::existing;
 use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use striae_core::store::ReadAt;
 use striae_inspect::cdf::recover::{Recovery as Judged, Unwritten};
 
 pub use striae_inspect::cdf::recover::{Certainty, Doubt, Loss, Proof, Records};
@@ -98,8 +98,8 @@ impl Recovery {
             format_args!("header.numrecs is {records} and var_list has {variables} items");
         self.output.admit(&self.path, &demand, because)?;
         // Holes of the damaged file stay holes.
-        let existing = existing(&self.file).map_err(|error| Error::new(&self.path, error))?;
-        let holes = demand.existing.saturating_sub(existing);
+        let len = self.file.size().map_err(|error| Error::new(&self.path, error))?;
+        let holes = len.saturating_sub(demand.existing);
         Output::has_room(out, demand.size.saturating_sub(holes))?;
         self.output.make(out, NonZeroU32::MIN, Some(&self.path), |publish| {
             let hidden = publish.hidden(0);

@@ -267,3 +267,33 @@ fn an_output_is_as_large_as_the_bytes_that_exist_justify() {
     assert_eq!(new.len(), file.len());
     assert!(new.blocks() <= file.blocks() + 64, "{} blocks", new.blocks());
 }
+
+/// A hole of the input is one of the output; a fill value of netCDF is none.
+#[test]
+fn a_hole_justifies_no_fill_values() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sparse, new) = (dir.path().join("sparse.nc"), dir.path().join("new.nc"));
+    let (hole, mut sizes) = (1_u64 << 24, Vec::new());
+    for claimed in [hole / 4, hole / 4 + 1, hole, 4 * hole] {
+        let values = VarDef { name: "values", nc_type: Type::Float, dimids: &[0] };
+        let dims = [DimDef { name: "x", length: claimed }];
+        let definition = Definition { dims: &dims, attrs: &[], vars: &[(values, &[])] };
+        let plan = Plan::new(&definition, Version::Cdf5, Alignment::COMPACT).unwrap();
+        let (mut header, mut window) = (vec![0; plan.header_len() as usize], [0; 512]);
+        let encode = Encode::new(&definition, &plan, 0, &mut window).unwrap();
+        encode.run(&mut &mut header[..]).unwrap();
+        fs::write(&sparse, &header).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(&sparse).unwrap();
+        file.set_len(plan.header_len() + hole).unwrap();
+        let existing = file.metadata().unwrap().blocks() * 512;
+        let args = ["recover", "--force", sparse.to_str().unwrap(), new.to_str().unwrap()];
+        let run = crate::run::striae(&args).assert().code(i32::from(claimed > hole / 4));
+        let made = fs::metadata(&new).unwrap();
+        assert!(made.blocks() * 512 <= 16 * existing + (1 << 20) + 4096, "{claimed}: {made:?}");
+        let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+        assert_eq!(claimed > hole / 2, text.contains("--max-size BYTES"), "{text}");
+        output(&["verify", new.to_str().unwrap()]);
+        sizes.push(made.len());
+    }
+    assert!(sizes[0] > hole && sizes[1] > hole && sizes[2] < 4096 && sizes[3] < 4096, "{sizes:?}");
+}

@@ -110,7 +110,8 @@ impl Recovery {
         let known = usize_to_u64(old.variables().len());
         let is_whole = known == all && stopped.is_none();
         let records = records::Records::find(store, &old, is_whole)?;
-        let places = Places::new(&old, records.as_ref(), max_size);
+        let data = data_len(store, old.head().file_len)?;
+        let places = Places::new(&old, records.as_ref(), (data, max_size));
         let saved = records.as_ref().map_or(0, |records| records.saved);
         let new = header::header_of(&old, &places.kept, saved, places.file_len);
         let header = new.map_err(DriveError::Format)?;
@@ -187,7 +188,8 @@ impl Recovery {
         tally
     }
 
-    /// The length of the new file, and what it is made of. Holes of the damaged file stay holes.
+    /// The length of the new file, and what it is made of. Holes of the damaged file stay holes:
+    /// they count as padding, and not as bytes that exist.
     #[must_use]
     pub const fn demand(&self) -> Demand {
         self.places.demand
@@ -215,4 +217,15 @@ impl Recovery {
         // Last: without a header it is no netCDF file.
         out.write_all_at(0, self.header.bytes()).map_err(Unwritten::Write)
     }
+}
+
+/// The number of bytes of a file that are not in holes.
+fn data_len<S: Subject + ?Sized>(store: &S, file_len: u64) -> Result<u64, Failed<S, Error>> {
+    let (mut sum, mut at) = (0_u64, 0);
+    while let Some(rest) = Span::between(at, file_len).filter(|rest| !rest.is_empty()) {
+        let Some(part) = store.first_data(rest).map_err(DriveError::Store)? else { break };
+        sum = sum.saturating_add(part.len());
+        at = part.end().max(at.saturating_add(1));
+    }
+    Ok(sum)
 }

@@ -20,7 +20,7 @@ pub(super) struct Places {
     pub(super) words: Vec<Certainty>,
     /// The variables of the new file.
     pub(super) kept: Vec<New>,
-    /// The bytes of the input that exist, and those of the header and of padding.
+    /// The bytes of the input that exist, and those of the header, of padding, and of holes.
     pub(super) demand: Demand,
     /// The length of the new file.
     pub(super) file_len: u64,
@@ -30,20 +30,25 @@ pub(super) struct Places {
 
 impl Places {
     /// Judges the variables of a header, and places them anew, in the order of definition and
-    /// without gaps, as netCDF-C does it. `max_size` is the most bytes of the new file if it is not
-    /// that of [`Demand::limit`].
-    pub(super) fn new(old: &Header, records: Option<&Records>, max_size: Option<u64>) -> Self {
+    /// without gaps, as netCDF-C does it. `existing` bytes of the file are in no hole. `max_size` is
+    /// the most bytes of the new file if it is not that of [`Demand::limit`].
+    pub(super) fn new(
+        old: &Header,
+        records: Option<&Records>,
+        (existing, max_size): (u64, Option<u64>),
+    ) -> Self {
         let variables: Vec<Variable<'_>> = old.variables().collect();
         let mut judge = Judge { old, words: words(old, &variables, records), variables };
         judge.overlap(records);
         judge.order(records);
-        let existing = old.head().file_len;
         let padding = usize_to_u64(judge.variables.len()).saturating_mul(4);
+        let holes = old.head().file_len.saturating_sub(existing);
         let own = old.head().header_len.saturating_add(padding);
-        let demand = Demand { size: 0, existing, own };
-        let limit = max_size.unwrap_or_else(|| demand.limit());
+        let of_fills = Demand { size: 0, existing, own }; // they are no holes
+        let demand = Demand { own: own.saturating_add(holes), ..of_fills };
+        let [all, fills] = [demand, of_fills].map(|one| max_size.unwrap_or_else(|| one.limit()));
         let of_records = records.map_or(0, |records| records.bytes());
-        let mut is_kept = judge.fitting(limit, of_records);
+        let mut is_kept = judge.fitting(Limits { all, fills }, of_records);
         judge.drop_large(&mut is_kept);
         let kept = judge.place(&mut is_kept);
         let file_len = judge.file_len(&kept, records);
@@ -81,6 +86,13 @@ fn words(old: &Header, variables: &[Variable<'_>], records: Option<&Records>) ->
         }
     };
     variables.iter().map(word).collect()
+}
+
+/// The most bytes of a new file, and of fill values in it.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    all: u64,
+    fills: u64,
 }
 
 struct Judge<'h> {
@@ -159,16 +171,16 @@ impl Judge<'_> {
         }
     }
 
-    /// The variables that a file of `limit` bytes can have: first those that exist, then in the
+    /// The variables that a file can have within `limits`: first those that exist, then in the
     /// order of definition those of which some bytes are filled, or are those of another one, too.
-    fn fitting(&mut self, limit: u64, of_records: u64) -> Vec<bool> {
+    fn fitting(&mut self, limits: Limits, of_records: u64) -> Vec<bool> {
         let clean =
             self.words.iter().zip(&self.variables).map(|(word, variable)| {
                 variable.is_record() || matches!(word, Certainty::AsFound(_))
             });
         let mut is_kept: Vec<bool> = clean.collect();
         let every = vec![true; is_kept.len()];
-        let mut size = len_of(self.old, &every).saturating_add(of_records);
+        let (mut size, mut fills) = (len_of(self.old, &every).saturating_add(of_records), 0_u64);
         let len = |variable: &Variable<'_>| match variable.is_record() {
             true => 0,
             false => padded(variable.layout().first.len()).unwrap_or(u64::MAX),
@@ -178,12 +190,15 @@ impl Judge<'_> {
         let all = self.variables.iter().zip(&mut self.words).zip(&mut is_kept);
         for ((variable, word), is_kept) in all.filter(|(_, is_kept)| !**is_kept) {
             let with = size.saturating_add(len(variable));
-            let first = variable.layout().first;
-            if with <= limit {
-                (*is_kept, size) = (true, with);
-            } else {
-                let missing = first.len().saturating_sub(there(self.old, *variable).len());
-                *word = Certainty::Lost(Loss::Claimed { len: first.len(), missing, limit });
+            let len = variable.layout().first.len();
+            let missing = len.saturating_sub(there(self.old, *variable).len());
+            let with_fills = fills.saturating_add(missing);
+            match (with <= limits.all, with_fills <= limits.fills) {
+                (true, true) => (*is_kept, size, fills) = (true, with, with_fills),
+                (is_fair, _) => {
+                    let limit = if is_fair { limits.fills } else { limits.all };
+                    *word = Certainty::Lost(Loss::Claimed { len, missing, limit });
+                }
             }
         }
         is_kept
