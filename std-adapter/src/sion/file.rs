@@ -1,6 +1,7 @@
 //! Sets of physical files, opened by the name of the first file.
 
 mod commits;
+mod demand;
 mod keepers;
 
 use super::ErrorKind;

@@ -84,3 +84,34 @@ fn a_claim_of_many_chunks_costs_no_memory() {
     let says = "a task has 2147483647 chunks, must have at most 16777216";
     refused(&["cat", copy.main(), "--task", "0"], 2, says);
 }
+
+#[test]
+fn what_only_holes_have_is_written_if_it_is_allowed() {
+    const HOLE: u64 = 1 << 25;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("holes.sion");
+    let builder = striae::sion::Builder::new(2).fsblksize(512).chunksizes(vec![HOLE, 512]);
+    let mut set = builder.create(&path).unwrap();
+    set.close().unwrap();
+    // The first stream is as long as its chunk, which nobody wrote.
+    let bytes = fs::read(&path).unwrap();
+    let fields = 1076 + 16 * 2;
+    let start = i64::from_ne_bytes(bytes[fields + 4..fields + 12].try_into().unwrap());
+    let sizes = usize::try_from(start).unwrap() + 8 * 2;
+    let mut all = bytes.clone();
+    all[sizes..sizes + 8].copy_from_slice(&(HOLE as i64).to_ne_bytes());
+    let chunk = 1076 + 16 * 2 + 12;
+    fs::write(&path, &all[..chunk]).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &all[start as usize..], start as u64).unwrap();
+    let path = path.to_str().unwrap();
+    output(&["verify", path]);
+    for address in ["task/0", "task/*", "task/0/chunk/0"] {
+        let says = "because META2.blocksize makes streams of 33554432 bytes";
+        assert_eq!(refused(&["cat", path, address], 2, says), b"");
+        let more = ["cat", path, address, "--max-size", "64M"];
+        assert_eq!(output(&more).len() as u64, HOLE);
+        assert_eq!(output(&["cat", path, address, "--length", "10"]), [0; 10]);
+        refused(&["cat", path, address, "--length", "100", "--max-size", "99"], 2, "--max-size");
+    }
+}

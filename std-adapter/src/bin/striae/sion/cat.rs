@@ -6,7 +6,7 @@ use crate::failure::{Failure, Sound};
 use std::io::{self, Read, Seek, SeekFrom};
 use striae::Error;
 use striae::address::Part;
-use striae::sion::File;
+use striae::sion::{File, TaskEntry};
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = args.file.open(args.direct.options())?;
@@ -16,6 +16,18 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         return cat_part(args, &file, task, part);
     }
     let chosen = file.selection(&[pattern])?;
+    let output = args.max_size.output();
+    // No byte is in two streams, so only files with large holes need a closer look.
+    let all = file.files().map(|(_, head)| head.file_len).fold(0, u64::saturating_add);
+    if file.admit(&output, all).is_err() {
+        let mut size = 0_u64;
+        for entry in file.tasks()? {
+            let entry = entry?;
+            let parts = file.selected(&entry, &chosen)?;
+            size = size.saturating_add(most(args, &file, &entry, &parts)?);
+        }
+        file.admit(&output, size)?;
+    }
     for entry in file.tasks()? {
         let entry = entry?;
         for part in file.selected(&entry, &chosen)? {
@@ -26,10 +38,29 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     Ok(Sound::Yes)
 }
 
+/// The most bytes that are written of these parts of a task.
+fn most(args: &CatArgs, file: &File, entry: &TaskEntry, parts: &[Part]) -> Result<u64, Failure> {
+    let (mut sum, mut of_keys) = (0_u64, 0_u64);
+    for part in parts {
+        let len = match part {
+            Part::Chunk(chunk) => file.stream_of(entry)?.chunk(*chunk)?.1,
+            Part::All => entry.bytes,
+            // Its records have no bytes in common with those of other keys.
+            Part::Key(_) => {
+                of_keys = of_keys.saturating_add(args.length.unwrap_or(u64::MAX));
+                continue;
+            }
+        };
+        sum = sum.saturating_add(args.length.map_or(len, |most| len.min(most)));
+    }
+    Ok(sum.saturating_add(of_keys.min(entry.bytes)))
+}
+
 fn cat_part(args: &CatArgs, file: &File, task: u64, part: Part) -> Result<Sound, Failure> {
     if let Part::Key(key) = part {
         let mut value = file.value(task, key)?;
         let wanted = Wanted::of(args, value.len())?;
+        file.admit(&args.max_size.output(), wanted.len)?;
         io::copy(&mut (&mut value).take(wanted.skip), &mut io::sink())
             .map_err(failure(&args.file.path))?;
         return write(args, value.take(wanted.len));
@@ -40,6 +71,7 @@ fn cat_part(args: &CatArgs, file: &File, task: u64, part: Part) -> Result<Sound,
         Part::All | Part::Key(_) => (0, stream.len()),
     };
     let wanted = Wanted::of(args, len)?;
+    file.admit(&args.max_size.output(), wanted.len)?; // a pattern's parts were, all together
     let position = begin.saturating_add(wanted.skip);
     stream.seek(SeekFrom::Start(position)).map_err(failure(&args.file.path))?;
     let mut stdout = io::stdout().lock();

@@ -1,0 +1,30 @@
+//! How large an output of a set may be: as the bytes that exist, not as their number with holes.
+
+use super::File;
+use crate::error::Error;
+use crate::output::Output;
+use crate::store::existing;
+use striae_inspect::size::Demand;
+
+impl File {
+    /// Refuses to copy this number of bytes out of the set, if most of them are holes and `output`
+    /// does not allow so many.
+    ///
+    /// # Errors
+    /// [`TooLarge`](crate::error::ErrorKind::TooLarge); an error of the operating system.
+    pub fn admit(&self, output: &Output, size: u64) -> Result<(), Error> {
+        // Little is admitted in any case, so holes need not be looked up.
+        let least = Demand { size, existing: 0, own: 0 };
+        if output.allowed().is_none() && least.is_fair() {
+            return Ok(());
+        }
+        let mut sum = 0_u64;
+        for file in self.reader.files() {
+            let store = file.store();
+            let found = store.file().and_then(|file| existing(&file));
+            sum = sum.saturating_add(found.map_err(|error| Error::new(store.path(), error))?);
+        }
+        let because = format_args!("META2.blocksize makes streams of {size} bytes");
+        output.admit(self.path(), &Demand { existing: sum, ..least }, because)
+    }
+}
