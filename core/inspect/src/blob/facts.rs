@@ -52,6 +52,8 @@ error_facts! {
         |facts| facts.value(number).max(i128::from(nsubfiles).saturating_sub(1));
     /// The subfile was sealed before the other ones were: they have more records.
     "older" Older { by } |facts| facts.count(by);
+    /// The subfile has no seal, and other ones have: nothing ties it to the set. Its values count.
+    "no_seal" NoSeal {} |facts| facts;
 }
 
 fn of_name(facts: Facts, name: Name) -> Facts {

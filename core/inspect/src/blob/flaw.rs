@@ -106,6 +106,8 @@ pub enum Flaw {
         /// How many records it lacks.
         by: u64,
     },
+    /// The subfile has no seal, and other ones have: nothing ties it to the set. Its values count.
+    NoSeal,
 }
 
 impl Flaw {
@@ -214,6 +216,9 @@ impl fmt::Display for Flaw {
             }
             Self::Older { by } => {
                 write!(f, "is older than the other subfiles: it was sealed with {by} records less")
+            }
+            Self::NoSeal => {
+                f.write_str("has no seal, but other subfiles have: it may be of another set")
             }
         }
     }

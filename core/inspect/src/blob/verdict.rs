@@ -11,7 +11,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use striae_core::blob::Tie;
-use striae_core::blob::seal::Duplicate;
+use striae_core::blob::seal::{COPIES, Duplicate};
 use striae_core::store::usize_to_u64;
 
 /// How often all subfiles are heard at most while another process appends.
@@ -80,6 +80,15 @@ struct Heard {
     proof: Proof,
     /// What the copies of its seal say that it belongs to, each with a number of records.
     ties: Vec<Bond>,
+    seal: SealState,
+}
+
+/// Whether a subfile has a seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SealState {
+    None,
+    Damaged,
+    Whole,
 }
 
 /// Hears all subfiles of a set, then [judges](Self::judge) them together.
@@ -101,6 +110,8 @@ pub struct Verdict {
     pub members: Vec<u32>,
     /// The subfiles that do not belong to it, and why; in the order in which they were heard.
     pub strangers: Vec<(u32, Flaw)>,
+    /// The members without a seal, if others have one: all writers seal all subfiles or none.
+    pub unsealed: Vec<u32>,
 }
 
 impl Verdict {
@@ -132,9 +143,9 @@ impl Jury {
             Some(like) => Head::read_like(store, like)?,
             None => Head::read(store)?,
         };
-        let (proof, ties) = testimony(store, &head)?;
+        let (proof, ties, seal) = testimony(store, &head)?;
         let candidate = self.candidate(number, head, proof);
-        self.heard.push(Heard { number, candidate, proof, ties });
+        self.heard.push(Heard { number, candidate, proof, ties, seal });
         Ok(())
     }
 
@@ -211,8 +222,11 @@ impl Jury {
         }
         tied(&mut members, canonical.nsubfiles, &mut strangers);
         members.sort_by_key(|heard| (heard.proof == Proof::Disproved, heard.number));
+        let is_sealed = members.iter().any(|heard| heard.seal == SealState::Whole);
+        let unsealed = members.iter().filter(|one| is_sealed && one.seal == SealState::None);
+        let unsealed = unsealed.map(|heard| heard.number).collect();
         let members = members.into_iter().map(|heard| heard.number).collect();
-        Some(Verdict { number, head, members, strangers })
+        Some(Verdict { number, head, members, strangers, unsealed })
     }
 
     /// Judges a set to which another process may append meanwhile: `hear` hears all subfiles, and
@@ -296,11 +310,19 @@ fn elements(head: &Head) -> u64 {
     all.fold(0, |sum, one| sum.saturating_add(one.total))
 }
 
-/// What the seal of a subfile says of its header, and what it belongs to.
-fn testimony<S: Subject>(store: &S, head: &Head) -> Result<(Proof, Vec<Bond>), Failed<S, Flaw>> {
+/// What the seal of a subfile says of its header, what it belongs to, and whether there is one.
+fn testimony<S: Subject>(
+    store: &S,
+    head: &Head,
+) -> Result<(Proof, Vec<Bond>, SealState), Failed<S, Flaw>> {
     let checksum = store.checksum(Sum::Crc32c);
     let found = find(store, head)?;
-    let Some(facts) = head.facts(0, checksum) else { return Ok((Proof::None, Vec::new())) };
+    let seal = match found.copies {
+        copies if copies.iter().any(|copy| matches!(copy, Duplicate::Whole(_))) => SealState::Whole,
+        copies if copies == [Duplicate::None; COPIES] => SealState::None,
+        _ => SealState::Damaged,
+    };
+    let Some(facts) = head.facts(0, checksum) else { return Ok((Proof::None, Vec::new(), seal)) };
     let (mut proof, mut ties) = (Proof::None, Vec::new());
     for copy in found.copies {
         let Duplicate::Whole(seal) = copy else { continue };
@@ -313,7 +335,7 @@ fn testimony<S: Subject>(store: &S, head: &Head) -> Result<(Proof, Vec<Bond>), F
         };
         ties.extend(own.tie.map(|tie| (own.numrecs, tie)));
     }
-    Ok((proof, ties))
+    Ok((proof, ties, seal))
 }
 
 /// A number that differs for most headers that differ in what [`Head::differs`] does not compare:

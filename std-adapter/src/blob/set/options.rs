@@ -136,7 +136,7 @@ impl OpenOptions {
         let mut files = Files::empty(self.most_open(), self.direct);
         names.numbers().iter().for_each(|&number| files.add_later(&names.path(number)));
         let (verdict, mut lost) = judge(&names, &files)?;
-        let Some(Verdict { number, head, members, strangers }) = verdict else {
+        let Some(Verdict { number, head, members, strangers, unsealed }) = verdict else {
             let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
@@ -150,6 +150,10 @@ impl OpenOptions {
             if let Some(known) = place(number).and_then(|index| subfiles.get_mut(index)) {
                 *known = OnceLock::from(None);
             }
+        }
+        for number in unsealed {
+            let error = Error::new(&names.path(number), ErrorKind::from(Flaw::NoSeal));
+            lost.insert(number, Lost::new(number, error)?); // it costs nothing
         }
         // The number of records is that of the first subfile that can say it.
         let (mut numrecs, mut is_sure) = (None, true);
@@ -225,7 +229,8 @@ pub(in crate::blob) fn judged(names: &Names) -> Result<Canonical, Error> {
     let (verdict, _) = judge(names, &files)?;
     let verdict = verdict.ok_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile))?;
     let canonical = verdict.head.grammar.canonical;
-    let mut strangers = verdict.strangers.into_iter();
+    let unsealed = verdict.unsealed.into_iter().map(|number| (number, Flaw::NoSeal));
+    let mut strangers = verdict.strangers.into_iter().chain(unsealed);
     match strangers.find(|(number, _)| u64::from(*number) < canonical.nsubfiles) {
         Some((number, flaw)) => Err(Error::new(&names.path(number), ErrorKind::from(flaw))),
         None => Ok(canonical),

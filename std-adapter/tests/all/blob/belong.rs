@@ -261,3 +261,41 @@ fn the_header_of_most_subfiles_counts() {
         }
     }
 }
+
+/// All writers seal all subfiles or none. Each subfile of 2 kinds of sets, of the same values and of
+/// another run: 12 cases. Its values count, since a seal may have been lost.
+#[test]
+fn a_subfile_without_a_seal_in_a_sealed_set_is_named() {
+    let mut cases = 0;
+    for [sealed, unsealed] in [[ALL[0], ALL[2]], [ALL[1], ALL[3]]] {
+        let dir = tempfile::tempdir().unwrap();
+        let set = make(dir.path(), sealed, 1);
+        let right = read(&set);
+        for run in [1, 2] {
+            let others = tempfile::tempdir().unwrap();
+            let other = make(others.path(), unsealed, run);
+            for number in 0..SUBFILES {
+                std::fs::copy(subfile(&other, number), subfile(&set, number)).unwrap();
+                let (is_whole, heat, _) = converted(&set);
+                assert!(!is_whole, "{sealed:?}: {number} of run {run}");
+                for (place, found) in (0..).zip(heat) {
+                    let (record, cell) = (place / CELLS, place % CELLS);
+                    let run = if cell / 8 == u64::from(number) { run } else { 1 };
+                    assert_eq!(found, value(run, record, cell));
+                }
+                let found = damage(&set);
+                assert!(found.iter().any(|text| text.contains("has no seal")), "{found:?}");
+                if matches!(sealed.container, Container::Cdf) {
+                    let refused = Writer::append(&set).unwrap_err().to_string();
+                    assert!(refused.contains("has no seal"), "{refused}");
+                }
+                let recovery = striae::blob::recover::Recover::new().examine(&set).unwrap();
+                assert!(!recovery.is_complete());
+                std::fs::write(subfile(&set, number), &right[number as usize]).unwrap();
+                cases += 1;
+            }
+        }
+        assert!(converted(&set).0 && damage(&set).is_empty());
+    }
+    assert_eq!(cases, 12);
+}

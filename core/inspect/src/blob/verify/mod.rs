@@ -28,7 +28,7 @@ use super::subfile::{Container, Head, Subfile, container};
 use super::verdict::{Jury, TRIES, Verdict};
 use super::{Flaw, cdf};
 use crate::finding::{Coverage, Found, Severity};
-use crate::report::{Counts, Report as Findings};
+use crate::report::{Counts, Ending as _, Report as Findings};
 use crate::subject::{Failed, Files};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -146,13 +146,15 @@ struct Known {
     attributes: Vec<Vec<Attribute>>,
     /// The subfiles that do not belong to the set.
     strangers: Vec<(u32, Flaw)>,
+    /// The subfiles that have no seal, although others have one.
+    unsealed: Vec<u32>,
 }
 
 impl From<Verdict> for Known {
     fn from(verdict: Verdict) -> Self {
-        let Verdict { number, head, strangers, .. } = verdict;
+        let Verdict { number, head, strangers, unsealed, .. } = verdict;
         let (container, attributes) = (head.container(), attributes_of(&head.definition()));
-        Self { number, container, attributes, grammar: head.grammar, strangers }
+        Self { number, container, attributes, grammar: head.grammar, strangers, unsealed }
     }
 }
 
@@ -276,6 +278,9 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let sum = &mut report.summary;
         sum.subfiles = sum.subfiles.saturating_add(1);
         sum.blobs = sum.blobs.saturating_add(usize_to_u64(subfile.nblobs));
+        if set.unsealed.contains(&number) {
+            report.add(SetFinding::wrong(Flaw::NoSeal));
+        }
         if subfile.is_stray() {
             report.add(FindingKind::Stray {}.into());
         }
