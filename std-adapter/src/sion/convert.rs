@@ -132,7 +132,7 @@ impl Convert {
         let like = Some(first); // `set.path()` may be lost
         let existing = set.files().fold(0, |sum: u64, (_, head)| sum.saturating_add(head.file_len));
         let claimed = self.fsblksize.is_none().then_some(head.meta1.fsblksize());
-        let room = Room { source: first, existing, bytes, claimed };
+        let room = Room { source: first, existing, stored: set.existing()?, bytes, claimed };
         let new = NewSet { out, nfiles: self.nfiles, output: self.output, like, room };
         new.write(builder, set.ntasks(), |writer| {
             let job = &Job { set, seals: &seals, writer, progress };

@@ -36,8 +36,10 @@ pub(super) struct NewSet<'a> {
 pub(super) struct Room<'a> {
     /// The first file of the source.
     pub(super) source: &'a Path,
-    /// Bytes of the source.
+    /// Bytes of the source, with its holes.
     pub(super) existing: u64,
+    /// Bytes of the source that are not in holes.
+    pub(super) stored: u64,
     /// Bytes of all streams.
     pub(super) bytes: u64,
     /// The unit that chunks are rounded up to, if a file of the source asks for it, and not the
@@ -60,7 +62,7 @@ impl Room<'_> {
         };
         let because = format_args!("META1.fsblksize is {}", self.claimed.unwrap_or(0));
         output.admit(self.source, &demand, because)?;
-        Output::has_room(out, self.bytes.min(self.existing)) // the rest is holes
+        Output::has_room(out, self.bytes.min(self.stored)) // the rest stays holes
     }
 }
 

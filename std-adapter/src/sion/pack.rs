@@ -8,6 +8,7 @@ use crate::each::for_each;
 use crate::error::Error;
 use crate::output::Output;
 use crate::posix::PosixFile;
+use crate::store::existing;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU32;
@@ -22,6 +23,8 @@ use striae_core::store::usize_to_u64;
 pub struct Sources {
     tasks: Vec<Task>,
     keyval: bool,
+    /// Bytes of all files that are not in holes.
+    stored: u64,
 }
 
 /// The files of one task: a single file, or one file for each key.
@@ -40,7 +43,7 @@ impl Sources {
     /// An error of the operating system for a file that cannot be read or is not a regular file.
     pub fn of_files(files: Vec<PathBuf>) -> Result<Self, Error> {
         let task = |path| Task { plain: Some(path), keys: Vec::new(), len: 0 };
-        Self { tasks: files.into_iter().map(task).collect(), keyval: false }.measured()
+        Self { tasks: files.into_iter().map(task).collect(), keyval: false, stored: 0 }.measured()
     }
 
     /// Takes the files that [`Extract`](super::Extract) made in `folder`: `task_00000` and so on,
@@ -80,21 +83,25 @@ impl Sources {
             }
         }
         let keyval = tasks.values().any(|task| !task.keys.is_empty());
-        Self { tasks: tasks.into_values().collect(), keyval }.measured()
+        Self { tasks: tasks.into_values().collect(), keyval, stored: 0 }.measured()
     }
 
     /// Finds the length of the stream of each task.
     fn measured(mut self) -> Result<Self, Error> {
         for task in &mut self.tasks {
             if let Some(path) = &task.plain {
-                task.len = len_of(path)?;
+                let (len, stored) = len_of(path)?;
+                task.len = len;
+                self.stored = self.stored.saturating_add(stored);
                 if self.keyval && task.len > 0 {
                     return Err(Error::new(path, ErrorKind::MixedTaskFiles));
                 }
             }
             for (_, path) in &task.keys {
-                let record = len_of(path)?.saturating_add(RecordHeader::TABLE.len.into());
+                let (len, stored) = len_of(path)?;
+                let record = len.saturating_add(RecordHeader::TABLE.len.into());
                 task.len = task.len.saturating_add(record);
+                self.stored = self.stored.saturating_add(stored);
             }
         }
         Ok(self)
@@ -113,10 +120,10 @@ impl Sources {
     }
 }
 
-/// Length of a file; fails if the file cannot be read.
-fn len_of(path: &Path) -> Result<u64, Error> {
-    let len = PosixFile::open(path).and_then(|file| file.honest_size());
-    len.map_err(|error| Error::new(path, error))
+/// Length of a file, and how many of its bytes are not in holes; fails if the file cannot be read.
+fn len_of(path: &Path) -> Result<(u64, u64), Error> {
+    let lens = PosixFile::open(path).and_then(|file| Ok((file.honest_size()?, existing(&file)?)));
+    lens.map_err(|error| Error::new(path, error))
 }
 
 /// Parses the task and the key of a name like `task_00012.key_7`.
@@ -226,7 +233,8 @@ impl Pack {
     ) -> Result<Written, Error> {
         let builder = self.builder(sources);
         let bytes = sources.bytes();
-        let room = Room { source: out, existing: bytes, bytes, claimed: None };
+        let stored = sources.stored;
+        let room = Room { source: out, existing: bytes, stored, bytes, claimed: None };
         let new = NewSet { out, nfiles: self.nfiles, output: self.output, like: None, room };
         new.write(builder, sources.ntasks(), |writer| {
             let tasks = (0..).zip(&sources.tasks).map(Ok);

@@ -18,13 +18,20 @@ impl File {
         if output.allowed().is_none() && least.is_fair() {
             return Ok(());
         }
-        let mut sum = 0_u64;
-        for file in self.reader.files() {
+        let existing = self.existing()?;
+        let because = format_args!("META2.blocksize makes streams of {size} bytes");
+        output.admit(self.path(), &Demand { existing, ..least }, because)
+    }
+
+    /// The number of bytes of all files of the set that are not in holes.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub(in crate::sion) fn existing(&self) -> Result<u64, Error> {
+        self.reader.files().iter().try_fold(0_u64, |sum, file| {
             let store = file.store();
             let found = store.file().and_then(|file| existing(&file));
-            sum = sum.saturating_add(found.map_err(|error| Error::new(store.path(), error))?);
-        }
-        let because = format_args!("META2.blocksize makes streams of {size} bytes");
-        output.admit(self.path(), &Demand { existing: sum, ..least }, because)
+            Ok(sum.saturating_add(found.map_err(|error| Error::new(store.path(), error))?))
+        })
     }
 }
