@@ -2,6 +2,7 @@
 
 mod attributes;
 mod blank;
+mod clear;
 
 pub use attributes::Attributes;
 pub(super) use attributes::{Blocks, align_of, checked};
@@ -108,7 +109,7 @@ impl Create {
     }
 
     /// Sets this to make the file of the header that `fill` fills, which may have names that the
-    /// caller writes when this [waits for them](Self::waits_for_names).
+    /// caller writes after it [clears](Self::clear) the blocks.
     pub(super) fn set_header(
         &mut self,
         fill: impl FnOnce(&mut raw::Header),
@@ -125,11 +126,6 @@ impl Create {
         self.stage = Stage::Size;
         let image = self.header.image();
         self.shadow.set(&image, &image, 0, checksum);
-    }
-
-    /// Whether all blocks are cleared and the next step makes them durable.
-    pub(super) const fn waits_for_names(&self) -> bool {
-        matches!(self.stage, Stage::SyncBlocks)
     }
 
     /// The header of the file.

@@ -1,21 +1,27 @@
-//! The machines that open a log and that make one. One comes after the other, so that a device has
-//! the memory of only one of them on its stack.
+//! Opening a log, and making one in a blank store.
 
+#[twin(FixedError)]
+use super::FixedError;
+use super::desk::Desk;
 use super::fault::Fault;
 use super::form::Form;
 use super::log::Log;
 use crate::gsd::create::{Blank, Create, OLD_SHADOW, OTHER_SHADOW, SHADOW};
-use crate::gsd::open::{Read, State};
+use crate::gsd::open::State;
 use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
 use crate::gsd::verdict::Judge;
 use crate::integrity::crc32c;
-use crate::step::{Machine, ReadMachine, ReadStep, Step};
+use crate::span::Span;
+use crate::step::{DriveError, ReadStep};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use crate::store::usize_to_u64;
+use striae_twin::twin;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// What is in a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+enum Found {
     /// No GSD file.
     None,
     /// The log, as its last commit left it. Who made that commit may have had no time for its sync.
@@ -26,187 +32,156 @@ pub(super) enum Found {
     Erased,
 }
 
-/// Finds the log in a store of `store_len` bytes.
-#[derive(Debug)]
-pub(super) struct Find<'l, F, const N: usize> {
-    log: &'l mut Log<F, N>,
-    store_len: u64,
-    found: Found,
-    stage: Stage,
-    judge: Judge<false, true>,
-}
+/// The judge of a log.
+type OwnJudge = Judge<false, true>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// Reads the shadow at this offset. The judge has the header that it proves.
-    Shadow(u64),
-    Header,
-    Judge,
-    /// Reads the last entry.
-    Last,
-    Done,
-}
+const HEADER_LEN: usize = size_of::<Header>();
 
-impl<'l, F: Form, const N: usize> Find<'l, F, N> {
-    #[inline]
-    pub(super) fn new(log: &'l mut Log<F, N>, store_len: u64) -> Self {
-        let has_shadow = store_len >= SHADOW.saturating_add(Shadow::BOTH_LEN);
-        let stage = if has_shadow { Stage::Shadow(SHADOW) } else { Stage::Header };
-        let judge = Judge::unasked(&Image::new_zeroed(), store_len);
-        Self { log, store_len, found: Found::None, stage, judge }
+/// Bytes that are read at once to see if a store is blank.
+const PIECE: usize = 64;
+
+// Each in a function of its own, so that its part of the stack is free before the next one.
+#[twin(WriteAt, FixedError)]
+impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
+    /// Opens the file, or makes one in a blank store.
+    pub(super) async fn begin(&mut self) -> Result<(), FixedError<S>> {
+        let store_len = self.disk.size().await?;
+        match self.find(store_len).await? {
+            Found::None => self.make(store_len).await,
+            Found::Whole => self.disk.sync().await,
+            Found::Torn => self.settle().await,
+            Found::Erased => self.restore().await,
+        }
     }
 
+    /// Finds the log in a store of `store_len` bytes.
     #[inline(never)]
-    fn feed_header(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let base = self.log.form.base();
-        let Ok((found, _)) = Header::ref_from_prefix(bytes) else {
-            self.stage = Stage::Done; // the store is shorter than a header
-            return Ok(());
+    async fn find(&mut self, store_len: u64) -> Result<Found, FixedError<S>> {
+        let mut judge = OwnJudge::unasked(&Image::new_zeroed(), store_len);
+        let mut bytes = [0; HEADER_LEN];
+        if store_len >= SHADOW.saturating_add(Shadow::BOTH_LEN) {
+            for offset in [SHADOW, OTHER_SHADOW] {
+                self.disk.read(offset, &mut bytes).await?;
+                Shadow::prove(&bytes, offset, &mut judge.image);
+            }
+        }
+        let front = Span::exact(0, store_len).front_of(&mut bytes);
+        self.disk.read(0, front).await?;
+        let found = self.log.see_header(front, &mut judge)?;
+        if found == Found::None {
+            return Ok(found);
+        }
+        while let Some(read) = judge.next_read() {
+            let part = bytes.get_mut(..read.need).unwrap_or_default();
+            self.disk.read(read.offset, part).await?;
+            judge.feed_stage(part);
+        }
+        let found = self.log.take(&judge, found)?;
+        if let Some(slot) = self.log.record.entries.checked_sub(1) {
+            let mut last = IndexEntry::new_zeroed();
+            let offset = self.log.form.index().offset_of(slot);
+            self.disk.read(offset, last.as_mut_bytes()).await?;
+            self.log.take_last(&last)?;
+        }
+        Ok(found)
+    }
+
+    /// Makes a log in a blank store.
+    #[inline(never)]
+    async fn make(&mut self, store_len: u64) -> Result<(), FixedError<S>> {
+        let mut create = Create::nothing();
+        let end = self.log.record.data_end;
+        create.set_header(|header| self.log.fill_header(header), end, store_len, crc32c);
+        self.check_blank(&create, store_len).await?;
+        create.clear(self.disk.store_mut()).await.map_err(DriveError::Store)?;
+        let mut offset = self.log.form.base().name_block().location;
+        for name in self.log.form.first_names() {
+            self.disk.write(offset, name.as_bytes()).await?;
+            offset = offset.saturating_add(usize_to_u64(name.len())).saturating_add(1);
+        }
+        create.show(self.disk.store_mut()).await.map_err(DriveError::Store)
+    }
+
+    /// Checks that the store is blank, or as a power cut left it while a log was made there.
+    async fn check_blank(&mut self, create: &Create, store_len: u64) -> Result<(), FixedError<S>> {
+        let mut blank = Blank::unseen(create.data_end(), store_len);
+        let mut piece = [0; PIECE];
+        while let Some(ReadStep::Read { offset, want, .. }) = blank.read::<()>() {
+            let part = Span::exact(offset, want).front_of(&mut piece);
+            self.disk.read(offset, part).await?;
+            let (base, names) = (self.log.form.base(), self.log.form.first_names());
+            let seen = blank.see(part, create, |at| base.name_byte(names, at));
+            seen.map_err(|_| Fault::NotBlank)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the header again, whose sector was erased.
+    #[inline(never)]
+    async fn restore(&mut self) -> Result<(), FixedError<S>> {
+        let mut header = Header::new_zeroed();
+        self.log.fill_header(&mut header);
+        self.disk.write(0, header.as_bytes()).await?;
+        self.disk.sync().await
+    }
+}
+
+impl<F: Form, const N: usize> Log<F, N> {
+    /// What the store has by the `bytes` of a header, which the judge starts with. It has the header
+    /// that the shadows prove, if there is one.
+    #[inline(never)]
+    fn see_header(&self, bytes: &[u8], judge: &mut OwnJudge) -> Result<Found, Fault> {
+        let base = self.form.base();
+        let Ok((header, _)) = Header::ref_from_prefix(bytes) else {
+            return Ok(Found::None); // the store is shorter than a header
         };
-        let is_proved = self.judge.image.commit.layer > 0;
-        if is_proved && !found.has_record() && base.is_erased_in(&self.judge.image, found) {
-            self.found = Found::Erased;
-        } else if found.magic.get() != Header::MAGIC {
-            self.stage = Stage::Done;
-            return Ok(());
-        } else if base.is_of(found) {
-            (self.found, self.judge.image) = (Found::Whole, found.image());
+        let is_proved = judge.image.commit.layer > 0;
+        let mut found = Found::Whole;
+        if is_proved && !header.has_record() && base.is_erased_in(&judge.image, header) {
+            found = Found::Erased;
+        } else if header.magic.get() != Header::MAGIC {
+            return Ok(Found::None);
+        } else if base.is_of(header) {
+            judge.image = header.image();
         } else {
             return Err(Fault::Another);
         }
-        self.stage = Stage::Judge;
-        self.judge.start();
-        self.judged()
+        judge.start();
+        Ok(found)
     }
 
-    /// Takes the state of the file, once the header is judged.
+    /// Takes the state of the file after its header was judged.
     #[inline(never)]
-    fn judged(&mut self) -> Result<(), Fault> {
-        if self.judge.next_read().is_some() {
-            return Ok(());
-        }
-        let found = match &self.judge.state {
-            _ if self.judge.damage.is_some() => return Err(Fault::Damaged),
+    fn take(&mut self, judge: &OwnJudge, mut found: Found) -> Result<Found, Fault> {
+        let committed = match &judge.state {
+            _ if judge.damage.is_some() => return Err(Fault::Damaged),
             State::Committed(record) => record,
             State::Torn(record) => {
-                self.found = Found::Torn;
+                found = Found::Torn;
                 record
             }
             _ => return Err(Fault::Another),
         };
-        let (log, image) = (&mut *self.log, &self.judge.image);
-        let mut record = log.record;
-        if found.shadow < SHADOW {
+        let mut record = self.record;
+        if committed.shadow < SHADOW {
             record.shadow = OLD_SHADOW;
         }
-        let is_right = log.form.take(found, image, &mut record)
-            && log.form.image(&record).as_bytes() == image.as_bytes();
-        if !is_right || record.data_end < log.record.data_end {
+        let is_right = self.form.take(committed, &judge.image, &mut record)
+            && self.form.image(&record).as_bytes() == judge.image.as_bytes();
+        if !is_right || record.data_end < self.record.data_end {
             return Err(Fault::Another);
         }
-        log.set(&record, self.found == Found::Torn);
-        self.stage = if record.entries == 0 { Stage::Done } else { Stage::Last };
-        Ok(())
+        self.set(&record, found == Found::Torn);
+        Ok(found)
     }
 
-    fn feed_last(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let last = IndexEntry::ref_from_prefix(bytes);
-        let Ok((last, _)) = last else { return Err(Fault::Damaged) };
+    /// Takes the number of frames from the last entry.
+    fn take_last(&mut self, last: &IndexEntry) -> Result<(), Fault> {
         // Each frame has an entry.
-        if !last.is_used() || last.frame.get() >= self.log.record.entries {
+        if !last.is_used() || last.frame.get() >= self.record.entries {
             return Err(Fault::Damaged);
         }
-        self.log.frames = last.frame.get().saturating_add(1);
-        self.stage = Stage::Done;
+        self.frames = last.frame.get().saturating_add(1);
         Ok(())
-    }
-}
-
-impl<F: Form, const N: usize> ReadMachine for Find<'_, F, N> {
-    type Output = Found;
-    type Error = Fault;
-
-    fn poll(&mut self) -> ReadStep<Found> {
-        let of = |offset, len: usize| Read { offset, need: len, want: usize_to_u64(len) };
-        let read = match self.stage {
-            Stage::Shadow(offset) => Some(of(offset, size_of::<Shadow>())),
-            Stage::Header => {
-                let len = usize::try_from(self.store_len).unwrap_or(usize::MAX);
-                Some(of(0, len.min(size_of::<Header>())))
-            }
-            Stage::Judge => self.judge.next_read(),
-            Stage::Last => {
-                let slot = self.log.record.entries.saturating_sub(1);
-                Some(of(self.log.form.index().offset_of(slot), size_of::<IndexEntry>()))
-            }
-            Stage::Done => None,
-        };
-        read.map_or(ReadStep::Done(self.found), Read::step)
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        match self.stage {
-            Stage::Shadow(offset) => {
-                Shadow::prove(bytes, offset, &mut self.judge.image);
-                self.stage = match offset {
-                    SHADOW => Stage::Shadow(OTHER_SHADOW),
-                    _ => Stage::Header,
-                };
-            }
-            Stage::Header => return self.feed_header(bytes),
-            Stage::Judge => {
-                self.judge.feed_stage(bytes);
-                return self.judged();
-            }
-            Stage::Last => return self.feed_last(bytes),
-            Stage::Done => {}
-        }
-        Ok(())
-    }
-}
-
-/// Makes a log in a blank store.
-#[derive(Debug)]
-pub(super) struct Make<'l, F, const N: usize> {
-    log: &'l Log<F, N>,
-    /// How far the store is blank.
-    blank: Blank,
-    /// The names that are written, and where the next one goes.
-    names: (usize, u64),
-    create: &'l mut Create,
-}
-
-impl<'l, F: Form, const N: usize> Make<'l, F, N> {
-    /// Makes the machine; `create` is memory for it.
-    #[inline]
-    pub(super) fn new(log: &'l Log<F, N>, create: &'l mut Create, store_len: u64) -> Self {
-        let (end, list) = (log.record.data_end, log.form.base().name_block().location);
-        create.set_header(|header| log.fill_header(header), end, store_len, crc32c);
-        Self { log, blank: Blank::unseen(end, store_len), names: (0, list), create }
-    }
-}
-
-impl<F: Form, const N: usize> Machine for Make<'_, F, N> {
-    type Output = ();
-    type Error = Fault;
-
-    fn poll(&mut self) -> Step<'_, ()> {
-        if let Some(read) = self.blank.read() {
-            return read.into();
-        }
-        let (written, offset) = self.names;
-        let name = self.log.form.first_names().get(written);
-        let Some(name) = name.filter(|_| self.create.waits_for_names()) else {
-            return self.create.poll();
-        };
-        let end = offset.saturating_add(usize_to_u64(name.len())).saturating_add(1);
-        self.names = (written.saturating_add(1), end);
-        Step::Write { offset, bytes: name.as_bytes() }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let (base, names) = (self.log.form.base(), self.log.form.first_names());
-        let name = |at| base.name_byte(names, at);
-        self.blank.see(bytes, self.create, name).map_err(|_| Fault::NotBlank)
     }
 }

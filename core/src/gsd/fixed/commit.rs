@@ -1,125 +1,103 @@
-//! The machine that commits a frame.
+//! Ending a frame.
 
+#[twin(FixedError)]
+use super::FixedError;
+use super::desk::Desk;
 use super::fault::Fault;
 use super::form::Form;
-use super::log::Log;
-use crate::gsd::publish::{Publish, Stage};
-use crate::gsd::record::Record;
+use crate::gsd::layout::ENTRY_LEN;
+use crate::gsd::raw::{Image, Shadow};
+use crate::gsd::record::{OFFSET, Record};
 use crate::integrity::crc32c;
-use crate::step::{Machine, Step};
+use crate::span::Span;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use crate::store::{copy_front, usize_to_u64};
-use core::convert::Infallible;
+use striae_twin::twin;
+use zerocopy::{FromZeros, IntoBytes};
 
-/// Ends the current frame and commits it, after the last commit if that was interrupted.
-#[derive(Debug)]
-pub(super) struct Commit<'l, F, const N: usize> {
-    log: &'l mut Log<F, N>,
-    /// The record of this commit; `None` if there is only the last one to complete.
-    next: Option<Record>,
-    at: At,
-    publish: &'l mut Publish,
-}
+/// Offset of the part of an image that is before application and schema, and its bytes.
+const FIELDS: u64 = 8;
+const FIELDS_LEN: usize = 40;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
-    Settle,
-    Entries,
-    /// So many slots are filled with copies of the last entry.
-    Padding(u64),
-    Publish,
-}
+const ENTRY: usize = 32;
 
-impl<'l, F: Form, const N: usize> Commit<'l, F, N> {
-    /// Makes the machine; `publish` is memory for it.
-    pub(super) fn new(log: &'l mut Log<F, N>, publish: &'l mut Publish) -> Result<Self, Fault> {
-        let next = match log.next() {
-            Err(Fault::NoChunks) if log.is_torn => None,
-            next => Some(next?),
-        };
-        let mut commit = Self { log, next, at: At::Entries, publish };
-        if commit.log.is_torn {
-            commit.settle();
+#[twin(WriteAt, FixedError)]
+impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
+    /// Ends the current frame and commits it, after the last commit if that was interrupted; returns
+    /// its number.
+    pub(super) async fn end_frame(&mut self) -> Result<u64, FixedError<S>> {
+        if F::MOVES {
+            self.grow().await?;
         }
-        Ok(commit)
-    }
-
-    /// Completes the last commit, which is in the log already.
-    fn settle(&mut self) {
-        self.at = At::Settle;
-        let log = &*self.log;
-        self.publish.set(Stage::Before, |shadow| {
-            shadow.new = log.image();
-            shadow.old = shadow.new;
-            shadow.seal(0, crc32c);
-        });
+        self.commit().await?;
+        Ok(self.log.frames.saturating_sub(1))
     }
 
     #[inline(never)]
-    fn begin_publication(&mut self) {
-        let (log, next) = (&*self.log, &self.next);
-        self.publish.set(Stage::Shadow, |shadow| {
-            shadow.old = log.image();
-            shadow.new = log.form.next_image(next.as_ref().unwrap_or(&log.record));
-            shadow.seal(0, crc32c);
-        });
-        self.at = At::Publish;
-    }
-
-    /// Fills the memory of the publication with copies of the last entry; returns how many.
-    fn fill(&mut self, left: u64) -> usize {
-        let memory = self.publish.memory();
-        let copies = usize::try_from(left).unwrap_or(usize::MAX).min(memory.len() / 32);
-        for place in memory.chunks_mut(32).take(copies) {
-            copy_front(self.log.open().1, place);
-        }
-        copies
-    }
-}
-
-impl<F: Form, const N: usize> Machine for Commit<'_, F, N> {
-    type Output = ();
-    type Error = Infallible;
-
-    fn poll(&mut self) -> Step<'_, ()> {
-        if self.at == At::Settle && self.publish.is_done() {
-            (self.log.is_torn, self.at) = (false, At::Entries);
-        }
-        let Some(end) = self.next.as_ref().map(|next| next.entries) else {
-            // There was nothing to do but to complete the last commit.
-            return match self.at {
-                At::Settle => self.publish.poll(),
-                _ => Step::Done(()),
-            };
+    async fn commit(&mut self) -> Result<(), FixedError<S>> {
+        self.disk.recognise(&self.log).await?;
+        let next = match self.log.next() {
+            Err(Fault::NoChunks) if self.log.is_torn => None,
+            next => Some(next?),
         };
-        let index = self.log.form.index();
-        if self.at == At::Entries {
-            let (bytes, _) = self.log.open();
-            let written = usize_to_u64(bytes.len() / 32);
-            let first = self.log.record.entries;
-            self.at = At::Padding(end.saturating_sub(first).saturating_sub(written));
-            return Step::Write { offset: index.offset_of(first), bytes: self.log.open().0 };
+        if self.log.is_torn {
+            self.settle().await?;
         }
-        if let At::Padding(left) = self.at {
-            if left > 0 {
-                let copies = self.fill(left);
-                self.at = At::Padding(left.saturating_sub(usize_to_u64(copies)));
-                let offset = index.offset_of(end.saturating_sub(left));
-                let bytes = self.publish.bytes().get(..copies.saturating_mul(32));
-                return Step::Write { offset, bytes: bytes.unwrap_or_default() };
-            }
-            self.begin_publication();
-        }
-        if self.at == At::Publish {
-            if self.publish.is_about_to_begin() {
-                self.next.iter().for_each(|next| self.log.end_frame(next));
-            } else if self.publish.is_done() {
-                self.log.is_torn = false;
-            }
-        }
-        self.publish.poll()
+        let Some(next) = next else { return Ok(()) };
+        let mut shadow = Shadow::new_zeroed();
+        self.write_entries(&next, shadow.as_mut_bytes()).await?;
+        (shadow.old, shadow.new) = (self.log.image(), self.log.form.next_image(&next));
+        shadow.seal(0, crc32c);
+        let offset = Shadow::offset_of(next.shadow, next.sequence);
+        self.disk.write(offset, shadow.as_bytes()).await?;
+        self.disk.sync().await?;
+        self.log.end_frame(&next); // from here on, readers may see it
+        self.show(&shadow.new).await
     }
 
-    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
+    /// Completes the last commit, which is in the log already. Who made it may have had no time to
+    /// make durable what it shows.
+    pub(super) async fn settle(&mut self) -> Result<(), FixedError<S>> {
+        let image = self.log.image();
+        self.disk.sync().await?;
+        self.show(&image).await
+    }
+
+    /// Writes the entries of the current frame, and copies of the last one up to those of `next`;
+    /// `copies` is memory for these.
+    async fn write_entries(
+        &mut self,
+        next: &Record,
+        copies: &mut [u8],
+    ) -> Result<(), FixedError<S>> {
+        let index = self.log.form.index();
+        let (open, last) = self.log.open();
+        for place in copies.chunks_mut(ENTRY) {
+            copy_front(last, place);
+        }
+        let first = self.log.record.entries;
+        self.disk.write(index.offset_of(first), open).await?;
+        let written = first.saturating_add(usize_to_u64(open.len() / ENTRY));
+        let padding = next.entries.saturating_sub(written).saturating_mul(ENTRY_LEN);
+        let mut left = Span::exact(index.offset_of(written), padding);
+        while !left.is_empty() {
+            let part = left.front_of(copies);
+            self.disk.write(left.offset(), part).await?;
+            left = left.skip(usize_to_u64(part.len()));
+        }
+        Ok(())
+    }
+
+    /// Writes the part of the header that commits change, in the order of its bytes: a torn header
+    /// is the start of this one and the rest of the old one.
+    #[inline(never)]
+    async fn show(&mut self, new: &Image) -> Result<(), FixedError<S>> {
+        let (fields, record) = new.as_bytes().split_at_checked(FIELDS_LEN).unwrap_or_default();
+        self.disk.write(FIELDS, fields).await?;
+        self.disk.write(OFFSET, record).await?;
+        self.disk.sync().await?;
+        self.log.is_torn = false;
         Ok(())
     }
 }

@@ -7,6 +7,9 @@ use crate::gsd::record::Record;
 
 /// The names of a log and the places of its blocks: after the last commit, and after the next one.
 pub(super) trait Form {
+    /// Whether the index moves when it is full.
+    const MOVES: bool;
+
     fn base(&self) -> &Base;
 
     /// The names of a new file.
@@ -24,6 +27,9 @@ pub(super) trait Form {
 
     /// Whether that is not the first index.
     fn has_moved(&self) -> bool;
+
+    /// The index is at `block` with the next commit.
+    fn move_index(&mut self, block: IndexBlock);
 
     /// The header after the last commit, that of `record`.
     fn image(&self, record: &Record) -> Image;
@@ -43,6 +49,8 @@ pub(super) trait Form {
 
 /// All is as it was made.
 impl<const N: usize> Form for &Shape<'_, N> {
+    const MOVES: bool = false;
+
     fn base(&self) -> &Base {
         Shape::base(self)
     }
@@ -69,6 +77,8 @@ impl<const N: usize> Form for &Shape<'_, N> {
     fn has_moved(&self) -> bool {
         false
     }
+
+    fn move_index(&mut self, _: IndexBlock) {}
 
     fn image(&self, record: &Record) -> Image {
         let base = self.base();

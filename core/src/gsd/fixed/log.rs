@@ -3,12 +3,14 @@
 use super::fault::Fault;
 use super::form::Form;
 use crate::gsd::book::MAX_LEN;
+use crate::gsd::create::SECTOR;
 use crate::gsd::element::Element;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::Room;
 use crate::gsd::raw::{Header, Image, IndexEntry};
 use crate::gsd::record::Record;
 use crate::integrity::crc32c;
+use crate::span::{Span, round_up};
 use crate::store::{Proof, usize_to_u64};
 use core::num::NonZeroU64;
 use heapless::Vec;
@@ -51,10 +53,6 @@ impl<F: Form, const N: usize> Log<F, N> {
         let record = form.base().record(form.first_names());
         let data_end = record.data_end;
         Self { form, record, is_torn: false, frames: 0, data_end, entries: Vec::new() }
-    }
-
-    pub(super) const fn frames(&self) -> u64 {
-        self.frames
     }
 
     /// The alignment of chunks.
@@ -103,6 +101,13 @@ impl<F: Form, const N: usize> Log<F, N> {
             true => Ok((start, end)),
             false => Err(Fault::Full),
         }
+    }
+
+    /// A block of `len` bytes at the end of the file.
+    pub(super) fn at_end(&self, len: u64) -> Result<Span, Fault> {
+        let start = round_up(self.data_end, self.align().max(SECTOR));
+        let span = start.and_then(|start| Span::new(start, len));
+        span.filter(|span| span.end() <= MAX_LEN).ok_or(Fault::Full)
     }
 
     /// Adds a chunk, which is in the store, to the current frame.

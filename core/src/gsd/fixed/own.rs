@@ -1,22 +1,24 @@
 //! [`OwnLogger`] logs to files that striae made, under names that are given while it runs.
 
-#[cfg(feature = "async")]
-mod asynch;
 mod form;
-mod moving;
 
+#[twin(FixedError)]
+use super::FixedError;
 use super::desk::Desk;
-use super::{Fault, FixedError, Shape};
+use super::medium::PIECE;
+use super::{Fault, Shape, logger};
 use crate::gsd::element::Element;
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::names::FindName;
-use crate::gsd::raw::IndexEntry;
-use crate::step::{DriveError, drive, drive_read};
-use crate::store::{Disk, ReadAt, WriteAt};
+use crate::span::Span;
+#[twin(drive_read)]
+use crate::step::drive_read;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use form::Own;
-use moving::{Move, PIECE};
+use striae_twin::twin;
 
 /// Logs frames of at most `N` chunks to files that striae made, and commits each frame.
 ///
@@ -59,12 +61,9 @@ use moving::{Move, PIECE};
 #[derive(Debug)]
 pub struct OwnLogger<'s, S, const N: usize>(Desk<S, Own<'s>, N>);
 
-impl<S, const N: usize> OwnLogger<'_, S, N> {
-    /// The number of ended frames.
-    pub const fn frames(&self) -> u64 {
-        self.0.log.frames()
-    }
+logger!(OwnLogger);
 
+impl<S, const N: usize> OwnLogger<'_, S, N> {
     /// The number of names, including those that are not committed.
     #[must_use]
     pub const fn names(&self) -> u32 {
@@ -76,23 +75,11 @@ impl<S, const N: usize> OwnLogger<'_, S, N> {
     pub fn frames_left(&self, chunks: u16) -> u64 {
         self.0.log.frames_left(chunks.into())
     }
-
-    /// Discards the chunks of the current frame. Ended frames and names stay.
-    pub fn discard_frame(&mut self) {
-        self.0.log.discard();
-    }
-
-    /// The store.
-    pub const fn store(&self) -> &S {
-        self.0.disk.store()
-    }
-
-    /// Returns the store. Chunks of a frame that has not ended, and its new names, are lost.
-    pub fn into_store(self) -> S {
-        self.0.disk.into_store()
-    }
 }
 
+/// Opening files and adding names. Dropping a future of an asynchronous form counts as a failed
+/// call: call it again, or [`discard_frame`](Self::discard_frame).
+#[twin(WriteAt, FixedError)]
 impl<'s, S: WriteAt, const N: usize> OwnLogger<'s, S, N> {
     /// Opens the file in `store` to append to it, or creates one if the store is blank; see
     /// [`FixedLogger::open_or_create`](super::FixedLogger::open_or_create). Names that the shape
@@ -100,9 +87,9 @@ impl<'s, S: WriteAt, const N: usize> OwnLogger<'s, S, N> {
     ///
     /// # Errors
     /// As of that method.
-    pub fn open_or_create(store: S, shape: &'s Shape<'s, 0>) -> Result<Self, FixedError<S>> {
+    pub async fn open_or_create(store: S, shape: &'s Shape<'s, 0>) -> Result<Self, FixedError<S>> {
         let mut logger = Self(Desk::new(store, Own::new(shape.base())));
-        logger.0.begin()?;
+        logger.0.begin().await?;
         Ok(logger)
     }
 
@@ -113,94 +100,41 @@ impl<'s, S: WriteAt, const N: usize> OwnLogger<'s, S, N> {
     /// [`Fault::BadName`](Fault::BadName) if no file can have the name;
     /// [`Fault::Full`](Fault::Full) if no other name has a place; the store's own error.
     /// There is no new name then.
-    pub fn name(&mut self, name: &str) -> Result<u16, FixedError<S>> {
-        match self.find_name(name.as_bytes())? {
-            Some(id) => Ok(id),
-            None => self.add_name(name.as_bytes()),
-        }
-    }
-
-    #[inline(never)]
-    fn find_name(&mut self, name: &[u8]) -> Result<Option<u16>, FixedError<S>> {
-        let (disk, log) = self.0.known()?;
-        let mut find = FindName::new(name, log.form.list(), Version::LAYER);
-        let found = drive_read(&mut find, disk, &mut [0; PIECE]);
-        found.map_err(|error| error.map_format(never))
-    }
-
-    #[inline(never)]
-    fn add_name(&mut self, name: &[u8]) -> Result<u16, FixedError<S>> {
-        let (disk, log) = self.0.known()?;
-        let block = log.name_block(name)?;
-        let mut moving = log.form.copy_names(block, name);
-        run(&mut moving, disk)?;
-        Ok(log.add_name(block, name))
-    }
-
-    /// Moves the index to the end of the file if the current frame has no room in it.
-    #[inline(never)]
-    fn grow(&mut self) -> Result<(), FixedError<S>> {
-        let Some(block) = self.0.log.larger_index()? else { return Ok(()) };
-        let (disk, log) = self.0.known()?;
-        let end = block.offset_of(block.slots);
-        if disk.size().map_err(DriveError::Store)? < end {
-            disk.set_size(end).map_err(DriveError::Store)?;
-        }
-        let mut moving = log.copy_entries(block);
-        run(&mut moving, disk)?;
-        log.move_index(block);
-        Ok(())
-    }
-
-    /// Adds a chunk to the current frame: rows of `m` values in row-major order, little-endian.
-    ///
-    /// # Errors
-    /// See [`FixedLogger::chunk`](super::FixedLogger::chunk);
-    /// [`Fault::FrameFull`](Fault::FrameFull) if the frame has `N` chunks.
-    pub fn chunk(
-        &mut self,
-        id: u16,
-        kind: ChunkType,
-        m: u32,
-        bytes: &[u8],
-    ) -> Result<(), FixedError<S>> {
-        self.0.chunk(id, kind, m, bytes)
-    }
-
-    /// Adds rows of numbers to the current frame as a chunk; their type and length say what it is.
-    ///
-    /// # Errors
-    /// See [`chunk`](Self::chunk).
-    pub fn write<T: Element, const M: usize>(
-        &mut self,
-        id: u16,
-        rows: &[[T; M]],
-    ) -> Result<(), FixedError<S>> {
-        self.0.write(id, rows)
-    }
-
-    /// Ends the current frame and commits it; returns its number.
-    ///
-    /// After an error it may be called again. If [`frames`](Self::frames) has grown, the frame has
-    /// ended, and the next call only completes its commit.
-    ///
-    /// # Errors
-    /// [`Fault::NoChunks`](Fault::NoChunks) if the frame has no chunk;
-    /// [`Fault::Full`](Fault::Full) if a larger index has no place: then it has not ended.
-    /// The store's own error.
-    pub fn end_frame(&mut self) -> Result<u64, FixedError<S>> {
-        self.grow()?;
-        self.0.end_frame()
+    pub async fn name(&mut self, name: &str) -> Result<u16, FixedError<S>> {
+        self.0.name(name.as_bytes()).await
     }
 }
 
-fn run<S: WriteAt>(moving: &mut Move<'_>, disk: &mut Disk<S>) -> Result<(), FixedError<S>> {
-    drive(moving, disk, &mut [0; PIECE]).map_err(DriveError::infallible)
+#[twin(WriteAt, FixedError)]
+impl<S: WriteAt, const N: usize> Desk<S, Own<'_>, N> {
+    /// The id of a name, which is added if the log does not have it.
+    pub(super) async fn name(&mut self, name: &[u8]) -> Result<u16, FixedError<S>> {
+        self.disk.recognise(&self.log).await?;
+        match self.find_name(name).await? {
+            Some(id) => Ok(id),
+            None => self.add_name(name).await,
+        }
+    }
+
+    #[inline(never)]
+    async fn find_name(&mut self, name: &[u8]) -> Result<Option<u16>, FixedError<S>> {
+        let mut find = FindName::new(name, self.log.form.list(), Version::LAYER);
+        let found = drive_read(&mut find, self.disk.store(), &mut [0; PIECE]).await;
+        found.map_err(|error| error.map_format(never))
+    }
+
+    /// Adds a name, which the next commit makes visible.
+    #[inline(never)]
+    async fn add_name(&mut self, name: &[u8]) -> Result<u16, FixedError<S>> {
+        let block = self.log.name_block(name)?;
+        let (list, to) = (self.log.form.list(), block.span().unwrap_or(Span::ZERO));
+        let has = self.log.form.names_in(block);
+        self.disk.fill(to.skip(has), list.skip(has), name).await?;
+        Ok(self.log.add_name(block, name))
+    }
 }
 
 /// The error of a search for a name, which does not fail.
 const fn never(_: Error) -> Fault {
     Fault::Damaged
 }
-
-const _: () = assert!(PIECE.is_multiple_of(size_of::<IndexEntry>()));

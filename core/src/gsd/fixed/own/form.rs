@@ -1,8 +1,5 @@
 //! The names and blocks of a log, which move.
 
-use super::moving::Move;
-use crate::gsd::book::MAX_LEN;
-use crate::gsd::create::SECTOR;
 use crate::gsd::fixed::fault::Fault;
 use crate::gsd::fixed::form::Form;
 use crate::gsd::fixed::log::Log;
@@ -11,7 +8,7 @@ use crate::gsd::layout::{IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock, grown};
 use crate::gsd::raw::Image;
 use crate::gsd::record::Record;
 use crate::integrity::crc32c;
-use crate::span::{Span, round_up};
+use crate::span::Span;
 use crate::store::usize_to_u64;
 
 /// The places of the blocks, and the names.
@@ -78,20 +75,20 @@ impl<'s> Own<'s> {
         Span::new(self.next.names.location, self.names_len.into()).unwrap_or(Span::ZERO)
     }
 
-    /// Copies the names to `block`, which may be a list that has them or the first of them, and
-    /// adds one.
-    pub(super) fn copy_names<'n>(&self, block: NameBlock, name: &'n [u8]) -> Move<'n> {
-        let (list, to) = (self.list(), block.span().unwrap_or(Span::ZERO));
-        let has = match block {
-            block if block == self.next.names => list.len(),
+    /// The bytes of the names that the list in `block` has: it may be one that has all of them, or the
+    /// first ones.
+    pub(super) fn names_in(&self, block: NameBlock) -> u64 {
+        match block {
+            block if block == self.next.names => self.names_len.into(),
             block if block == self.before => self.before_len.into(),
             _ => 0,
-        };
-        Move::new(list.skip(has), name, to.skip(has))
+        }
     }
 }
 
 impl Form for Own<'_> {
+    const MOVES: bool = true;
+
     fn base(&self) -> &Base {
         self.base
     }
@@ -124,6 +121,10 @@ impl Form for Own<'_> {
         self.next.index != self.base.index
     }
 
+    fn move_index(&mut self, block: IndexBlock) {
+        self.next.index = block;
+    }
+
     fn image(&self, record: &Record) -> Image {
         self.base.image(record, self.shown.index, self.shown.names)
     }
@@ -152,13 +153,6 @@ impl Form for Own<'_> {
 }
 
 impl<const N: usize> Log<Own<'_>, N> {
-    /// A block of `len` bytes at the end of the file.
-    fn at_end(&self, len: u64) -> Result<Span, Fault> {
-        let start = round_up(self.data_end, self.align().max(SECTOR));
-        let span = start.and_then(|start| Span::new(start, len));
-        span.filter(|span| span.end() <= MAX_LEN).ok_or(Fault::Full)
-    }
-
     /// The name list that can have another name. If readers see the present one, it is the one that
     /// they saw before, or a new one.
     pub(super) fn name_block(&self, name: &[u8]) -> Result<NameBlock, Fault> {
@@ -192,31 +186,5 @@ impl<const N: usize> Log<Own<'_>, N> {
         form.names_crc = crc32c(crc32c(form.names_crc, name), &[0]);
         self.data_end = self.data_end.max(self.form.end());
         id
-    }
-
-    /// A larger index at the end of the file, if the current frame needs one.
-    pub(super) fn larger_index(&self) -> Result<Option<IndexBlock>, Fault> {
-        let room = self.room();
-        let entries = room.with(usize_to_u64(self.entries.len()));
-        if self.entries.is_empty() || entries <= room.usable {
-            return Ok(None);
-        }
-        let slots = grown(room.slots, entries).ok_or(Fault::Full)?;
-        let block = IndexBlock { location: 0, slots };
-        let len = block.span().ok_or(Fault::Full)?.len();
-        Ok(Some(IndexBlock { location: self.at_end(len)?.offset(), slots }))
-    }
-
-    /// Copies the committed entries to `block`.
-    pub(super) fn copy_entries(&self, block: IndexBlock) -> Move<'static> {
-        let entries = IndexBlock { slots: self.record.entries, ..self.form.next.index };
-        let from = entries.span().unwrap_or(Span::ZERO);
-        Move::new(from, &[], Span::new(block.location, from.len()).unwrap_or(Span::ZERO))
-    }
-
-    /// Notes that the index is in `block`.
-    pub(super) fn move_index(&mut self, block: IndexBlock) {
-        self.form.next.index = block;
-        self.data_end = self.data_end.max(self.form.end());
     }
 }
