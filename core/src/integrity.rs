@@ -23,6 +23,7 @@ pub type Checksum = fn(u32, &[u8]) -> u32;
 /// It is the CRC of iSCSI (RFC 3720) and ext4: polynomial 0x1EDC6F41, reflected, inverted at both
 /// ends.
 #[must_use]
+#[cfg_attr(target_os = "none", inline(never))] // a device's code is small
 pub fn crc32c(previous: u32, bytes: &[u8]) -> u32 {
     append(&CASTAGNOLI, previous, bytes)
 }
