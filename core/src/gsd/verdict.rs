@@ -214,9 +214,18 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         true
     }
 
+    /// Notes the damage; an `OWN` judge only notes that there is some.
     fn damaged(&mut self, damage: Damage) -> Stage {
-        self.damage = Some(damage);
+        self.damage = Some(if OWN { Damage::Shadow } else { damage });
         self.committed()
+    }
+
+    /// The damage of a record with a wrong checksum.
+    fn wrong_crc(&self) -> Damage {
+        match OWN {
+            true => Damage::Shadow,
+            false => Damage::Error(self.image.crc_error()),
+        }
     }
 
     /// The record's checksum is wrong: the shadows at `both` may explain it.
@@ -224,7 +233,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         match shadows(both, self.file_len) {
             Some(_) => Stage::Shadow(both),
             None if DEEP => self.unexplained(both),
-            None => self.damaged(Damage::Error(self.image.crc_error())),
+            None => self.damaged(self.wrong_crc()),
         }
     }
 
@@ -246,7 +255,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         if DEEP && self.correct_bit() {
             return self.damaged(Damage::Bit);
         }
-        self.damaged(Damage::Error(self.image.crc_error()))
+        self.damaged(self.wrong_crc())
     }
 
     /// Corrects the wrong bit that the record's checksum shows, if only one bit is wrong.
@@ -303,7 +312,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         };
         match settled {
             Settled::Torn => {
-                let error = self.image.crc_error();
+                let damage = self.wrong_crc();
                 self.is_torn_behind = self.image.has_fields_of(&self.next.0);
                 (self.image, self.is_torn) = (self.next.0, true);
                 match self.record_of(&self.image) {
@@ -311,7 +320,8 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
                         self.state = State::Torn(record);
                         self.look_ahead()
                     }
-                    wrong => self.damaged(Damage::Error(wrong.err().unwrap_or(error))),
+                    Ok(None) => self.damaged(damage),
+                    Err(error) => self.damaged(Damage::Error(error)),
                 }
             }
             Settled::Appended if !OWN => {
@@ -325,9 +335,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
                 }
                 self.damaged(Damage::Shadow)
             }
-            Settled::Appended | Settled::Damaged => {
-                self.damaged(Damage::Error(self.image.crc_error()))
-            }
+            Settled::Appended | Settled::Damaged => self.damaged(self.wrong_crc()),
         }
     }
 
@@ -432,17 +440,17 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         match self.stage {
             Stage::Shadow(both) => shadow(both),
             Stage::OtherShadow(both, _) => shadow(Shadow::offset_of(both, 1)),
-            Stage::NextShadow => {
+            Stage::NextShadow if !OWN => {
                 shadow(self.shadow_of(self.image.commit.sequence.get().wrapping_add(1)))
             }
-            Stage::Added(left, _) => {
+            Stage::Added(left, _) if !OWN => {
                 let left = if left.chunks.is_empty() { left.entries } else { left.chunks };
                 Some(Read { offset: left.offset(), need: 1, want: left.len() })
             }
-            Stage::Later => shadow(self.shadow_of(0)),
-            Stage::OtherLater => shadow(self.shadow_of(1)),
+            Stage::Later if DEEP => shadow(self.shadow_of(0)),
+            Stage::OtherLater if DEEP => shadow(self.shadow_of(1)),
             Stage::SlotBehind(offset) => Some(Read { offset, need: 32, want: ENTRY_LEN }),
-            Stage::Done => None,
+            _ => None,
         }
     }
 
