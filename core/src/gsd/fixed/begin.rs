@@ -79,7 +79,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         let found = self.log.take(&judge, found)?;
         if let Some(slot) = self.log.record.entries.checked_sub(1) {
             let mut last = IndexEntry::new_zeroed();
-            let offset = self.log.form.index().offset_of(slot);
+            let offset = self.log.form.index().slot(slot);
             self.disk.read(offset, last.as_mut_bytes()).await?;
             self.log.take_last(&last)?;
         }

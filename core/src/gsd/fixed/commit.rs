@@ -47,7 +47,8 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         let Some(next) = next else { return Ok(()) };
         let mut shadow = Shadow::new_zeroed();
         self.write_entries(&next, shadow.as_mut_bytes()).await?;
-        (shadow.old, shadow.new) = (self.log.image(), self.log.form.next_image(&next));
+        shadow.old = self.log.image();
+        shadow.new = self.log.form.next_image(&next);
         shadow.seal(0, crc32c);
         let offset = Shadow::offset_of(next.shadow, next.sequence);
         self.disk.write(offset, shadow.as_bytes()).await?;
@@ -77,10 +78,10 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
             copy_front(last, place);
         }
         let first = self.log.record.entries;
-        self.disk.write(index.offset_of(first), open).await?;
+        self.disk.write(index.slot(first), open).await?;
         let written = first.saturating_add(usize_to_u64(open.len() / ENTRY));
         let padding = next.entries.saturating_sub(written).saturating_mul(ENTRY_LEN);
-        let mut left = Span::exact(index.offset_of(written), padding);
+        let mut left = Span::exact(index.slot(written), padding);
         while !left.is_empty() {
             let part = left.front_of(copies);
             self.disk.write(left.offset(), part).await?;

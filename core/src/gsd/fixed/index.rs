@@ -22,7 +22,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     pub(super) async fn grow(&mut self) -> Result<(), FixedError<S>> {
         let Some(block) = self.log.larger_index()? else { return Ok(()) };
         self.disk.recognise(&self.log).await?;
-        self.disk.reserve(block.offset_of(block.slots)).await?;
+        self.disk.reserve(block.slot(block.slots)).await?;
         let used = self.log.record.entries.saturating_mul(ENTRY_LEN);
         let [to, from] = [block, self.log.form.index()].map(|at| Span::exact(at.location, used));
         self.disk.fill(to, from, &[]).await?;
