@@ -7,6 +7,7 @@ use super::raw::{Header, IndexEntry};
 use crate::field::FieldId;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
+use core::ops::Range;
 
 /// The bytes of a slot of the index.
 pub const ENTRY_LEN: u64 = 32;
@@ -70,7 +71,11 @@ impl IndexBlock {
         }
     }
 
-    pub(super) fn check(self, file_len: u64) -> Result<(), Error> {
+    /// Checks that the block is after the header and in a file of `file_len` bytes.
+    ///
+    /// # Errors
+    /// [`Error::TooSmall`], [`Error::Outside`].
+    pub fn check(self, file_len: u64) -> Result<(), Error> {
         check_block(Header::index_location, self.location, (self.slots, ENTRY_LEN), file_len)
     }
 }
@@ -97,7 +102,11 @@ impl NameBlock {
         Span::exact(self.location, self.units.wrapping_mul(NAME_UNIT))
     }
 
-    pub(super) fn check(self, file_len: u64) -> Result<(), Error> {
+    /// Checks that the block is after the header and in a file of `file_len` bytes.
+    ///
+    /// # Errors
+    /// [`Error::TooSmall`], [`Error::Outside`].
+    pub fn check(self, file_len: u64) -> Result<(), Error> {
         check_block(Header::namelist_location, self.location, (self.units, NAME_UNIT), file_len)
     }
 }
@@ -111,18 +120,47 @@ fn check_block(
     (count, entry_len): (u64, u64),
     file_len: u64,
 ) -> Result<(), Error> {
-    const MIN: i64 = 256;
-    if start < MIN.unsigned_abs() {
-        let value = i64::try_from(start).unwrap_or(i64::MAX);
-        return Err(Error::TooSmall { field, offset: field.offset().into(), value, min: MIN });
-    }
-    match Span::of_table(start, count, entry_len) {
-        Some(span) if span.fits(file_len) => Ok(()),
-        _ => {
+    let span = Span::of_table(start, count, entry_len);
+    match check_places(&[span], HEADER_END..file_len) {
+        Ok(()) => Ok(()),
+        Err(_) if start < HEADER_END => {
+            let [value, min] = [start, HEADER_END].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+            Err(Error::TooSmall { field, offset: field.offset().into(), value, min })
+        }
+        Err(_) => {
             let len = count.saturating_mul(entry_len);
             Err(Error::Outside { field, start, len, file_len })
         }
     }
+}
+
+/// The end of the header, which no block may overlap.
+pub(super) const HEADER_END: u64 = 256;
+
+/// A block at a wrong place, by its number in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Misplaced {
+    /// It is not in the room for blocks.
+    Outside(usize),
+    /// It has bytes of another one, which is before it in the list.
+    Overlap(usize, usize),
+}
+
+/// Checks that blocks lie in `room` and apart. A block has no span if its end exceeds `u64::MAX`.
+///
+/// # Errors
+/// The first block of the list that is at a wrong place.
+#[inline]
+pub(super) fn check_places(blocks: &[Option<Span>], room: Range<u64>) -> Result<(), Misplaced> {
+    for (at, block) in blocks.iter().enumerate() {
+        let is_inside = |span: &Span| room.start <= span.offset() && span.fits(room.end);
+        let span = block.filter(is_inside).ok_or(Misplaced::Outside(at))?;
+        let is_shared = |other: &Option<Span>| other.is_some_and(|other| other.overlaps(span));
+        if let Some(other) = blocks.iter().take(at).position(is_shared) {
+            return Err(Misplaced::Overlap(at, other));
+        }
+    }
+    Ok(())
 }
 
 /// The bytes of `n` rows of `m` values, or `None` if they exceed `u64::MAX`.
@@ -222,3 +260,54 @@ impl Room {
 
 const _: () = assert!(SECTOR.get() == 16 * ENTRY_LEN);
 const _: () = assert!(IndexEntry::TABLE.len == 32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: Range<u64> = 2..8;
+
+    /// A few blocks: no end, in the room, across each of its ends, empty.
+    fn blocks() -> impl Iterator<Item = Option<Span>> {
+        let spans = (0..10).flat_map(|offset| (0..4).map(move |len| Span::new(offset, len)));
+        core::iter::once(None).chain(spans)
+    }
+
+    /// By bytes: whether all blocks are in the room, and no byte is of two.
+    fn are_right(blocks: [Option<Span>; 3]) -> bool {
+        let has = |span: Span, at: u64| span.offset() <= at && at < span.end();
+        let is_inside = |span: Span| span.offset() >= ROOM.start && span.end() <= ROOM.end;
+        let is_of_two = |at| blocks.iter().flatten().filter(|span| has(**span, at)).count() > 1;
+        blocks.iter().all(|block| block.is_some_and(is_inside)) && !(0..16).any(is_of_two)
+    }
+
+    #[test]
+    fn blocks_are_in_the_room_and_apart_in_any_order_or_in_none() {
+        let mut right = 0;
+        for a in blocks() {
+            for b in blocks() {
+                for c in blocks() {
+                    let expected = are_right([a, b, c]);
+                    right += usize::from(expected);
+                    for order in [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]]
+                    {
+                        let checked = check_places(&order, ROOM);
+                        assert_eq!(checked.is_ok(), expected, "{order:?}: {checked:?}");
+                    }
+                }
+            }
+        }
+        assert!(right > 1000, "{right}");
+    }
+
+    #[test]
+    fn the_first_misplaced_block_is_named() {
+        let span = |offset, len| Span::new(offset, len);
+        let check = |blocks: &[_]| check_places(blocks, ROOM);
+        assert_eq!(check(&[span(2, 2), span(7, 2), None]), Err(Misplaced::Outside(1)));
+        assert_eq!(check(&[span(2, 2), None]), Err(Misplaced::Outside(1)));
+        let shared = [span(2, 2), span(5, 3), span(3, 3), span(1, 1)];
+        assert_eq!(check(&shared), Err(Misplaced::Overlap(2, 0)));
+        assert_eq!(check(&[]), Ok(()));
+    }
+}

@@ -52,4 +52,4 @@ impl<F: Form, const N: usize> Log<F, N> {
     }
 }
 
-const _: () = assert!(PIECE % 32 == 0, "whole entries are copied at once");
+const _: () = assert!(PIECE.is_multiple_of(32), "whole entries are copied at once");

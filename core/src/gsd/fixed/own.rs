@@ -12,7 +12,6 @@ use crate::gsd::error::Error;
 use crate::gsd::header::Version;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::names::FindName;
-use crate::span::Span;
 #[twin(drive_read)]
 use crate::step::drive_read;
 #[twin(WriteAt)]
@@ -127,7 +126,7 @@ impl<S: WriteAt, const N: usize> Desk<S, Own<'_>, N> {
     #[inline(never)]
     async fn add_name(&mut self, name: &[u8]) -> Result<u16, FixedError<S>> {
         let block = self.log.name_block(name)?;
-        let (list, to) = (self.log.form.list(), block.span().unwrap_or(Span::ZERO));
+        let (list, to) = (self.log.form.list(), block.exact_span());
         let has = self.log.form.names_in(block);
         self.disk.fill(to.skip(has), list.skip(has), name).await?;
         Ok(self.log.add_name(block, name))

@@ -13,7 +13,6 @@ use striae_core::gsd::record::{OFFSET, Record};
 use striae_core::gsd::verdict::{Basis, Damage, Judge};
 use striae_core::gsd::{Error, Header, Version};
 use striae_core::integrity::Checksum;
-use striae_core::span::Span;
 use striae_core::step::drive_read;
 use striae_core::store::usize_to_u64;
 use zerocopy::{FromZeros, IntoBytes};
@@ -298,26 +297,15 @@ fn check_blocks(image: &Image, head: &Head, report: &mut Report<'_>) {
         let (field, value) = (Commit::data_end, record.data_end);
         report.wrong(Error::TooLarge { field, offset: offset_of(field), value, max: file_len });
     }
-    for (location, units, offset, start, count, unit) in [
-        (Raw::index_location, Raw::index_allocated_entries, 8, index.location, index.slots, 32),
-        (
-            Raw::namelist_location,
-            Raw::namelist_allocated_entries,
-            24,
-            names.location,
-            names.units,
-            64,
-        ),
+    for (units, checked, count) in [
+        (Raw::index_allocated_entries, index.check(file_len), index.slots),
+        (Raw::namelist_allocated_entries, names.check(file_len), names.units),
     ] {
-        let len = u64::checked_mul(count, unit).unwrap_or(u64::MAX);
-        if start < 256 {
-            let value = i64::try_from(start).unwrap_or(i64::MAX);
-            report.wrong(Error::TooSmall { field: location, offset, value, min: 256 });
-        } else if Span::new(start, len).is_none_or(|span| !span.fits(file_len)) {
-            report.wrong(Error::Outside { field: location, start, len, file_len });
+        if let Err(error) = checked {
+            report.wrong(error);
         }
         if count == 0 {
-            let offset = u64::saturating_add(offset, 8);
+            let offset = units.offset().into();
             report.wrong(Error::TooSmall { field: units, offset, value: 0, min: 1 });
         }
     }

@@ -4,7 +4,7 @@ use crate::gsd::fixed::fault::Fault;
 use crate::gsd::fixed::form::Form;
 use crate::gsd::fixed::log::Log;
 use crate::gsd::fixed::shape::Base;
-use crate::gsd::layout::{IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock, grown};
+use crate::gsd::layout::{IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock, check_places, grown};
 use crate::gsd::raw::Image;
 use crate::gsd::record::Record;
 use crate::integrity::crc32c;
@@ -40,11 +40,7 @@ impl Blocks {
     /// Whether the next writes overwrite nothing: the blocks lie after the shadows and before
     /// `end`, and are apart.
     fn are_right(&self, start: u64, end: u64) -> bool {
-        let (Some(names), Some(index)) = (self.names.span(), self.index.span()) else {
-            return false;
-        };
-        let fits = |span: Span| span.offset() >= start && span.fits(end);
-        fits(names) && fits(index) && !names.overlaps(index)
+        check_places(&[self.names.span(), self.index.span()], start..end).is_ok()
     }
 }
 
@@ -72,7 +68,7 @@ impl<'s> Own<'s> {
 
     /// The names, and the NULs after them.
     pub(super) fn list(&self) -> Span {
-        Span::new(self.next.names.location, self.names_len.into()).unwrap_or(Span::ZERO)
+        Span::exact(self.next.names.location, self.names_len.into())
     }
 
     /// The bytes of the names that the list in `block` has: it may be one that has all of them, or the
@@ -147,8 +143,7 @@ impl Form for Own<'_> {
     }
 
     fn end(&self) -> u64 {
-        let names = self.next.names.span().map_or(0, Span::end);
-        names.max(self.next.index.span().map_or(0, Span::end))
+        self.next.names.exact_span().end().max(self.next.index.exact_span().end())
     }
 }
 
