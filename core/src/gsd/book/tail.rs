@@ -7,7 +7,9 @@ use crate::gsd::create::{SECTOR, align_of};
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
 use crate::gsd::kind::ChunkType;
-use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS, chunk_len};
+use crate::gsd::layout::{
+    HEADER_END, IndexBlock, Misplaced, NameBlock, SHOWN_SLOTS, check_places, chunk_len,
+};
 use crate::gsd::open::{Head, State};
 use crate::gsd::raw::{Commit, Header, Image, Shadow};
 use crate::gsd::record::Record;
@@ -190,19 +192,19 @@ impl Tail {
         let names = (Header::namelist_location, self.names.location, self.names.span());
         let shadows = (Commit::shadow, shadow, Span::new(shadow, Shadow::BOTH_LEN));
         let all = [index, names, shadows];
-        for (at, &(field, start, span)) in all.iter().enumerate() {
-            let len = span.map_or(u64::MAX, Span::len);
-            let outside = Error::Outside { field, start, len, file_len: self.data_end };
-            let span = span.filter(|span| start >= 256 && span.fits(self.data_end));
-            let span = span.ok_or(outside)?;
-            let mut others = all.iter().take(at);
-            let overlaps =
-                |other: &&(_, _, Option<Span>)| other.2.is_some_and(|other| other.overlaps(span));
-            if let Some(&(other, ..)) = others.find(overlaps) {
-                return Err(Error::Overlap { field, start, len, other });
-            }
-        }
-        Ok(())
+        let places = all.map(|(.., span)| span);
+        let (at, other) = match check_places(&places, HEADER_END..self.data_end) {
+            Ok(()) => return Ok(()),
+            Err(Misplaced::Outside(at)) => (at, None),
+            Err(Misplaced::Overlap(at, other)) => (at, Some(other)),
+        };
+        let of = |at: usize| all.get(at).copied().unwrap_or(index);
+        let (field, start, span) = of(at);
+        let (len, file_len) = (span.map_or(u64::MAX, Span::len), self.data_end);
+        Err(match other {
+            None => Error::Outside { field, start, len, file_len },
+            Some(other) => Error::Overlap { field, start, len, other: of(other).0 },
+        })
     }
 
     /// The end of all blocks, visible or not, and of the data of the last commit.
