@@ -1,13 +1,13 @@
 //! A writer's state of a GSD file: the places of new bytes, and what is committed.
 //!
 //! A [`Book`] is a value without a store. It gives places to chunks ([`Book::place`]), adds chunks
-//! whose bytes are in the store ([`Book::add`]), and returns the work to do in the store
-//! ([`Work`]): end a frame, add names, commit. [`Writer`](super::Writer) is a store, memory and a
-//! `Book`. A program whose threads or ranks write one chunk together uses the `Book` itself.
+//! whose bytes are in the store ([`Book::add`]), and works in a store that it is lent: it ends
+//! frames, adds names, commits. [`Writer`](super::Writer) is a store, memory and a `Book`. A program whose threads or ranks write one chunk together uses the `Book` itself.
 
 mod adopt;
 mod begin;
 mod commit;
+mod desk;
 mod facts;
 mod frame;
 mod index;
@@ -18,11 +18,8 @@ mod tail;
 mod truncate;
 mod upgrade;
 mod waiting;
-mod work;
 
-pub use upgrade::Before;
 pub use waiting::Slot;
-pub use work::Work;
 
 use super::chunk::Chunk;
 use super::error::Error;
@@ -31,23 +28,26 @@ use super::kind::ChunkType;
 use super::layout::{MAX_FRAME, MAX_PADDING, row_len};
 use super::names::FindName;
 use super::open::Head;
-use super::publish::Publish;
 use super::raw::IndexEntry;
+#[twin(WriteError = AsyncError)]
+use super::writer::WriteError;
 use crate::exact::Exact;
 use crate::integrity::Checksum;
-use crate::span::Span;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use crate::store::usize_to_u64;
-pub(in crate::gsd) use begin::{Begin, Start};
+pub(in crate::gsd) use begin::Start;
 use core::num::NonZeroU64;
+use desk::{Desk, Medium};
+use striae_twin::twin;
 pub(in crate::gsd) use sums::Sums;
 pub(in crate::gsd) use tail::MAX_LEN;
 use tail::Tail;
 use waiting::{Counts, Waiting};
-use work::{Io, Job, Undo};
 use zerocopy::IntoBytes;
 
-/// Of a large memory, this much of its end is lent to the driver for reads: an index of millions of
-/// entries is read in pieces of this length.
+/// Of a large memory, this much of its end is for copies: an index of millions of entries is copied
+/// in pieces of this length.
 const WINDOW: usize = 1 << 16;
 
 /// A writer's state of a file. See the [module](self).
@@ -56,8 +56,8 @@ const WINDOW: usize = 1 << 16;
 ///
 /// The order of calls is: [`make_ready`](Self::make_ready), unless it [is ready](Self::is_ready);
 /// [`place`](Self::place); the caller writes the bytes to the place; [`add`](Self::add);
-/// [`end_frame`](Self::end_frame); [`commit`](Self::commit). [`Work`] must end before the next
-/// call. Work that failed or was dropped starts again when it is requested again.
+/// [`end_frame`](Self::end_frame); [`commit`](Self::commit). A call that failed, or whose future was
+/// dropped, can be repeated; then it starts again.
 ///
 /// ```
 /// use striae_core::gsd::book::Book;
@@ -74,15 +74,15 @@ const WINDOW: usize = 1 << 16;
 /// # let mut store = writer.into_store();
 /// let head = *Reader::open(&*store, &mut [0; 256])?.head(); // a file with the name 0
 /// let mut book = Book::new(&head, [Slot::EMPTY; 4], crc32c)?;
-/// book.begin().run(&mut store)?;
-/// book.make_ready().run(&mut store)?;
+/// book.begin(&mut store)?;
+/// book.make_ready(&mut store)?;
 /// let chunk = book.place(0, ChunkType::F32, 4, 3)?; // for 4 rows of 3, whoever has them
 /// for row in 0..4 {
 ///     store.write_all_at(chunk.rows(row..row + 1)?.offset(), &[row as u8; 12])?;
 /// }
 /// book.add(chunk, 0)?;
-/// book.end_frame().run(&mut store)?;
-/// book.commit().run(&mut store)?;
+/// book.end_frame(&mut store)?;
+/// book.commit(&mut store)?;
 /// # assert_eq!(Reader::open(&*store, &mut [0; 256])?.frames(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -95,8 +95,7 @@ pub struct Book<B> {
 }
 
 impl<B: AsMut<[Slot]>> Book<B> {
-    /// Makes the book of the file that was opened as `head`. The first [`Work`] must be
-    /// [`begin`](Self::begin).
+    /// Makes the book of the file that was opened as `head`. [`begin`](Self::begin) must come first.
     ///
     /// # Errors
     /// [`Error::Memory`] if `memory` is too small; [`Error::Outside`] and [`Error::Overlap`] if the
@@ -108,23 +107,10 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(book)
     }
 
-    /// The machine that opens or makes the file in a store of `store_len` bytes.
-    /// [`open_memory`](Self::open_memory) comes after it.
-    #[inline]
-    pub(super) fn start<'w>(&'w mut self, start: Start<'w>, store_len: u64) -> Begin<'w> {
-        let memory_len = memory_len(self.memory.as_mut());
-        Begin::new(&mut self.tail, start, self.checksum, store_len, memory_len)
-    }
-
     /// Sets the memory up for the file.
     pub(super) fn open_memory(&mut self) -> Result<(), Error> {
         self.counts = Counts::new(memory_len(self.memory.as_mut()), self.tail.checksums)?;
         Ok(())
-    }
-
-    /// Completes an interrupted commit, and finds the name of the checksums.
-    pub fn begin(&mut self) -> Work<'_> {
-        self.work(frame::begin, &[], None)
     }
 
     /// Whether a chunk can be placed: the file has a durable commit record, and the memory has
@@ -133,11 +119,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
     #[inline]
     pub const fn is_ready(&self) -> bool {
         self.tail.is_writable() && self.counts.has_room()
-    }
-
-    /// Makes the file ready for chunks, and makes room in the memory if possible.
-    pub fn make_ready(&mut self) -> Work<'_> {
-        self.work(frame::make_ready, &[], None)
     }
 
     /// Reserves a place for a chunk of the current frame: `n` rows of `m` values. No other chunk
@@ -277,13 +258,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.use_up_to(chunk.span.end());
     }
 
-    /// Ends the current frame, also if it has no chunks. The next commit includes it.
-    ///
-    /// If the work fails, the frame has not ended.
-    pub fn end_frame(&mut self) -> Work<'_> {
-        self.work(frame::end, &[], None)
-    }
-
     /// Ends the current frame, if this takes no work, and returns whether it did.
     #[inline]
     pub(super) fn has_ended_frame(&mut self) -> bool {
@@ -312,29 +286,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.store_len = len;
     }
 
-    /// Makes all ended frames and all names durable and visible. The current frame stays open.
-    ///
-    /// If the work fails, the file is as the last commit left it, or as this one leaves it; the
-    /// next commit tries again.
-    pub fn commit(&mut self) -> Work<'_> {
-        self.work(commit::commit, &[], None)
-    }
-
-    /// Cuts a store of `store_len` bytes at the end of the file. Call it after a commit.
-    pub fn cut(&mut self, store_len: u64) -> Work<'_> {
-        self.tail.store_len = store_len;
-        self.work(commit::cut, &[], None)
-    }
-
-    /// Adds a name that the file does not have. Its id is the value of [`names`](Self::names)
-    /// before.
-    ///
-    /// If the work fails, the file does not have the name. Its errors include [`Error::BadName`]
-    /// and [`Error::NamesFull`].
-    pub fn add_name<'w>(&'w mut self, name: &'w [u8]) -> Work<'w> {
-        self.work(names::add, name, None)
-    }
-
     /// The machine that finds a name. Pass its output to [`found_name`](Self::found_name).
     #[must_use]
     pub fn find_name<'n>(&self, name: &'n [u8]) -> FindName<'n> {
@@ -345,18 +296,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// file has it.
     pub fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
         self.tail.found_name(name, id)
-    }
-
-    /// Upgrades a file of an older layer to layer 2.1. `before` is memory for the old state, which
-    /// is restored if the work fails. The errors include [`Error::OpenFrame`].
-    pub fn upgrade<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
-        self.work(upgrade::upgrade, &[], Some((before, Before::take_back)))
-    }
-
-    /// Removes all frames and names, also those that are not committed, and frees their space.
-    /// `before` is memory for the old state, which is restored if the work fails.
-    pub fn truncate<'w>(&'w mut self, before: &'w mut Before) -> Work<'w> {
-        self.work(truncate::truncate, &[], Some((before, Before::take_back)))
     }
 
     pub(super) const fn check_no_open_frame(&self) -> Result<(), Error> {
@@ -371,35 +310,127 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Waiting::new(self.memory.as_mut().as_mut_bytes(), &mut self.counts)
     }
 
-    /// Work that begins with `job`. It is made in place, since it is large for a device's stack.
-    #[inline(never)]
-    fn work<'w>(&'w mut self, job: Job, name: &'w [u8], before: Option<Undo<'w>>) -> Work<'w> {
-        let len = self.counts.memory_len();
-        let memory = self.memory.as_mut().as_mut_bytes().split_at_mut_checked(len);
+    /// This book at work in a store.
+    #[inline]
+    fn desk<'w, S>(&'w mut self, store: &'w mut S) -> Desk<'w, S> {
+        let memory = self.memory.as_mut().as_mut_bytes();
+        let memory = memory.split_at_mut_checked(self.counts.memory_len());
         let (front, window) = memory.unwrap_or_default();
-        Work {
+        Desk {
+            disk: Medium { store },
             tail: &mut self.tail,
             waiting: Waiting::new(front, &mut self.counts),
             checksum: self.checksum,
             window,
-            first: job,
-            is_begun: false,
-            jobs: heapless::Vec::new(),
-            io: Io::Nothing,
-            failed: None,
-            hand: Publish::nothing(),
-            reading: Span::ZERO,
-            read: 0,
-            name,
-            before,
-            shown: 0,
-            slots: 0,
-            block: Span::ZERO,
-            done: 0,
-            zeros: Span::ZERO,
-            crc: 0,
-            sums: Sums::NONE,
         }
+    }
+}
+
+/// Work in a store. After an error, or if a future is dropped, the same call can be repeated.
+#[twin(WriteAt, WriteError = AsyncError)]
+impl<B: AsMut<[Slot]>> Book<B> {
+    /// Opens or makes the file in a store of `store_len` bytes.
+    #[inline(never)]
+    pub(super) async fn start<S: WriteAt>(
+        &mut self,
+        start: Start<'_>,
+        store_len: u64,
+        store: &mut S,
+        window: &mut [u8],
+    ) -> Result<(), WriteError<S>> {
+        self.tail.store_len = store_len;
+        let memory_len = memory_len(self.memory.as_mut());
+        self.desk(store).start(start, memory_len, window).await?;
+        Ok(self.open_memory()?)
+    }
+
+    /// Completes an interrupted commit.
+    ///
+    /// # Errors
+    /// The store's own error.
+    #[inline(never)]
+    pub async fn begin<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
+        match self.tail.is_adopted {
+            true => self.desk(store).settle().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Makes the file ready for chunks, and makes room in the memory if possible.
+    ///
+    /// # Errors
+    /// [`Error::FileFull`] if a block has no place in the file; the store's own error.
+    #[inline(never)]
+    pub async fn make_ready<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
+        self.desk(store).make_ready().await
+    }
+
+    /// Ends the current frame, also if it has no chunks. The next commit includes it.
+    ///
+    /// # Errors
+    /// See [`make_ready`](Self::make_ready). The frame has not ended then.
+    #[inline(never)]
+    pub async fn end_frame<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
+        self.desk(store).end_frame().await
+    }
+
+    /// Makes all ended frames and all names durable and visible. The current frame stays open.
+    ///
+    /// # Errors
+    /// See [`make_ready`](Self::make_ready). The file is as the last commit left it then, or as
+    /// this one leaves it; the next commit tries again.
+    #[inline(never)]
+    pub async fn commit<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
+        self.desk(store).commit().await
+    }
+
+    /// Cuts a store of `store_len` bytes at the end of the file. Call it after a commit.
+    ///
+    /// # Errors
+    /// The store's own error.
+    #[inline(never)]
+    pub async fn cut<S: WriteAt>(
+        &mut self,
+        store_len: u64,
+        store: &mut S,
+    ) -> Result<(), WriteError<S>> {
+        self.tail.store_len = store_len;
+        self.desk(store).cut().await
+    }
+
+    /// Adds a name that the file does not have. Its id is the value of [`names`](Self::names)
+    /// before.
+    ///
+    /// # Errors
+    /// [`Error::BadName`] if no file can have the name; [`Error::NamesFull`]; else see
+    /// [`make_ready`](Self::make_ready). The file does not have the name then.
+    #[inline(never)]
+    pub async fn add_name<S: WriteAt>(
+        &mut self,
+        name: &[u8],
+        store: &mut S,
+    ) -> Result<(), WriteError<S>> {
+        self.desk(store).add_name(name).await
+    }
+
+    /// Upgrades a file of an older layer to layer 2.1.
+    ///
+    /// # Errors
+    /// [`Error::OpenFrame`] if the current frame has chunks; [`Error::FrameFull`] if a frame has
+    /// more chunks than there is memory for; [`Error::BadName`] if the file has an empty name;
+    /// else see [`make_ready`](Self::make_ready). The file keeps its layer then.
+    #[inline(never)]
+    pub async fn upgrade<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
+        self.desk(store).upgrade().await
+    }
+
+    /// Removes all frames and names, also those that are not committed, and frees their space.
+    ///
+    /// # Errors
+    /// See [`make_ready`](Self::make_ready). The file has all of its frames then, or none.
+    #[inline(never)]
+    pub async fn truncate<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
+        self.desk(store).truncate().await
     }
 }
 

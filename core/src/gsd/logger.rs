@@ -1,18 +1,19 @@
 //! [`Logger`] is a writer for devices: it has fixed memory and commits every frame.
 
-#[cfg(feature = "async")]
-mod asynch;
-
 use super::book::Start;
 use super::create::Attributes;
 use super::element::Element;
 use super::error::Error;
 use super::kind::ChunkType;
+use super::open::Open;
 use super::stream::ChunkWriter;
-use super::writer::{Slot, WriteError, Writer};
+#[twin(WriteError = AsyncError)]
+use super::writer::WriteError;
+use super::writer::{Slot, Writer};
 use crate::integrity::crc32c;
-use crate::step::DriveError;
+#[twin(WriteAt)]
 use crate::store::WriteAt;
+use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
@@ -102,6 +103,34 @@ use zerocopy::IntoBytes;
 /// log.end_frame()?; // it is safe
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Asynchronous firmware
+///
+/// With the feature `async`, each function that works in the store has a form for an asynchronous
+/// one, whose name ends in `_async`. Dropping a future counts as a failed call (see "Dropping a
+/// future" in [`Writer`]). A task for an executor such as Embassy's:
+///
+#[cfg_attr(feature = "async", doc = "```")]
+#[cfg_attr(not(feature = "async"), doc = "```ignore")]
+/// use striae_core::gsd::{AsyncError, Attributes, Logger};
+/// use striae_core::store::AsyncWriteAt;
+///
+/// async fn log_temperature<S: AsyncWriteAt>(
+///     card: S,
+///     mut sensor: impl AsyncFnMut() -> f32,
+/// ) -> Result<(), AsyncError<S>> {
+///     let (application, schema) = ("probe 1.0", "probe");
+///     let about = Attributes { application, schema, ..Attributes::default() };
+///     let mut log = Logger::<_, 4>::open_or_create_async(card, &about).await?;
+///     let temperature = log.name_async("temperature").await?;
+///     for _ in 0..10 {
+///         let value = sensor().await;
+///         log.write_async(temperature, &[[value]]).await?;
+///         log.end_frame_async().await?; // it is safe
+///     }
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Logger<S, const N: usize> {
     writer: Writer<S, [Slot; N]>,
@@ -138,28 +167,29 @@ impl<S, const N: usize> Logger<S, N> {
     }
 }
 
+#[twin(WriteAt, WriteError = AsyncError)]
 impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// Creates an empty file in `store`. The old content of the store is lost.
     ///
     /// # Errors
     /// See [`Writer::create`].
-    pub fn create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
-        Self::start(store, Start::Create(attributes))
+    pub async fn create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
+        Self::start(store, Start::Create(attributes)).await
     }
 
     /// Opens the file in `store` to append to it.
     ///
     /// # Errors
     /// See [`Writer::open`].
-    pub fn open(store: S) -> Result<Self, WriteError<S>> {
-        Self::start(store, Start::Open)
+    pub async fn open(store: S) -> Result<Self, WriteError<S>> {
+        Self::start(store, Start::Open).await
     }
 
-    fn start(store: S, start: Start<'_>) -> Result<Self, WriteError<S>> {
+    async fn start(store: S, start: Start<'_>) -> Result<Self, WriteError<S>> {
         // In the place of the result: it is large for a device's stack.
         let mut logger = Ok(Self::unopened(store));
         if let Ok(Self { writer, .. }) = &mut logger
-            && let Err(error) = writer.start_in_small_memory(start)
+            && let Err(error) = writer.start(start, &mut [0; Open::WINDOW]).await
         {
             logger = Err(error);
         }
@@ -185,10 +215,110 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// [`Error::NotBlank`] if the store is neither blank nor a file that
     /// can be opened; [`Error::Another`] if application, schema or schema
     /// version differ; else see [`Writer::open`] and [`Writer::create`].
-    pub fn open_or_create(store: S, attributes: &Attributes<'_>) -> Result<Self, WriteError<S>> {
-        Self::start(store, Start::Log(attributes))
+    pub async fn open_or_create(
+        store: S,
+        attributes: &Attributes<'_>,
+    ) -> Result<Self, WriteError<S>> {
+        Self::start(store, Start::Log(attributes)).await
     }
 
+    /// The id of a name. A new name is added. Call it once for each name when the device starts.
+    ///
+    /// # Errors
+    /// See [`Writer::name`].
+    pub async fn name(&mut self, name: &str) -> Result<u16, WriteError<S>> {
+        self.writer.name(name.as_bytes()).await
+    }
+
+    /// Adds a chunk to the current frame; see [`Writer::write_chunk`].
+    ///
+    /// # Errors
+    /// See [`Writer::write_chunk`].
+    pub async fn chunk(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        m: u32,
+        bytes: &[u8],
+    ) -> Result<(), WriteError<S>> {
+        self.writer.write_chunk(id, kind, m, bytes).await.map(drop)
+    }
+
+    /// Adds rows of numbers to the current frame as a chunk; their type and length say what it is.
+    ///
+    /// ```
+    /// # use striae_core::gsd::{Logger, writer::WriteError};
+    /// # use striae_core::store::WriteAt;
+    /// # fn log<S: WriteAt>(log: &mut Logger<S, 4>, id: u16) -> Result<(), WriteError<S>> {
+    /// log.write(id, &[[0.5_f32, 1.5, 2.5], [3.5, 4.5, 5.5]])?; // two rows of three
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`Writer::write_chunk`].
+    pub async fn write<T: Element, const M: usize>(
+        &mut self,
+        id: u16,
+        rows: &[[T; M]],
+    ) -> Result<(), WriteError<S>> {
+        let m = u32::try_from(M).unwrap_or(u32::MAX);
+        if cfg!(target_endian = "little") {
+            return self.chunk(id, T::KIND, m, rows.as_bytes()).await;
+        }
+        let mut chunk = self.begin_chunk(id, T::KIND, m).await?;
+        for value in rows.iter().flatten() {
+            chunk.write(value.swap_to_file().as_bytes()).await?;
+        }
+        chunk.finish().await.map(drop)
+    }
+
+    /// Begins a chunk that is written in pieces; see [`Writer::begin_chunk`].
+    ///
+    /// # Errors
+    /// See [`Writer::begin_chunk`].
+    pub async fn begin_chunk(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        m: u32,
+    ) -> Result<ChunkWriter<'_, S, [Slot; N]>, WriteError<S>> {
+        self.writer.begin_chunk(id, kind, m).await
+    }
+
+    /// Ends the current frame and commits it; returns its number.
+    ///
+    /// After an error it may be called again: if the frame has ended already, it is only committed,
+    /// as by [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// See [`Writer::end_frame`]: then the frame has not ended. See [`Writer::commit`]: then the
+    /// frame has ended, and [`frames`](Self::frames) counts it.
+    pub async fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
+        if !self.has_ended() {
+            self.writer.end_frame().await?;
+            self.is_unfinished = true;
+        }
+        self.commit().await?;
+        Ok(self.writer.frames().saturating_sub(1))
+    }
+
+    /// Commits the ended frames after an [`end_frame`](Self::end_frame) that failed.
+    ///
+    /// # Errors
+    /// See [`Writer::commit`].
+    pub async fn commit(&mut self) -> Result<(), WriteError<S>> {
+        self.writer.commit().await?;
+        self.is_unfinished = false;
+        Ok(())
+    }
+
+    /// Discards the chunks of the current frame; see [`Writer::discard_frame`]. Ended frames stay.
+    pub async fn discard_frame(&mut self) {
+        self.writer.discard_frame().await;
+    }
+}
+
+impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// [`open_or_create`](Self::open_or_create) in the caller's memory, such as a static. The
     /// logger is not on the stack while the file is opened. After an error `place` is `None`.
     ///
@@ -209,82 +339,19 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         store: S,
         attributes: &Attributes<'_>,
     ) -> Result<&'l mut Self, WriteError<S>> {
-        let opened =
-            Self::unopened_in(place, store).writer.start_in_small_memory(Start::Log(attributes));
+        let writer = &mut Self::unopened_in(place, store).writer;
+        let opened = writer.start(Start::Log(attributes), &mut [0; Open::WINDOW]);
         if opened.is_err() {
             *place = None;
         }
         opened?;
-        place.as_mut().ok_or(DriveError::Format(Error::NotReady)) // it is there
+        Ok(place.as_mut().ok_or(Error::NotReady)?) // it is there
     }
 
     // A separate function, so that nothing of it is on the stack later.
     #[inline(never)]
     fn unopened_in(place: &mut Option<Self>, store: S) -> &mut Self {
         place.insert(Self::unopened(store))
-    }
-
-    /// The id of a name. A new name is added. Call it once for each name when the device starts.
-    ///
-    /// # Errors
-    /// See [`Writer::name`].
-    pub fn name(&mut self, name: &str) -> Result<u16, WriteError<S>> {
-        self.writer.name(name.as_bytes())
-    }
-
-    /// Adds a chunk to the current frame; see [`Writer::write_chunk`].
-    ///
-    /// # Errors
-    /// See [`Writer::write_chunk`].
-    pub fn chunk(
-        &mut self,
-        id: u16,
-        kind: ChunkType,
-        m: u32,
-        bytes: &[u8],
-    ) -> Result<(), WriteError<S>> {
-        self.writer.write_chunk(id, kind, m, bytes).map(drop)
-    }
-
-    /// Adds rows of numbers to the current frame as a chunk; their type and length say what it is.
-    ///
-    /// ```
-    /// # use striae_core::gsd::{Logger, writer::WriteError};
-    /// # use striae_core::store::WriteAt;
-    /// # fn log<S: WriteAt>(log: &mut Logger<S, 4>, id: u16) -> Result<(), WriteError<S>> {
-    /// log.write(id, &[[0.5_f32, 1.5, 2.5], [3.5, 4.5, 5.5]])?; // two rows of three
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// See [`Writer::write_chunk`].
-    pub fn write<T: Element, const M: usize>(
-        &mut self,
-        id: u16,
-        rows: &[[T; M]],
-    ) -> Result<(), WriteError<S>> {
-        let m = u32::try_from(M).unwrap_or(u32::MAX);
-        if cfg!(target_endian = "little") {
-            return self.chunk(id, T::KIND, m, rows.as_bytes());
-        }
-        let mut chunk = self.begin_chunk(id, T::KIND, m)?;
-        for value in rows.iter().flatten() {
-            chunk.write(value.swap_to_file().as_bytes())?;
-        }
-        chunk.finish().map(drop)
-    }
-
-    /// Begins a chunk that is written in pieces; see [`Writer::begin_chunk`].
-    ///
-    /// # Errors
-    /// See [`Writer::begin_chunk`].
-    pub fn begin_chunk(
-        &mut self,
-        id: u16,
-        kind: ChunkType,
-        m: u32,
-    ) -> Result<ChunkWriter<'_, S, [Slot; N]>, WriteError<S>> {
-        self.writer.begin_chunk(id, kind, m)
     }
 
     /// The number of frames of `chunks` chunks, which have `bytes` bytes each, that can be logged
@@ -311,37 +378,5 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// The store's own error.
     pub fn frames_left(&self, chunks: u16, bytes: u64) -> Result<u64, WriteError<S>> {
         self.writer.frames_left(chunks, bytes)
-    }
-
-    /// Ends the current frame and commits it; returns its number.
-    ///
-    /// After an error it may be called again: if the frame has ended already, it is only committed,
-    /// as by [`commit`](Self::commit).
-    ///
-    /// # Errors
-    /// See [`Writer::end_frame`]: then the frame has not ended. See [`Writer::commit`]: then the
-    /// frame has ended, and [`frames`](Self::frames) counts it.
-    pub fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
-        if !self.has_ended() {
-            self.writer.end_frame()?;
-            self.is_unfinished = true;
-        }
-        self.commit()?;
-        Ok(self.writer.frames().saturating_sub(1))
-    }
-
-    /// Commits the ended frames after an [`end_frame`](Self::end_frame) that failed.
-    ///
-    /// # Errors
-    /// See [`Writer::commit`].
-    pub fn commit(&mut self) -> Result<(), WriteError<S>> {
-        self.writer.commit()?;
-        self.is_unfinished = false;
-        Ok(())
-    }
-
-    /// Discards the chunks of the current frame; see [`Writer::discard_frame`]. Ended frames stay.
-    pub fn discard_frame(&mut self) {
-        self.writer.discard_frame();
     }
 }

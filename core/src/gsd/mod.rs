@@ -70,6 +70,12 @@ pub use writer::{Slot, Writer};
 /// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
 
+impl<E> From<Error> for crate::step::DriveError<E, Error> {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
 /// Why reading from an asynchronous store `S` failed.
 #[cfg(feature = "async")]
 pub type AsyncError<S> = crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

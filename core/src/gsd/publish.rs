@@ -1,8 +1,7 @@
 //! The machine that publishes a commit: one write of the header makes the commit visible.
 
-use super::raw::{Commit, Image, Shadow};
+use super::raw::{Image, Shadow};
 use super::record::OFFSET;
-use super::shadow::SHADOW_LEN;
 use crate::integrity::Checksum;
 use crate::step::{Machine, Step};
 use crate::store::{copy_front, usize_to_u64};
@@ -12,7 +11,6 @@ use zerocopy::{FromZeros, IntoBytes};
 
 /// Offset of the part of an image that is before application and schema.
 const FIELDS: u64 = 8;
-const MAGIC: usize = Commit::MAGIC.len();
 
 /// Replaces the part of a header that commits change: after a crash, the header is the old or the
 /// new one.
@@ -40,15 +38,6 @@ pub(super) enum Stage {
     /// The header is written: sync it, or, for a commit of one sync, order it before later writes.
     Behind,
     Done,
-    /// The first step of a header's first commit record. The caller has cleared the magic of an
-    /// invalid record. The new record is written and made durable before its magic, which makes it
-    /// valid.
-    FirstShadow,
-    OtherShadow,
-    SyncShadows,
-    Rest,
-    SyncRest,
-    Magic,
 }
 
 impl Stage {
@@ -57,18 +46,11 @@ impl Stage {
             Self::Shadow => Self::Before,
             Self::Before => Self::Fields,
             Self::Fields => Self::Record,
-            Self::Record | Self::Magic => Self::Behind,
+            Self::Record => Self::Behind,
             Self::Behind | Self::Done => Self::Done,
-            Self::FirstShadow => Self::OtherShadow,
-            Self::OtherShadow => Self::SyncShadows,
-            Self::SyncShadows => Self::Rest,
-            Self::Rest => Self::SyncRest,
-            Self::SyncRest => Self::Magic,
         }
     }
 }
-
-const ZEROS: [u8; SHADOW_LEN] = [0; SHADOW_LEN];
 
 impl Publish {
     /// Makes a machine that replaces `old`, which is in the header, by `new`; both have the same
@@ -114,11 +96,6 @@ impl Publish {
         self.shadow.added_crc.get() != 0
     }
 
-    /// The new image of the header.
-    pub(super) const fn image(&self) -> &Image {
-        &self.shadow.new
-    }
-
     /// Whether the next step is a commit's first write to the header. From then on, the publication
     /// must be completed before the shadow is used for another commit.
     pub(super) fn is_about_to_begin(&self) -> bool {
@@ -146,21 +123,10 @@ impl Machine for Publish {
         match stage {
             Stage::Shadow => Step::Write { offset, bytes: self.shadow.as_bytes() },
             Stage::Behind if is_of_one_sync => Step::Order,
-            Stage::Before | Stage::Behind | Stage::SyncShadows | Stage::SyncRest => Step::Sync,
+            Stage::Before | Stage::Behind => Step::Sync,
             Stage::Fields => Step::Write { offset: FIELDS, bytes: fields },
             Stage::Record => Step::Write { offset: OFFSET, bytes: record },
             Stage::Done => Step::Done(()),
-            Stage::FirstShadow => Step::Write { offset: shadows, bytes: self.shadow.as_bytes() },
-            Stage::OtherShadow => {
-                Step::Write { offset: Shadow::offset_of(shadows, 1), bytes: &ZEROS }
-            }
-            Stage::Rest => {
-                let bytes = record.get(MAGIC..).unwrap_or_default();
-                Step::Write { offset: OFFSET.saturating_add(usize_to_u64(MAGIC)), bytes }
-            }
-            Stage::Magic => {
-                Step::Write { offset: OFFSET, bytes: record.get(..MAGIC).unwrap_or_default() }
-            }
         }
     }
 

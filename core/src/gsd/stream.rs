@@ -3,10 +3,14 @@
 use super::book::{Book, MAX_LEN, Slot, Sums, count_rows};
 use super::chunk::Chunk;
 use super::error::Error;
+#[twin(WriteError = AsyncError)]
 use super::writer::WriteError;
 use crate::span::Span;
 use crate::step::DriveError;
-use crate::store::{Disk, WriteAt, usize_to_u64};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::{Disk, usize_to_u64};
+use striae_twin::twin;
 
 /// A chunk of unknown length that is written in pieces; see
 /// [`Writer::begin_chunk`](super::Writer::begin_chunk).
@@ -30,14 +34,11 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     }
 
     /// The offset of the next `len` bytes.
-    fn place<E>(&self, len: u64) -> Result<u64, DriveError<E, Error>> {
+    fn place(&self, len: u64) -> Result<u64, Error> {
         let offset = self.chunk.span.offset().saturating_add(self.len);
         match offset.checked_add(len).is_some_and(|end| end <= MAX_LEN) {
             true => Ok(offset),
-            false => {
-                let data_end = self.book.data_end();
-                Err(DriveError::Format(Error::FileFull { data_end, len }))
-            }
+            false => Err(Error::FileFull { data_end: self.book.data_end(), len }),
         }
     }
 
@@ -64,12 +65,12 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     }
 
     /// Adds the chunk to the current frame.
-    fn add_chunk<E>(self) -> Result<Chunk, DriveError<E, Error>> {
+    fn add_chunk(self) -> Result<Chunk, Error> {
         let Self { book, chunk, len, crc, sums, .. } = self;
-        let n = count_rows(chunk.kind, chunk.m, len).map_err(DriveError::Format)?;
+        let n = count_rows(chunk.kind, chunk.m, len)?;
         let start = if len == 0 { book.data_end() } else { chunk.span.offset() };
         let full = Error::FileFull { data_end: book.data_end(), len };
-        let span = Span::new(start, len).ok_or(DriveError::Format(full))?;
+        let span = Span::new(start, len).ok_or(full)?;
         let chunk = Chunk { n, span, ..chunk };
         book.set_sums(sums);
         book.insert(chunk, crc);
@@ -77,20 +78,32 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     }
 }
 
+#[twin(WriteAt, WriteError = AsyncError)]
 impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// Adds bytes; they need not be whole rows.
     ///
     /// # Errors
     /// [`Error::FileFull`] if the bytes have no place in the file; the store's own error. The bytes
     /// are not in the chunk then.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
         let offset = self.place(usize_to_u64(bytes.len()))?;
-        self.disk.recognise(self.book)?;
-        self.disk.put(offset, bytes).map_err(DriveError::Store)?;
+        self.disk.recognise(self.book).await?;
+        self.disk.put(offset, bytes).await.map_err(DriveError::Store)?;
         self.add(offset, bytes);
         Ok(())
     }
 
+    /// Adds the chunk to the current frame.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] if the bytes are not whole rows: then there is no chunk.
+    #[allow(clippy::unused_async, reason = "called as all others are")]
+    pub async fn finish(self) -> Result<Chunk, WriteError<S>> {
+        Ok(self.add_chunk()?)
+    }
+}
+
+impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// Adds `len` bytes that `put` writes to the store itself, as a copy in the kernel does. `put`
     /// gets the offset to write to. In a file with checksums it also gets the CRC-32C of the bytes
     /// so far and must return the CRC-32C with the new bytes; else its result is ignored.
@@ -110,37 +123,5 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
         self.crc = self.disk.note(done).map_err(DriveError::Store)?;
         self.len = self.len.saturating_add(len);
         Ok(())
-    }
-
-    /// Adds the chunk to the current frame.
-    ///
-    /// # Errors
-    /// [`Error::Rows`] if the bytes are not whole rows: then there is no chunk.
-    pub fn finish(self) -> Result<Chunk, WriteError<S>> {
-        self.add_chunk()
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: crate::store::AsyncWriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
-    /// [`write`](ChunkWriter::write) for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`write`](ChunkWriter::write).
-    pub async fn write_async(&mut self, bytes: &[u8]) -> Result<(), super::AsyncError<S>> {
-        let offset = self.place(usize_to_u64(bytes.len()))?;
-        self.disk.recognise_async(self.book).await?;
-        self.disk.put_async(offset, bytes).await.map_err(DriveError::Store)?;
-        self.add(offset, bytes);
-        Ok(())
-    }
-
-    /// [`finish`](ChunkWriter::finish) for an asynchronous store; it never waits.
-    ///
-    /// # Errors
-    /// See [`finish`](ChunkWriter::finish).
-    #[allow(clippy::unused_async, reason = "called as all others are")]
-    pub async fn finish_async(self) -> Result<Chunk, super::AsyncError<S>> {
-        self.add_chunk()
     }
 }

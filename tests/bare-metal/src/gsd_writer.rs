@@ -2,7 +2,7 @@
 
 use crate::host::{Cursor as Device, Host};
 use crate::{Answer, Fail, entries};
-use striae_core::gsd::book::{Before, Book};
+use striae_core::gsd::book::Book;
 use striae_core::gsd::create::Create;
 use striae_core::gsd::publish::Publish;
 use striae_core::gsd::raw::{Header, Image, IndexEntry};
@@ -167,33 +167,32 @@ entries! {
         let (mut store, kind) = (Host { file: 0 }, kind(number)?);
         let head = *Reader::open(Host { file: 0 }, window)?.head();
         let mut book = Book::new(&head, [Slot::EMPTY; 4], crc32c)?;
-        book.begin().run(&mut store)?;
+        book.begin(&mut store)?;
         let found = drive_read(&mut book.find_name(b"t"), &store, window)?;
         if book.found_name(b"t", found).is_none() {
-            book.add_name(b"t").run(&mut store)?;
+            book.add_name(b"t", &mut store)?;
         }
         if !book.is_ready() {
-            book.make_ready().run(&mut store)?;
+            book.make_ready(&mut store)?;
         }
         let chunk = book.place(id, kind, n, m)?;
         book.add(chunk, crc)?;
-        book.end_frame().run(&mut store)?;
+        book.end_frame(&mut store)?;
         book.discard_frame();
         book.set_one_sync(true);
         book.set_names_in_place(false);
         core::hint::black_box((book.names(), book.version(), book.is_frame_empty()));
         core::hint::black_box((book.is_committed(), book.has_checksums(), book.data_end()));
-        drive(&mut book.commit(), &mut store, window)??;
-        book.cut(store_len).run(&mut store)?;
+        book.commit(&mut store)?;
+        book.cut(store_len, &mut store)?;
         Ok(book.frames())
     }
 
     fn gate_gsd_book_anew(window) {
         let head = *Reader::open(Host { file: 0 }, window)?.head();
         let mut book = Book::new(&head, [Slot::EMPTY; 4], crc32c)?;
-        let mut before = Before::NONE;
-        book.upgrade(&mut before).run(&mut Host { file: 0 })?;
-        book.truncate(&mut before).run(&mut Host { file: 0 })?;
+        book.upgrade(&mut Host { file: 0 })?;
+        book.truncate(&mut Host { file: 0 })?;
         Ok(0)
     }
 

@@ -1,16 +1,21 @@
 //! The start of a writer: it opens the file, makes a new one, or restores an erased header.
 
-use super::tail::{Stands, Tail};
+use super::desk::{Desk, Failed};
+use super::tail::Stands;
 use super::waiting::Counts;
 use crate::gsd::create::{Attributes, Blank, Create, OTHER_SHADOW, SHADOW};
 use crate::gsd::error::Error;
 use crate::gsd::header::Header;
 use crate::gsd::open::{InPlace, Open};
 use crate::gsd::raw::{self, Commit, Shadow};
-use crate::integrity::Checksum;
-use crate::step::{Machine, ReadMachine, ReadStep, Step};
-use crate::store::usize_to_u64;
-use zerocopy::{FromBytes, FromZeros, IntoBytes};
+#[twin(drive_read)]
+use crate::step::drive_read;
+use crate::step::{DriveError, ReadMachine, ReadStep};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::copy_front;
+use striae_twin::twin;
+use zerocopy::{FromZeros, IntoBytes};
 
 /// The file that a writer starts with.
 #[derive(Debug, Clone, Copy)]
@@ -24,346 +29,175 @@ pub(in crate::gsd) enum Start<'a> {
     Log(&'a Attributes<'a>),
 }
 
-/// Finds out what a writer must know about the file in a store.
-///
-/// It has one part at a time, made in place: on a device, nothing else needs so much of the stack.
-/// For the same reason, what a function keeps on the stack is not needed by those that it calls.
-#[derive(Debug)]
-pub(in crate::gsd) struct Begin<'b> {
-    /// The state to make. Until then, its image is the one to restore.
-    tail: &'b mut Tail,
-    start: Start<'b>,
-    checksum: Checksum,
-    store_len: u64,
-    memory_len: usize,
-    stage: Stage,
-    /// How far the store was read and is blank.
-    blank: Option<Blank>,
-    failed: Option<Error>,
-}
-
-#[derive(Debug)]
-enum Stage {
-    Begin,
-    /// Reads the shadows at their offsets, then the header at 0, whose sector may be erased.
-    Front(u64),
-    /// Opens the file as it is after the restoration.
-    Restored(Open),
-    /// Writes the restored header; whether it is written.
-    Restore(raw::Header, bool),
-    /// Reads the magic, to see if there is a file.
-    Magic,
-    /// Makes the store so long, before anything is lost.
-    Grow(u64),
-    /// The header's sector may be erased while it is replaced: then no shadow may restore an old
-    /// header.
-    SyncOld,
-    /// Clears the magic of the shadow at this offset.
-    Forget(u64),
-    SyncForgotten,
-    Create(Create),
-    Open(Open),
-    Done,
-}
-
-impl<'b> Begin<'b> {
-    /// Makes the machine for a store of `store_len` bytes and `memory_len` bytes of memory for
-    /// waiting entries.
-    #[inline]
-    pub(super) const fn new(
-        tail: &'b mut Tail,
-        start: Start<'b>,
-        checksum: Checksum,
-        store_len: u64,
+#[twin(WriteAt)]
+impl<S: WriteAt> Desk<'_, S> {
+    /// Opens the file, or makes it. The parts are separate functions: each one's place on a small
+    /// stack is free for the others.
+    pub(super) async fn start(
+        &mut self,
+        start: Start<'_>,
         memory_len: usize,
-    ) -> Self {
-        Self {
-            tail,
-            start,
-            checksum,
-            store_len,
-            memory_len,
-            stage: Stage::Begin,
-            blank: None,
-            failed: None,
-        }
-    }
-
-    /// The attributes of a new file, which an existing file must have.
-    const fn attributes(&self) -> Option<&'b Attributes<'b>> {
-        match self.start {
-            Start::Create(attributes) | Start::Log(attributes) => Some(attributes),
-            Start::Open => None,
-        }
-    }
-
-    /// Whether the store has room for the shadows.
-    const fn has_shadows(&self) -> bool {
-        self.store_len >= SHADOW.saturating_add(Shadow::BOTH_LEN)
-    }
-
-    fn fail(&mut self, error: Error) {
-        (self.failed, self.stage) = (Some(error), Stage::Done);
-    }
-
-    #[inline(never)]
-    fn feed_shadow(&mut self, bytes: &[u8]) {
-        let Stage::Front(offset) = &mut self.stage else { return };
-        let image = &mut self.tail.image;
-        Shadow::prove(bytes, *offset, image);
-        if *offset == SHADOW {
-            *offset = OTHER_SHADOW;
-        } else if image.commit.layer == 0 {
-            self.stage = Stage::Magic;
-        } else if let Start::Create(_) = self.start {
-            self.create(); // fails before anything is lost
-            if let (Stage::Create(create), None) = (&self.stage, self.failed) {
-                self.stage = Stage::Grow(create.len());
+        window: &mut [u8],
+    ) -> Result<(), Failed<S::Error>> {
+        match start {
+            Start::Open => {}
+            Start::Create(attributes) => {
+                if self.find_proof().await? {
+                    self.forget_shadows(attributes, memory_len).await?;
+                }
+                self.create(start, attributes, memory_len, window).await?;
             }
-        } else {
-            *offset = 0;
+            Start::Log(attributes) => {
+                let is_proved = self.find_proof().await?;
+                if is_proved && self.is_erased(attributes).await? {
+                    self.restore(attributes, window).await?;
+                } else if !self.has_magic().await? {
+                    self.create(start, attributes, memory_len, window).await?;
+                }
+            }
         }
+        self.open(start, window).await
     }
 
-    fn feed_header(&mut self, bytes: &[u8]) {
-        let Ok((found, _)) = raw::Header::ref_from_prefix(bytes) else { return };
-        if found.has_record() {
-            return self.stage = Stage::Magic;
-        }
-        match self.is_erased(found) {
-            Some(Ok(())) => self.open_restored(),
-            Some(Err(error)) => self.fail(error),
-            None => self.stage = Stage::Magic,
-        }
-    }
-
-    /// Whether the header that was `found` is the one to restore, and was erased: `None` if not,
-    /// and an error if the one to restore is of another program.
     #[inline(never)]
-    fn is_erased(&self, found: &raw::Header) -> Option<Result<(), Error>> {
+    async fn open(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), Failed<S::Error>> {
+        let mut open = Open::new(self.tail.store_len);
+        drive_read(&mut InPlace(&mut open), &*self.disk.store, window).await?;
+        let Some(head) = open.head() else { return Ok(()) };
+        if let Start::Log(attributes) = start {
+            check_own(attributes, &head.header)?;
+        }
+        self.tail.set(head, self.checksum)?;
+        if let Start::Create(_) = start {
+            self.tail.stands = Stands::Durable;
+        }
+        Ok(())
+    }
+
+    /// Whether the shadows prove a header: it is the tail's image then.
+    #[inline(never)]
+    async fn find_proof(&mut self) -> Result<bool, Failed<S::Error>> {
+        if self.tail.store_len < SHADOW.saturating_add(Shadow::BOTH_LEN) {
+            return Ok(false);
+        }
+        self.tail.image.zero();
+        for offset in [SHADOW, OTHER_SHADOW] {
+            let mut shadow = Shadow::new_zeroed();
+            self.disk.read(offset, shadow.as_mut_bytes()).await?;
+            Shadow::prove(shadow.as_bytes(), offset, &mut self.tail.image);
+        }
+        Ok(self.tail.image.commit.layer != 0)
+    }
+
+    /// Clears the magic of the shadows, if the new file can be made: the header's sector may be
+    /// erased while it is replaced, and then no shadow may restore an old header.
+    #[inline(never)]
+    async fn forget_shadows(
+        &mut self,
+        attributes: &Attributes<'_>,
+        memory_len: usize,
+    ) -> Result<(), Failed<S::Error>> {
+        let len = self.len_of_new(attributes, memory_len)?; // fails before anything is lost
+        self.disk.set_size(len).await?;
+        self.disk.sync().await?;
+        self.disk.write(SHADOW, &[0; 8]).await?;
+        self.disk.write(OTHER_SHADOW, &[0; 8]).await?;
+        self.disk.sync().await
+    }
+
+    /// Whether the header that is proved was erased; an error if it is of another program.
+    #[inline(never)]
+    async fn is_erased(&mut self, attributes: &Attributes<'_>) -> Result<bool, Failed<S::Error>> {
+        let (mut found, mut header) = (raw::Header::new_zeroed(), raw::Header::new_zeroed());
+        self.disk.read(0, found.as_mut_bytes()).await?;
+        attributes.restore(&mut header, &self.tail.image);
+        if found.has_record() || !header.is_erased_in(&found) {
+            return Ok(false);
+        }
+        match header.ident_crc(self.checksum) == self.tail.image.commit.ident_crc.get() {
+            true => Ok(true),
+            false => Err(Error::Another { field: Commit::ident_crc }.into()),
+        }
+    }
+
+    /// Writes the header that is proved, if the file can be opened with it.
+    #[inline(never)]
+    async fn restore(
+        &mut self,
+        attributes: &Attributes<'_>,
+        window: &mut [u8],
+    ) -> Result<(), Failed<S::Error>> {
         let mut header = raw::Header::new_zeroed();
-        self.restored(&mut header);
-        if !header.is_erased_in(found) {
-            return None;
+        attributes.restore(&mut header, &self.tail.image);
+        let mut open = Open::new(self.tail.store_len);
+        while let ReadStep::Read { offset, want, .. } = ReadMachine::poll(&mut InPlace(&mut open)) {
+            let part = front(window, want);
+            self.disk.read(offset, part).await?;
+            if offset == 0 {
+                copy_front(header.as_bytes(), part);
+            }
+            ReadMachine::feed(&mut InPlace(&mut open), part)?;
         }
-        let is_own = header.ident_crc(self.checksum) == self.tail.image.commit.ident_crc.get();
-        Some(is_own.then_some(()).ok_or(Error::Another { field: Commit::ident_crc }))
+        if let Some(head) = open.head() {
+            check_own(attributes, &head.header)?;
+        }
+        self.disk.write(0, header.as_bytes()).await?;
+        self.disk.sync().await
     }
 
-    /// Sets `header`, which is zeros, to the one to restore.
-    fn restored(&self, header: &mut raw::Header) {
-        if let Some(attributes) = self.attributes() {
-            attributes.restore(header, &self.tail.image);
+    /// Whether there is a file.
+    async fn has_magic(&mut self) -> Result<bool, Failed<S::Error>> {
+        let mut magic = [0; 8];
+        if self.tail.store_len >= 8 {
+            self.disk.read(0, &mut magic).await?;
         }
+        Ok(u64::from_le_bytes(magic) == raw::Header::MAGIC)
     }
 
+    /// Makes a new file; a logger does so only in a blank store.
     #[inline(never)]
-    fn open_restored(&mut self) {
-        self.stage = Stage::Restored(Open::new(self.store_len));
-    }
-
-    /// Opens the file with the restored header in place of the stored one.
-    fn feed_restored(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let Stage::Restored(open) = &mut self.stage else { return Ok(()) };
-        match ReadMachine::poll(&mut InPlace(open)) {
-            ReadStep::Read { offset: 0, .. } => self.feed_restored_header(bytes.len()),
-            _ => ReadMachine::feed(&mut InPlace(open), bytes),
-        }
-    }
-
-    #[inline(never)]
-    fn feed_restored_header(&mut self, len: usize) -> Result<(), Error> {
-        let mut header = raw::Header::new_zeroed();
-        self.restored(&mut header);
-        let Stage::Restored(open) = &mut self.stage else { return Ok(()) };
-        let bytes = header.as_bytes().get(..len);
-        let bytes = bytes.ok_or(Error::Another { field: Commit::ident_crc })?;
-        ReadMachine::feed(&mut InPlace(open), bytes)
-    }
-
-    /// Checks that the opened file has the expected attributes.
-    fn check_own(&self, header: &Header) -> Result<(), Error> {
-        match self.start {
-            Start::Log(attributes) => match attributes.differ_from(header) {
-                Some(field) => Err(Error::Another { field }),
-                None => Ok(()),
-            },
-            Start::Open | Start::Create(_) => Ok(()),
-        }
-    }
-
-    #[inline(never)]
-    fn restore(&mut self) {
-        let Stage::Restored(open) = &self.stage else { return };
-        let Some(head) = open.head() else { return };
-        match self.check_own(&head.header) {
-            Ok(()) => self.stage = Stage::Restore(raw::Header::new_zeroed(), false),
-            Err(error) => return self.fail(error),
-        }
-        let (attributes, image) = (self.attributes(), &self.tail.image);
-        if let (Stage::Restore(header, _), Some(attributes)) = (&mut self.stage, attributes) {
-            attributes.restore(header, image);
-        }
-    }
-
-    /// Begins to make a file.
-    fn create(&mut self) {
-        let Some(attributes) = self.attributes() else { return };
-        if let Err(error) = Counts::new(self.memory_len, attributes.checksums) {
-            return self.fail(error);
-        }
-        self.create_nothing();
-        let Stage::Create(create) = &mut self.stage else { return };
-        if let Err(error) = create.set(attributes, self.store_len, self.checksum) {
-            self.fail(error);
-        }
-    }
-
-    #[inline(never)]
-    fn create_nothing(&mut self) {
-        self.stage = Stage::Create(Create::nothing());
-    }
-
-    #[inline(never)]
-    fn open(&mut self) {
-        self.stage = Stage::Open(Open::new(self.store_len));
-    }
-
-    #[inline(never)]
-    fn opened(&mut self) {
-        let Stage::Open(open) = &self.stage else { return };
-        let Some(head) = open.head() else { return };
-        let checked = self.check_own(&head.header);
-        match checked.and_then(|()| self.tail.set(head, self.checksum)) {
-            Ok(()) => {
-                if let Start::Create(_) = self.start {
-                    self.tail.stands = Stands::Durable;
-                }
-                self.stage = Stage::Done;
-            }
-            Err(error) => self.fail(error),
-        }
-    }
-
-    /// The next read. It continues to the first stage that does not read.
-    fn read(&mut self) -> Option<ReadStep<Result<(), Error>>> {
-        let read = |offset, len: usize| {
-            Some(ReadStep::Read { offset, need: len, want: usize_to_u64(len) })
-        };
-        loop {
-            let part = match &mut self.stage {
-                Stage::Begin => {
-                    match self.start {
-                        Start::Open => self.open(),
-                        _ if self.has_shadows() => {
-                            self.tail.image.zero();
-                            self.stage = Stage::Front(SHADOW);
-                        }
-                        _ => self.stage = Stage::Magic,
-                    }
-                    continue;
-                }
-                Stage::Front(offset) => return read(*offset, size_of::<Shadow>()),
-                Stage::Magic => match self.start {
-                    Start::Log(_) if self.store_len >= 8 => return read(0, 8),
-                    _ => {
-                        self.begin_new();
-                        continue;
-                    }
-                },
-                Stage::Restored(open) | Stage::Open(open) => ReadMachine::poll(&mut InPlace(open)),
-                Stage::Create(create) if create.is_done() => {
-                    self.store_len = self.store_len.max(create.data_end());
-                    self.open();
-                    continue;
-                }
-                _ => return self.blank.as_ref()?.read(),
-            };
-            match part {
-                ReadStep::Read { offset, need, want } => {
-                    return Some(ReadStep::Read { offset, need, want });
-                }
-                ReadStep::Done(()) if matches!(self.stage, Stage::Open(_)) => self.opened(),
-                ReadStep::Done(()) => self.restore(),
+    async fn create(
+        &mut self,
+        start: Start<'_>,
+        attributes: &Attributes<'_>,
+        memory_len: usize,
+        window: &mut [u8],
+    ) -> Result<(), Failed<S::Error>> {
+        Counts::new(memory_len, attributes.checksums)?;
+        let mut create = Create::nothing();
+        create.set(attributes, self.tail.store_len, self.checksum)?;
+        if let Start::Log(_) = start {
+            let mut blank = Blank::unseen(create.data_end(), self.tail.store_len);
+            while let Some(ReadStep::<()>::Read { offset, want, .. }) = blank.read() {
+                let part = front(window, want);
+                self.disk.read(offset, part).await?;
+                blank.see(part, &create, |_| None)?;
             }
         }
-    }
-
-    /// No file exists: makes one. A logger only does so in a blank store.
-    fn begin_new(&mut self) {
-        self.create();
-        if let (Start::Log(_), Stage::Create(create)) = (self.start, &self.stage) {
-            self.blank = Some(Blank::unseen(create.data_end(), self.store_len));
-        }
-    }
-}
-
-impl Machine for Begin<'_> {
-    type Output = Result<(), Error>;
-    type Error = Error;
-
-    fn poll(&mut self) -> Step<'_, Result<(), Error>> {
-        const ZEROS: [u8; 8] = [0; 8];
-        if let Some(read) = self.read() {
-            return read.into();
-        }
-        match &mut self.stage {
-            Stage::Restore(_, true) => {
-                self.open();
-                return Step::Sync;
-            }
-            Stage::Grow(len) => {
-                let len = *len;
-                self.stage = Stage::SyncOld;
-                return Step::SetSize { len };
-            }
-            Stage::SyncOld => {
-                self.stage = Stage::Forget(SHADOW);
-                return Step::Sync;
-            }
-            Stage::Forget(offset) => {
-                let offset = *offset;
-                self.stage = match offset {
-                    SHADOW => Stage::Forget(OTHER_SHADOW),
-                    _ => Stage::SyncForgotten,
-                };
-                return Step::Write { offset, bytes: &ZEROS };
-            }
-            Stage::SyncForgotten => {
-                self.stage = Stage::Magic;
-                return Step::Sync;
-            }
-            _ => {}
-        }
-        match &mut self.stage {
-            Stage::Restore(header, is_written) => {
-                *is_written = true;
-                Step::Write { offset: 0, bytes: header.as_bytes() }
-            }
-            Stage::Create(create) => create.poll().map(Ok),
-            _ => Step::Done(self.failed.map_or(Ok(()), Err)),
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        match &mut self.stage {
-            Stage::Front(1..) => self.feed_shadow(bytes),
-            Stage::Front(_) => self.feed_header(bytes),
-            Stage::Restored(..) => return self.feed_restored(bytes),
-            Stage::Magic => {
-                let is_begun = bytes.starts_with(&raw::Header::MAGIC.to_le_bytes());
-                if is_begun { self.open() } else { self.begin_new() }
-            }
-            Stage::Create(create) => {
-                if let Some(blank) = &mut self.blank {
-                    blank.see(bytes, create, |_| None)?;
-                }
-            }
-            Stage::Open(open) => return ReadMachine::feed(&mut InPlace(open), bytes),
-            _ => {}
-        }
+        create.run(self.disk.store).await.map_err(DriveError::Store)?;
+        self.tail.store_len = create.len();
         Ok(())
     }
 }
 
-const _: () = assert!(size_of::<Shadow>() == size_of::<raw::Header>());
+impl<S> Desk<'_, S> {
+    /// The length of the store with a new file of these attributes, if it can be made.
+    #[inline(never)]
+    fn len_of_new(&self, attributes: &Attributes<'_>, memory_len: usize) -> Result<u64, Error> {
+        Counts::new(memory_len, attributes.checksums)?;
+        let mut create = Create::nothing();
+        create.set(attributes, self.tail.store_len, self.checksum)?;
+        Ok(create.len())
+    }
+}
+
+/// The first `len` bytes of `window`, or all of it.
+fn front(window: &mut [u8], len: u64) -> &mut [u8] {
+    let len = usize::try_from(len).unwrap_or(usize::MAX).min(window.len());
+    window.get_mut(..len).unwrap_or_default()
+}
+
+/// Checks that the opened file has the expected attributes.
+fn check_own(attributes: &Attributes<'_>, header: &Header) -> Result<(), Error> {
+    attributes.differ_from(header).map_or(Ok(()), |field| Err(Error::Another { field }))
+}

@@ -1,20 +1,22 @@
 //! Entries of ended frames go to slots that no header shows.
 
-use super::commit::{publish, settle};
+use super::desk::{Desk, Failed, SMALL};
 use super::tail::{Move, Tail};
-use super::work::{Bytes, HAND, Work};
 use crate::exact::Exact;
 use crate::gsd::checksums;
 use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, Room, grown, padded, whole_sectors};
 use crate::span::{Span, round_up};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use crate::store::usize_to_u64;
+use striae_twin::twin;
 
 impl Tail {
     /// Slots of the current block for entries. While there are no entries, the header may show the
     /// last slots, which must stay empty.
-    fn usable_slots(&self) -> u64 {
+    pub(super) fn usable_slots(&self) -> u64 {
         let shown = self.image.index();
         match self.committed == 0 && self.index.last(shown.slots) == Some(shown) {
             true => self.index.slots.exact_sub(shown.slots),
@@ -55,151 +57,70 @@ impl Tail {
     }
 
     /// The number of entries that the index must have, with padding.
-    fn padded(&self) -> u64 {
+    pub(super) fn padded(&self) -> u64 {
         let want = padded(self.entries, self.index_frames, self.shown_slots);
         whole_sectors(want, self.align())
     }
 
     /// Notes entries that were written after the last one.
-    fn add_entries(&mut self, bytes: &[u8], checksum: crate::integrity::Checksum) {
+    pub(super) fn add_entries(&mut self, bytes: &[u8], checksum: crate::integrity::Checksum) {
         self.index_crc = checksum(self.index_crc, bytes);
         self.sums.add_entries(bytes, checksum);
         self.entries = self.entries.exact_add(usize_to_u64(bytes.len() / 32));
     }
-}
 
-/// Writes the entries of ended frames after the entries of the index.
-pub(super) fn spill(work: &mut Work<'_>) {
-    if work.waiting.last_ended().is_some() {
-        work.then(&[settle, free_slots, make_slots, write_ended]);
+    /// A block of at least `slots` slots at the end of the file.
+    pub(super) fn index_block(&self, slots: u64) -> Result<IndexBlock, Error> {
+        let full = Error::FileFull { data_end: self.data_end, len: u64::MAX };
+        let slots = grown(self.index.slots, slots).ok_or(full)?;
+        let len = Span::of_table(0, slots, ENTRY_LEN).map_or(u64::MAX, Span::len);
+        Ok(IndexBlock { location: self.behind(len)?.offset(), slots })
     }
 }
 
-fn make_slots(work: &mut Work<'_>) {
-    work.slots = work.tail.entries.exact_add(work.waiting.counts.ended_len());
-    if work.slots > work.tail.usable_slots() {
-        work.then(&[move_index])
+#[twin(WriteAt)]
+impl<S: WriteAt> Desk<'_, S> {
+    /// Makes sure that no header shows the slots of the next entries.
+    pub(super) async fn free_slots(&mut self) -> Result<(), Failed<S::Error>> {
+        let (tail, shown) = (&*self.tail, self.tail.image.index());
+        if tail.index.location != shown.location || shown.slots <= tail.committed {
+            return Ok(()); // another block, or the last slots of this one
+        }
+        // It is a block of gsd, whose empty slots are visible.
+        let committed = tail.committed;
+        match committed == padded(committed, tail.index_frames, tail.shown_slots) {
+            true => self.publish(committed).await,
+            false => self.move_index(committed.exact_add(1)).await,
+        }
     }
-}
 
-fn write_ended(work: &mut Work<'_>) {
-    work.then(&[|work| {
-        let last = work.waiting.last_ended().unwrap_or(0);
-        work.tail.add_entries(work.waiting.ended(), work.checksum);
-        work.tail.index_frames = last.saturating_add(1);
-        work.waiting.drop_ended();
-    }]);
-    let offset = work.tail.index.slot(work.tail.entries);
-    work.write(offset, Bytes::Ended);
-}
-
-/// Makes sure that no header shows the slots of the next entries.
-pub(super) fn free_slots(work: &mut Work<'_>) {
-    let (tail, shown) = (&work.tail, work.tail.image.index());
-    if tail.index.location != shown.location || shown.slots <= tail.committed {
-        return; // another block, or the last slots of this one
+    /// Switches to a new index block of at least `slots` slots at the end of the file. The existing
+    /// entries are copied before the next commit.
+    pub(super) async fn move_index(&mut self, slots: u64) -> Result<(), Failed<S::Error>> {
+        self.copy_entries().await?;
+        let block = self.tail.index_block(slots)?;
+        let end = block.exact_span().end();
+        self.reserve(end).await?;
+        let tail = &mut *self.tail;
+        tail.moving = Some(Move { from: tail.index, copied: 0, count: tail.entries });
+        (tail.index, tail.data_end) = (block, end);
+        Ok(())
     }
-    // It is a block of gsd, whose empty slots are visible.
-    let committed = tail.committed;
-    if committed == padded(committed, tail.index_frames, tail.shown_slots) {
-        work.shown = committed;
-        return work.then(&[publish]);
-    }
-    work.slots = committed.exact_add(1);
-    work.then(&[move_index])
-}
 
-/// Fills the index with copies of its last entry, up to the number that it must have.
-pub(super) fn pad(work: &mut Work<'_>) {
-    let tail = &work.tail;
-    let want = tail.padded();
-    if want == tail.entries || tail.entries == 0 {
-        return;
-    }
-    if want > tail.usable_slots() {
-        work.slots = want;
-        return work.then(&[move_index, pad]);
-    }
-    work.then(&[copy_entries, read_last, fill_with_last, write_padding])
-}
-
-fn read_last(work: &mut Work<'_>) {
-    let last = work.tail.index.slot(work.tail.entries.exact_sub(1));
-    work.read(last, ENTRY_LEN)
-}
-
-fn fill_with_last(work: &mut Work<'_>) {
-    let mut entry = [0; 32];
-    entry.copy_from_slice(work.bytes_read().first_chunk::<32>().unwrap_or(&[0; 32]));
-    work.fill_hand(&entry);
-}
-
-fn write_padding(work: &mut Work<'_>) {
-    let left = work.tail.padded().exact_sub(work.tail.entries);
-    let len = usize::try_from(left).unwrap_or(HAND).exact_mul(32).min(HAND);
-    if len == 0 {
-        return;
-    }
-    work.done = usize_to_u64(len);
-    work.then(&[add_padding, write_padding]);
-    let offset = work.tail.index.slot(work.tail.entries);
-    work.write(offset, Bytes::Hand(len));
-}
-
-fn add_padding(work: &mut Work<'_>) {
-    let len = usize::try_from(work.done).unwrap_or(0);
-    let padding = work.hand.bytes().get(..len).unwrap_or_default();
-    work.tail.add_entries(padding, work.checksum);
-}
-
-/// Switches to a new index block of at least `work.slots` slots at the end of the file. The
-/// existing entries are copied before the next commit.
-pub(super) fn move_index(work: &mut Work<'_>) {
-    work.then(&[copy_entries, take_block])
-}
-
-fn take_block(work: &mut Work<'_>) {
-    let Some(block) = work.ok(index_block(work)) else { return };
-    let end = block.exact_span().end();
-    if work.lacks(end) {
-        return work.reserve(end, take_block);
-    }
-    let tail = &mut *work.tail;
-    tail.moving = Some(Move { from: tail.index, copied: 0, count: tail.entries });
-    (tail.index, tail.data_end) = (block, end);
-}
-
-/// A block of at least `work.slots` slots at the end of the file.
-pub(super) fn index_block(work: &Work<'_>) -> Result<IndexBlock, Error> {
-    let full = Error::FileFull { data_end: work.tail.data_end, len: u64::MAX };
-    let slots = grown(work.tail.index.slots, work.slots).ok_or(full)?;
-    let len = Span::of_table(0, slots, ENTRY_LEN).map_or(u64::MAX, Span::len);
-    Ok(IndexBlock { location: work.tail.behind(len)?.offset(), slots })
-}
-
-/// Copies the entries that the current index block still lacks.
-pub(super) fn copy_entries(work: &mut Work<'_>) {
-    let Some(moving) = work.tail.moving else { return };
-    let left = moving.count.exact_sub(moving.copied);
-    if left == 0 {
-        work.tail.moving = None;
-        return;
-    }
-    let count = left.min(work.room_len() / ENTRY_LEN);
-    work.then(&[write_copy]);
-    work.read(moving.from.slot(moving.copied), count.exact_mul(ENTRY_LEN))
-}
-
-fn write_copy(work: &mut Work<'_>) {
-    let Some(moving) = work.tail.moving else { return };
-    work.then(&[has_copied, copy_entries]);
-    let bytes = Bytes::Read(work.bytes_read().len());
-    work.write(work.tail.index.slot(moving.copied), bytes);
-}
-
-fn has_copied(work: &mut Work<'_>) {
-    let count = usize_to_u64(work.bytes_read().len() / 32);
-    if let Some(moving) = &mut work.tail.moving {
-        moving.copied = moving.copied.exact_add(count);
+    /// Copies the entries that the current index block still lacks.
+    pub(super) async fn copy_entries(&mut self) -> Result<(), Failed<S::Error>> {
+        while let Some(Move { from, copied, count }) = self.tail.moving {
+            if copied == count {
+                self.tail.moving = None;
+                break;
+            }
+            let left = Span::between(from.slot(copied), from.slot(count)).unwrap_or(Span::ZERO);
+            let mut small = [0; SMALL];
+            let entries = self.disk.read_front(left, self.window, &mut small).await?;
+            self.disk.write(self.tail.index.slot(copied), entries).await?;
+            let copied = copied.exact_add(usize_to_u64(entries.len() / 32));
+            self.tail.moving = Some(Move { from, copied, count });
+        }
+        Ok(())
     }
 }

@@ -1,16 +1,18 @@
 //! Names: a new name goes to the end of the list.
 
-use super::adopt::adopt;
-use super::commit::settle;
+use super::desk::{Desk, Failed, SMALL};
 use super::tail::Tail;
-use super::work::{Bytes, HAND, Work, write_zeros};
 use crate::exact::Exact;
 use crate::gsd::checksums;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{MAX_NAMES, NAME_UNIT, NameBlock};
 use crate::gsd::names::check_name;
+use crate::integrity::Checksum;
 use crate::span::Span;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use crate::store::usize_to_u64;
+use striae_twin::twin;
 
 /// Refuses a name that the file cannot have.
 fn check(tail: &Tail, name: &[u8]) -> Result<(), Error> {
@@ -71,139 +73,94 @@ impl Tail {
         let location = self.behind(units.exact_mul(NAME_UNIT))?.offset();
         Ok(NameBlock { location, units })
     }
-}
 
-/// Adds `work.name`.
-pub(super) fn add(work: &mut Work<'_>) {
-    let check = check(work.tail, work.name);
-    if work.ok(check).is_some() {
-        work.then(&[adopt, make_name_room, clear_behind_names, write_name]);
-    }
-}
-
-/// Length of the list with `work.name`.
-fn end_of_names(work: &Work<'_>) -> u64 {
-    work.tail.names_len.exact_add(work.tail.name_len(work.name.len()))
-}
-
-fn make_name_room(work: &mut Work<'_>) {
-    if work.tail.must_move_names(end_of_names(work)) {
-        work.then(&[settle, move_names]);
-    }
-}
-
-fn write_name(work: &mut Work<'_>) {
-    work.tail.names_torn = true;
-    work.then(&[has_name]);
-    let offset = work.tail.name_list().end();
-    work.write(offset, Bytes::Name);
-}
-
-fn has_name(work: &mut Work<'_>) {
-    let (end, len, name) = (end_of_names(work), work.tail.name_len(work.name.len()), work.name);
-    let tail = &mut *work.tail;
-    tail.names_torn = false; // what is behind it is zero
-    let mut crc = (work.checksum)(tail.names_crc, name);
-    for _ in usize_to_u64(name.len())..len {
-        crc = (work.checksum)(crc, &[0]);
-    }
-    if name == checksums::NAME && tail.checksums {
-        tail.checksums_id = u16::try_from(tail.names_count).ok();
-    }
-    (tail.names_crc, tail.names_len) = (crc, end);
-    tail.names_count = tail.names_count.exact_add(1);
-}
-
-/// Switches to an invisible name list with room for `work.name`: the previous visible list, or a
-/// new one at the end of the file.
-fn move_names(work: &mut Work<'_>) {
-    let len = end_of_names(work);
-    let (block, done) = match work.tail.names_before(len) {
-        Some(before) => before,
-        None => {
-            let Some(block) = work.ok(work.tail.fresh_names(len)) else { return };
-            let end = block.exact_span().end();
-            if work.lacks(end) {
-                return work.reserve(end, move_names);
-            }
-            (block, 0)
+    /// Notes that `name` is written after the others, and the list is `end` bytes long.
+    fn add_name(&mut self, name: &[u8], end: u64, checksum: Checksum) {
+        let mut crc = checksum(self.names_crc, name);
+        for _ in self.names_len.exact_add(usize_to_u64(name.len()))..end {
+            crc = checksum(crc, &[0]);
         }
-    };
-    (work.block, work.done) = (block.exact_span(), done);
-    work.then(&[copy_names, clear_rest, have_moved])
-}
-
-fn copy_names(work: &mut Work<'_>) {
-    let left = work.tail.name_list().skip(work.done);
-    if left.is_empty() {
-        return;
+        if name == checksums::NAME && self.checksums {
+            self.checksums_id = u16::try_from(self.names_count).ok();
+        }
+        (self.names_crc, self.names_len) = (crc, end);
+        self.names_count = self.names_count.exact_add(1);
     }
-    work.then(&[write_names]);
-    work.read(left.offset(), left.len())
-}
 
-fn write_names(work: &mut Work<'_>) {
-    let len = work.bytes_read().len();
-    let offset = work.block.offset().exact_add(work.done);
-    work.then(&[
-        |work| {
-            let len = usize_to_u64(work.bytes_read().len());
-            work.done = work.done.exact_add(len);
-        },
-        copy_names,
-    ]);
-    work.write(offset, Bytes::Read(len));
-}
-
-/// Clears the rest of a new list after its names.
-fn clear_rest(work: &mut Work<'_>) {
-    if work.tail.names_before(end_of_names(work)).is_some() {
-        return;
+    /// Switches to the name list at `block`.
+    fn take_names(&mut self, block: NameBlock) {
+        if self.shows_names() {
+            // Only a list with zeros after its names can be used again.
+            let before = Some((self.names, self.names_len));
+            self.names_before = before.filter(|_| !self.names_found);
+        }
+        (self.names, self.names_found, self.names_torn) = (block, false, false);
     }
-    work.zeros = work.block.skip(work.done);
-    work.then(&[write_zeros, |work| {
-        work.tail.data_end = work.tail.data_end.max(work.block.end());
-    }])
 }
 
-fn have_moved(work: &mut Work<'_>) {
-    let (block, tail) = (work.block, &mut *work.tail);
-    if tail.shows_names() {
-        // Only a list with zeros after its names can be used again.
-        let before = Some((tail.names, tail.names_len));
-        tail.names_before = before.filter(|_| !tail.names_found);
+#[twin(WriteAt)]
+impl<S: WriteAt> Desk<'_, S> {
+    /// Adds a name.
+    pub(super) async fn add_name(&mut self, name: &[u8]) -> Result<(), Failed<S::Error>> {
+        check(self.tail, name)?;
+        self.adopt().await?;
+        let end = self.tail.names_len.exact_add(self.tail.name_len(name.len()));
+        if self.tail.must_move_names(end) {
+            self.settle().await?;
+            self.move_names(end).await?;
+        }
+        self.clear_behind_names().await?;
+        self.tail.names_torn = true;
+        self.disk.write(self.tail.name_list().end(), name).await?;
+        self.tail.names_torn = false; // what is behind it is zero
+        self.tail.add_name(name, end, self.checksum);
+        Ok(())
     }
-    tail.names_found = false;
-    tail.names = NameBlock { location: block.offset(), units: block.len() / NAME_UNIT };
-    tail.names_torn = false;
-}
 
-/// Clears bytes that a failed write may have left after the names.
-pub(super) fn clear_behind_names(work: &mut Work<'_>) {
-    if !work.tail.names_torn {
-        return;
+    /// Switches to an invisible name list of at least `len` bytes: the previous visible list, or a
+    /// new one at the end of the file.
+    async fn move_names(&mut self, len: u64) -> Result<(), Failed<S::Error>> {
+        let before = self.tail.names_before(len);
+        let (block, done) = match before {
+            Some(before) => before,
+            None => (self.tail.fresh_names(len)?, 0),
+        };
+        let end = block.exact_span().end();
+        if before.is_none() {
+            self.reserve(end).await?;
+        }
+        let (mut left, mut to) = (self.tail.name_list().skip(done), block.exact_span().skip(done));
+        while !left.is_empty() {
+            let mut small = [0; SMALL];
+            let names = self.disk.read_front(left, self.window, &mut small).await?;
+            self.disk.write(to.offset(), names).await?;
+            let len = usize_to_u64(names.len());
+            (left, to) = (left.skip(len), to.skip(len));
+        }
+        if before.is_none() {
+            self.disk.write_zeros(to).await?; // what is after the names
+            self.tail.data_end = self.tail.data_end.max(end);
+        }
+        self.tail.take_names(block);
+        Ok(())
     }
-    work.block = work.tail.names.exact_span().skip(work.tail.names_len);
-    work.then(&[look_behind_names])
-}
 
-fn look_behind_names(work: &mut Work<'_>) {
-    if work.block.is_empty() {
-        work.tail.names_torn = false;
-        return;
+    /// Clears bytes that a failed write may have left after the names.
+    pub(super) async fn clear_behind_names(&mut self) -> Result<(), Failed<S::Error>> {
+        if !self.tail.names_torn {
+            return Ok(());
+        }
+        let mut left = self.tail.names.exact_span().skip(self.tail.names_len);
+        while !left.is_empty() {
+            let mut small = [0; SMALL];
+            let found = self.disk.read_front(left, &mut [], &mut small).await?;
+            let len = usize_to_u64(found.len());
+            if found.iter().any(|&byte| byte != 0) {
+                self.disk.write_zeros(Span::exact(left.offset(), len)).await?;
+            }
+            left = left.skip(len);
+        }
+        self.tail.names_torn = false;
+        Ok(())
     }
-    work.then(&[clear_names]);
-    work.read(work.block.offset(), work.block.len().min(usize_to_u64(HAND)))
-}
-
-fn clear_names(work: &mut Work<'_>) {
-    let bytes = work.bytes_read();
-    let (len, is_clear) = (usize_to_u64(bytes.len()), bytes.iter().all(|&byte| byte == 0));
-    let part = work.block.part(0, len).unwrap_or(Span::ZERO);
-    work.block = work.block.skip(len);
-    if is_clear {
-        return work.then(&[look_behind_names]);
-    }
-    work.zeros = part;
-    work.then(&[write_zeros, look_behind_names])
 }

@@ -2,7 +2,7 @@
 //! the file has them.
 
 use super::{Disk, chunks};
-use striae_core::gsd::book::{Before, Book, Work};
+use striae_core::gsd::book::Book;
 use striae_core::gsd::raw::Shadow;
 use striae_core::gsd::{Attributes, Chunk, ChunkType, Error, Reader, Slot, Writer};
 use striae_core::integrity::crc32c;
@@ -20,10 +20,10 @@ fn begun(about: &Attributes<'_>) -> (Disk, Book<[Slot; SLOTS]>) {
     let mut disk = writer.into_store();
     let head = *Reader::open(&disk, &mut [0; 256]).unwrap().head();
     let mut book = Book::new(&head, [Slot::EMPTY; SLOTS], crc32c).unwrap();
-    book.begin().run(&mut disk).unwrap();
+    book.begin(&mut disk).unwrap();
     assert!(!book.is_ready(), "what was found is not durable yet");
     assert_eq!(book.place(0, ChunkType::U8, 1, 1), Err(Error::NotReady));
-    book.make_ready().run(&mut disk).unwrap();
+    book.make_ready(&mut disk).unwrap();
     (disk, book)
 }
 
@@ -58,7 +58,7 @@ fn chunks_of_which_the_places_are_given_away_are_read_in_whatever_order_they_are
             let ids = [4, 0, 3, 1];
             let mut placed = ids.map(|id| {
                 if !book.is_ready() {
-                    book.make_ready().run(&mut disk).unwrap();
+                    book.make_ready(&mut disk).unwrap();
                 }
                 book.place(id, ChunkType::U16, 3 + frame, 2).unwrap()
             });
@@ -76,13 +76,13 @@ fn chunks_of_which_the_places_are_given_away_are_read_in_whatever_order_they_are
                 book.add(chunk, crc32c(0, &all)).unwrap();
                 assert!(matches!(book.add(chunk, 0), Err(Error::Duplicate { .. })));
             }
-            book.end_frame().run(&mut disk).unwrap();
+            book.end_frame(&mut disk).unwrap();
             expected.extend(placed);
             if frame % 3 == 2 {
-                book.commit().run(&mut disk).unwrap();
+                book.commit(&mut disk).unwrap();
             }
         }
-        book.commit().run(&mut disk).unwrap();
+        book.commit(&mut disk).unwrap();
         assert!(book.is_committed());
         expected.sort_by_key(|chunk: &Chunk| (chunk.frame, chunk.id));
         let expected: Vec<_> = expected.iter().map(read).collect();
@@ -137,8 +137,8 @@ fn a_place_that_nobody_uses_costs_no_other_chunk() {
                 disk.write_all_at(chunk.span.offset(), &bytes(chunk)).unwrap();
                 book.add(*chunk, crc32c(0, &bytes(chunk))).unwrap();
             }
-            book.end_frame().run(&mut disk).unwrap();
-            book.commit().run(&mut disk).unwrap();
+            book.end_frame(&mut disk).unwrap();
+            book.commit(&mut disk).unwrap();
             if used > 0 {
                 assert!(disk.size().unwrap() >= book.data_end(), "a record speaks of all of it");
             }
@@ -162,7 +162,7 @@ fn a_chunk_is_added_once_and_to_the_frame_that_it_was_placed_in() {
         let far = striae_core::span::Span::new(file_len, 1).unwrap();
         let far = Chunk { span: far, n: 1, id: 2, ..chunk };
         assert!(matches!(book.add(far, 0), Err(Error::Outside { .. })));
-        book.end_frame().run(&mut disk).unwrap();
+        book.end_frame(&mut disk).unwrap();
         assert!(matches!(book.add(chunk, 0), Err(Error::Outside { .. })), "of the frame before");
 
         let first = book.place(0, ChunkType::U8, 10, 1).unwrap();
@@ -222,29 +222,30 @@ impl WriteAt for FailsOnce {
 
 /// Does all work of some frames, each again that failed; then an upgrade or a truncation.
 fn program(about: &Attributes<'_>, disk: FailsOnce, truncates: bool) -> FailsOnce {
-    fn until_done(work: &mut Work<'_>, store: &mut FailsOnce) {
-        work.run(store).or_else(|_| work.run(store)).unwrap();
+    macro_rules! until_done {
+        ($book:ident.$call:ident($($arg:expr),*), $store:ident) => {
+            $book.$call($($arg,)* &mut $store).or_else(|_| $book.$call($($arg,)* &mut $store)).unwrap()
+        };
     }
     let mut store = disk;
     let head = *Reader::open(&store.disk, &mut [0; 256]).unwrap().head();
     let mut book = Book::new(&head, [Slot::EMPTY; SLOTS], crc32c).unwrap();
-    until_done(&mut book.begin(), &mut store);
+    until_done!(book.begin(), store);
     for frame in 0..9_u8 {
-        until_done(&mut book.add_name(&[b'f', frame + 1]), &mut store);
-        until_done(&mut book.make_ready(), &mut store);
+        until_done!(book.add_name(&[b'f', frame + 1]), store);
+        until_done!(book.make_ready(), store);
         let chunk = book.place(frame.into(), ChunkType::U8, 40, 1).unwrap();
         store.disk.write_all_at(chunk.span.offset(), &bytes(&chunk)).unwrap();
         book.add(chunk, crc32c(0, &bytes(&chunk))).unwrap();
-        until_done(&mut book.end_frame(), &mut store);
+        until_done!(book.end_frame(), store);
         if frame % 2 == 0 {
-            until_done(&mut book.commit(), &mut store);
+            until_done!(book.commit(), store);
         }
     }
-    until_done(&mut book.commit(), &mut store);
-    let mut before = Before::NONE;
+    until_done!(book.commit(), store);
     match truncates {
-        true => until_done(&mut book.truncate(&mut before), &mut store),
-        false => until_done(&mut book.upgrade(&mut before), &mut store),
+        true => until_done!(book.truncate(), store),
+        false => until_done!(book.upgrade(), store),
     }
     assert_eq!(about.layer == super::OLD && truncates, book.version() == super::OLD);
     store
@@ -286,13 +287,13 @@ fn a_commit_takes_one_sync_only_if_the_book_has_seen_all_bytes() {
     for frame in 0..4 {
         let chunk = book.place(0, ChunkType::U8, 600, 1).unwrap();
         if frame % 2 == 1 {
-            book.commit().run(&mut disk).unwrap(); // of the frame before
+            book.commit(&mut disk).unwrap(); // of the frame before
         }
         disk.write_all_at(chunk.span.offset(), &bytes(&chunk)).unwrap();
         book.add(chunk, 0).unwrap();
-        book.end_frame().run(&mut disk).unwrap();
+        book.end_frame(&mut disk).unwrap();
         if frame % 2 == 1 {
-            book.commit().run(&mut disk).unwrap();
+            book.commit(&mut disk).unwrap();
             assert!(!proves(&disk), "frame {frame}: nobody summed up these bytes");
         }
     }
