@@ -17,7 +17,6 @@ use crate::span::Span;
 use crate::step::{Machine, Step};
 #[twin(WriteAt)]
 use crate::store::WriteAt;
-use crate::store::usize_to_u64;
 use core::convert::Infallible;
 use core::num::NonZeroU64;
 use striae_twin::twin;
@@ -75,8 +74,6 @@ enum Stage {
 }
 
 const ZEROS: [u8; 64] = [0; 64];
-/// Length of the header's magic.
-const MAGIC: usize = 8;
 
 impl Create {
     /// Makes a machine that creates a file with `attributes` in a store of `store_len` bytes.
@@ -203,43 +200,6 @@ impl Create {
     pub async fn run<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
         self.clear(store).await?;
         self.show(store).await
-    }
-
-    /// Clears the blocks, but does not make them durable. The caller may write names then.
-    pub(super) async fn clear<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
-        store.set_size(self.len()).await?; // first: a store that is too small stays as it is
-        if self.store_len > 0 {
-            store.write_all_at(0, &[0; MAGIC]).await?;
-            store.sync().await?;
-        }
-        store.write_all_at(SHADOW, self.shadow.as_bytes()).await?;
-        // The second shadow may be from an older file; the name list is after it.
-        let image = self.header.image();
-        let names = image.name_block().units.saturating_mul(NAME_UNIT);
-        for cleared in [
-            Span::exact(OTHER_SHADOW, Shadow::LEN.saturating_add(names)),
-            image.index().exact_span(),
-        ] {
-            let mut left = cleared;
-            while !left.is_empty() {
-                let len = usize::try_from(left.len()).unwrap_or(ZEROS.len()).min(ZEROS.len());
-                store.write_all_at(left.offset(), ZEROS.get(..len).unwrap_or_default()).await?;
-                left = left.skip(usize_to_u64(len));
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the header: the file is one after the last step.
-    pub(super) async fn show<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
-        store.sync().await?;
-        let header = self.header.as_bytes().split_at_checked(MAGIC);
-        let (magic, rest) = header.unwrap_or_default();
-        // The magic comes last: a torn sector may have it and not the rest.
-        store.write_all_at(usize_to_u64(MAGIC), rest).await?;
-        store.sync().await?;
-        store.write_all_at(0, magic).await?;
-        store.sync().await
     }
 }
 

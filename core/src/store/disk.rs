@@ -242,6 +242,7 @@ impl<S: WriteAt> WriteAt for Disk<S> {
         self.note(done)
     }
 
+    #[inline(never)] // writers sync at many places: a device's code is small
     fn sync(&mut self) -> Result<(), S::Error> {
         let done = self.store.sync();
         self.note(done)?;
