@@ -1,4 +1,4 @@
-//! The machine that creates an empty file; its first bytes are written last.
+//! Creates an empty file; its first bytes are written last.
 
 mod attributes;
 mod blank;
@@ -76,7 +76,7 @@ enum Stage {
 const ZEROS: [u8; 64] = [0; 64];
 
 impl Create {
-    /// Makes a machine that creates a file with `attributes` in a store of `store_len` bytes.
+    /// A file with `attributes` for a store of `store_len` bytes, which [`run`](Self::run) makes.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] and [`Error::Layer`] for attributes that no file can have;

@@ -13,8 +13,8 @@
 //! | [`checksums`] | checksums of a frame |
 //! | [`entries`], [`check_entry`] | lists of chunks; checks of index entries |
 //! | [`reader`] | read a file ([`Reader`]) |
-//! | [`create`], [`publish`] | machines: create a file, publish a commit |
-//! | [`book`] | a writer's state, and the machine that does its work |
+//! | [`create`], [`publish`] | create a file, publish a commit |
+//! | [`book`] | a writer's state, and its work in a store |
 //! | [`writer`], [`stream`] | write a file ([`Writer`]), write a chunk in pieces |
 //! | [`logger`] | a writer for devices ([`Logger`]) |
 //! | [`fixed`] | a smaller one, of names known when a program is compiled ([`FixedLogger`]) |

@@ -282,7 +282,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         Ok(frame)
     }
 
-    // Work is large: it is not to be on the stack of whoever calls this.
+    // A separate function, so that its memory is not on the stack of whoever calls this.
     #[inline(never)]
     async fn end_by_work(&mut self) -> Result<(), WriteError<S>> {
         let (disk, book) = self.known().await?;

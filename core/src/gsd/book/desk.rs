@@ -119,6 +119,19 @@ impl<S: WriteAt> Desk<'_, S> {
         }
     }
 
+    /// Copies the front of `from` to the offset `to`; returns the length of that part.
+    #[inline(never)]
+    pub(super) async fn copy_front(
+        &mut self,
+        from: Span,
+        to: u64,
+    ) -> Result<u64, Failed<S::Error>> {
+        let mut small = [0; SMALL];
+        let part = self.disk.read_front(from, self.window, &mut small).await?;
+        self.disk.write(to, part).await?;
+        Ok(usize_to_u64(part.len()))
+    }
+
     pub(super) async fn set_store_len(&mut self, len: u64) -> Result<(), Failed<S::Error>> {
         self.disk.set_size(len).await?;
         self.tail.store_len = len;

@@ -1,6 +1,6 @@
 //! Entries of ended frames go to slots that no header shows.
 
-use super::desk::{Desk, Failed, SMALL};
+use super::desk::{Desk, Failed};
 use super::tail::{Move, Tail};
 use crate::exact::Exact;
 use crate::gsd::checksums;
@@ -115,10 +115,8 @@ impl<S: WriteAt> Desk<'_, S> {
                 break;
             }
             let left = Span::between(from.slot(copied), from.slot(count)).unwrap_or(Span::ZERO);
-            let mut small = [0; SMALL];
-            let entries = self.disk.read_front(left, self.window, &mut small).await?;
-            self.disk.write(self.tail.index.slot(copied), entries).await?;
-            let copied = copied.exact_add(usize_to_u64(entries.len() / 32));
+            let len = self.copy_front(left, self.tail.index.slot(copied)).await?;
+            let copied = copied.exact_add(len / ENTRY_LEN);
             self.tail.moving = Some(Move { from, copied, count });
         }
         Ok(())

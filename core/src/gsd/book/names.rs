@@ -131,11 +131,8 @@ impl<S: WriteAt> Desk<'_, S> {
         }
         let (mut left, mut to) = (self.tail.name_list().skip(done), block.exact_span().skip(done));
         while !left.is_empty() {
-            let mut small = [0; SMALL];
-            let names = self.disk.read_front(left, self.window, &mut small).await?;
-            self.disk.write(to.offset(), names).await?;
-            let len = usize_to_u64(names.len());
-            (left, to) = (left.skip(len), to.skip(len));
+            let copied = self.copy_front(left, to.offset()).await?;
+            (left, to) = (left.skip(copied), to.skip(copied));
         }
         if before.is_none() {
             self.disk.write_zeros(to).await?; // what is after the names
