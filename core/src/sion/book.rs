@@ -5,7 +5,7 @@
 //! serial writer owns one. Threads share one under a lock. Each rank of a parallel program holds a
 //! copy; the copies stay equal because all ranks pass the same outcomes to [`Book::conclude`].
 //!
-//! [`Publish`](super::publish::Publish) is the machine that carries out a Book's plan.
+//! [`Desk`](super::publish::Desk) carries out a Book's plan.
 
 mod proof;
 
@@ -42,8 +42,7 @@ pub struct Book {
 pub enum Enter {
     /// None: the block is entered.
     GoOn,
-    /// Make this commit visible by [`Visible::settle`](super::visible::Visible::settle); it is not
-    /// known whether it is.
+    /// Make this commit [visible](super::visible::show); it is not known whether it is.
     Settle(Varheader),
     /// Publish the last commit again, unchanged, at this place.
     Move(Varheader),
@@ -275,13 +274,22 @@ impl Book {
             Outcome::Unchanged => {}
             Outcome::Unknown(new) => self.unsettled = Some(new),
             Outcome::Published(new) => {
-                if self.unsettled.is_some_and(|at| at.start() == new.start()) {
-                    self.settled = self.settled.saturating_add(1);
-                }
-                (self.published, self.unsettled) = (Some(new), None);
+                let is_again = self.unsettled.is_some_and(|at| at.start() == new.start());
+                return self.shown(new, is_again);
             }
         }
-        // Where a close puts META2 there may be a block that was entered and left unused.
+        self.leave_unused();
+    }
+
+    /// Records that the commit at `new` is the last one; with `is_again`, its outcome was unknown.
+    pub(super) fn shown(&mut self, new: Varheader, is_again: bool) {
+        self.settled = self.settled.saturating_add(is_again.into());
+        (self.published, self.unsettled) = (Some(new), None);
+        self.leave_unused();
+    }
+
+    /// Where a close puts META2 there may be a block that was entered and left unused.
+    fn leave_unused(&mut self) {
         self.entered = self.entered.min(self.reach());
     }
 

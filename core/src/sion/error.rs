@@ -3,6 +3,7 @@
 use super::raw::{CommitFields, Ident, RecordHeader, SealTrailer, TABLES};
 use crate::error::errors;
 use crate::field::{At, FieldId, Name};
+use crate::step::DriveError;
 use crate::store::Swapped;
 use core::fmt;
 
@@ -228,6 +229,12 @@ fn fmt_record_cut(f: &mut fmt::Formatter<'_>, position: u64, len: u64, left: u64
             position.saturating_add(RecordHeader::len.offset().into()),
             len.saturating_sub(header),
         ),
+    }
+}
+
+impl<S> From<Error> for DriveError<S, Error> {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
     }
 }
 

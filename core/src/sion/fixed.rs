@@ -1,33 +1,38 @@
 //! [`FixedWriter`] writes a file whose attributes and tasks are known when a program is compiled,
 //! with less code than a [`Writer`](super::Writer).
 
-#[cfg(feature = "async")]
-mod asynch;
 mod fault;
 mod find;
-mod make;
 mod rows;
 mod shape;
 mod streams;
 
-#[cfg(feature = "async")]
-pub use asynch::AsyncFixedError;
 pub use fault::Fault;
 pub use shape::Shape;
 
+#[twin(empty, write_backwards)]
+use super::create::{empty, write_backwards};
 use super::cursor::Cursor;
 use super::meta1::Meta1;
-use super::publish::Publish;
-use crate::step::{DriveError, drive, drive_read};
-use crate::store::{Disk, ReadAt, WriteAt};
+use super::publish::{Desk, closed};
+use crate::step::DriveError;
+#[twin(drive_read)]
+use crate::step::drive_read;
+use crate::store::{Disk, usize_to_u64};
+#[twin(ReadAt, WriteAt)]
+use crate::store::{ReadAt, WriteAt};
 use find::Find;
-use make::Make;
 use rows::{PIECE, Rows};
 use streams::Streams;
+use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// Why writing to a store `S` failed.
 pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
+
+/// Why writing to an asynchronous store `S` failed.
+#[cfg(feature = "async")]
+pub type AsyncFixedError<S> = DriveError<<S as AsyncReadAt>::Error, Fault>;
 
 /// Writes one physical file of `N` plain streams: commits and the close.
 ///
@@ -42,6 +47,9 @@ pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
 /// but the last of each stream are full; a `Writer` can reopen any file.
 ///
 /// It needs no memory but its own, `48 * N` and about 280 bytes, for any `S`, and stack.
+///
+/// Each function that waits for the store has a second form for asynchronous firmware, such as
+/// `commit_async`. Dropping a future counts as an error of the store.
 ///
 /// ```
 /// use striae_core::sion::{Attributes, FixedWriter, Shape};
@@ -123,17 +131,26 @@ impl<S, const N: usize> FixedWriter<S, N> {
         let Shape { book, cursors, ahead, .. } = *shape;
         Self { disk: Disk::new(store), streams: Streams { book, cursors, ahead } }
     }
+
+    /// The Book at work, and the ends of all streams.
+    fn desk<'d>(&'d mut self, window: &'d mut [u8; PIECE]) -> (Desk<'d, Disk<S>>, &'d [Cursor]) {
+        let Self { disk, streams } = self;
+        let terms = streams.terms();
+        (Desk { book: &mut streams.book, store: disk, terms, window }, &streams.cursors)
+    }
 }
 
+#[twin(WriteAt, FixedError = AsyncFixedError)]
 impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// Creates a file in `store`, which is emptied first. When this returns, the file exists and is
     /// unclosed.
     ///
     /// # Errors
     /// The store's own error: the old content may be gone then.
-    pub fn create(mut store: S, shape: &Shape<N>) -> Result<Self, FixedError<S>> {
-        let mut make = Make::new(shape.start.as_bytes());
-        drive(&mut make, &mut store, &mut []).map_err(DriveError::infallible)?;
+    pub async fn create(mut store: S, shape: &Shape<N>) -> Result<Self, FixedError<S>> {
+        empty(&mut store).await.map_err(DriveError::Store)?;
+        let made = write_backwards(shape.start.as_bytes(), &mut store).await;
+        made.map_err(DriveError::Store)?;
         Ok(Self::new(store, shape))
     }
 
@@ -147,22 +164,17 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// [`Fault::NotBlank`] if the store has something else than a SIONlib file; [`Fault::Another`]
     /// for a file of another shape, a sealed file, and a file with chunks that were left before
     /// they were full; [`Fault::Damaged`]; the store's own error.
-    pub fn open_or_create(mut store: S, shape: &Shape<N>) -> Result<Self, FixedError<S>> {
-        store.sync().map_err(DriveError::Store)?; // see `Writer::reopen`
-        let store_len = store.size().map_err(DriveError::Store)?;
+    pub async fn open_or_create(mut store: S, shape: &Shape<N>) -> Result<Self, FixedError<S>> {
+        store.sync().await.map_err(DriveError::Store)?; // see `Writer::reopen`
+        let store_len = store.size().await.map_err(DriveError::Store)?;
         let mut writer = Self::new(store, shape);
         let mut find = Find::new(shape, &mut writer.streams, store_len);
-        if !drive_read(&mut find, writer.disk.store(), &mut [0; PIECE])? {
-            let mut make = Make::again(shape.start.as_bytes());
-            drive(&mut make, &mut writer.disk, &mut []).map_err(DriveError::infallible)?;
+        if !drive_read(&mut find, writer.disk.store(), &mut [0; PIECE]).await? {
+            // It is not emptied: many devices cannot cut a file.
+            let made = write_backwards(shape.start.as_bytes(), &mut writer.disk).await;
+            made.map_err(DriveError::Store)?;
         }
         Ok(writer)
-    }
-
-    /// The store, after the file was recognised in it, and the streams.
-    fn known(&mut self) -> Result<(&mut Disk<S>, &mut Streams<N>), FixedError<S>> {
-        self.disk.recognise(&self.streams.book)?;
-        Ok((&mut self.disk, &mut self.streams))
     }
 
     /// Writes `bytes` to the stream of task `local`, filling one chunk after another.
@@ -171,19 +183,34 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// [`Fault::NoTask`]; [`Fault::NoChunks`] if the task's chunksize is 0; [`Fault::Full`] if the
     /// file has no place for another chunk; the store's own error. After an error, none of `bytes`
     /// is in the stream.
-    pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), FixedError<S>> {
-        let (disk, streams) = self.known()?;
-        let mut put = streams.put(local, bytes)?;
-        while let Some(block) = put.block()? {
-            if streams.must_enter(block) {
-                let file_len = disk.size().map_err(DriveError::Store)?;
-                run(streams.enter(block, file_len), disk)?;
+    pub async fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), FixedError<S>> {
+        self.disk.recognise(&self.streams.book).await?;
+        let (mut cursor, mut left) = (*self.streams.cursor(local)?, bytes);
+        while !left.is_empty() {
+            if cursor.room() == 0 {
+                cursor = cursor.next_chunk().map_err(Fault::of)?;
             }
-            let (offset, bytes) = put.part()?;
-            disk.put(offset, bytes).map_err(DriveError::Store)?;
+            self.enter(cursor.chunk()).await?;
+            let room = usize::try_from(cursor.room()).unwrap_or(usize::MAX);
+            let (part, rest) = left.split_at_checked(room).unwrap_or((left, &[]));
+            let len = usize_to_u64(part.len());
+            let place = cursor.place(len).map_err(Fault::of)?;
+            self.disk.put(place.offset(), part).await.map_err(DriveError::Store)?;
+            cursor.advance(len);
+            left = rest;
         }
-        streams.end(&put);
+        self.streams.set_cursor(local, cursor);
         Ok(())
+    }
+
+    /// Enters `block`, which a commit may be in the way of.
+    async fn enter(&mut self, block: u32) -> Result<(), FixedError<S>> {
+        if u64::from(block) < self.streams.book.entered() {
+            return Ok(());
+        }
+        let mut window = [0; PIECE];
+        let (mut desk, _) = self.desk(&mut window);
+        desk.enter(block, &mut Rows::of(None)).await.map_err(Fault::in_store)
     }
 
     /// Commits: makes all that was written a durable part of the file, for every reader.
@@ -191,10 +218,11 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// # Errors
     /// [`Fault::Full`] if META2 has no place in the file; the store's own error. What the file is
     /// then, [`Writer::commit`](super::Writer::commit) says. No written bytes are lost.
-    pub fn commit(&mut self) -> Result<(), FixedError<S>> {
-        let (disk, streams) = self.known()?;
-        let file_len = disk.size().map_err(DriveError::Store)?;
-        run(streams.commit(file_len), disk)
+    pub async fn commit(&mut self) -> Result<(), FixedError<S>> {
+        self.disk.recognise(&self.streams.book).await?;
+        let (maxchunks, mut window) = (self.streams.maxchunks(), [0; PIECE]);
+        let (mut desk, cursors) = self.desk(&mut window);
+        desk.commit(maxchunks, &mut Rows::of(Some(cursors))).await.map_err(Fault::in_store)
     }
 
     /// Commits with META2 where SIONlib puts it, right after the last block in use, and cuts the
@@ -204,17 +232,11 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// See [`commit`](Self::commit). A store that cannot be cut
     /// ([`ErrorKind::Unsupported`](embedded_io::ErrorKind)) keeps meaningless bytes after META2;
     /// this is not an error.
-    pub fn close(&mut self) -> Result<(), FixedError<S>> {
-        let (disk, streams) = self.known()?;
-        let file_len = disk.size().map_err(DriveError::Store)?;
-        let closed = run(streams.close(file_len), disk);
-        streams.closed(closed)
+    pub async fn close(&mut self) -> Result<(), FixedError<S>> {
+        self.disk.recognise(&self.streams.book).await?;
+        let (maxchunks, mut window) = (self.streams.maxchunks(), [0; PIECE]);
+        let (mut desk, cursors) = self.desk(&mut window);
+        let done = desk.close(maxchunks, &mut Rows::of(Some(cursors))).await;
+        closed(done, &self.streams.book).map_err(Fault::in_store)
     }
-}
-
-/// Runs `publish` on `store`.
-#[inline(never)] // one function for commits and entered blocks: a device's code is small
-fn run<S: WriteAt>(mut publish: Publish<'_, Rows<'_>>, store: &mut S) -> Result<(), FixedError<S>> {
-    let done = drive(&mut publish, store, &mut [0; PIECE]).map_err(DriveError::infallible)?;
-    done.map_err(|error| Fault::of(error).into())
 }

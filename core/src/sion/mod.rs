@@ -22,8 +22,8 @@
 //! | [`filegroups`] | the file of each task, in a set and in its buddy sets |
 //! | [`book`] | a writer's state of a physical file |
 //! | [`cursor`], [`pen`] | where a task writes next, a writer's state of a task |
-//! | [`create`], [`tables`], [`visible`] | machines: create a physical file, write META2, make it visible |
-//! | [`publish`] | the machine that carries out a [`Book`]'s plan: commit, close, enter a block |
+//! | [`create`], [`tables`], [`visible`] | create a physical file, write META2, make it visible |
+//! | [`publish`] | carry out a [`Book`]'s plan: commit, close, enter a block |
 //! | [`writer`] | write a physical file ([`Writer`]) |
 //! | [`fixed`] | write one whose tasks are known when a program is compiled ([`FixedWriter`]) |
 //! | [`seal`] | checksums of metadata and chunks |
@@ -89,6 +89,9 @@ pub use writer::{Memory, Options, Writer};
 
 /// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
+
+/// Why writing to a store `S` failed: the store, the file or the caller.
+pub type WriteError<S> = ReadError<S>;
 
 /// Why reading from an asynchronous store `S`, or writing to it, failed.
 #[cfg(feature = "async")]

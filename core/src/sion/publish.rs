@@ -1,27 +1,32 @@
-//! [`Publish`], the machine that carries out a [`Book`]'s plan: commit, close, enter a block.
+//! [`Desk`]: a [`Book`] at work in a store. It commits, closes and enters blocks.
 //!
 //! A commit never touches bytes that the last commit made visible, nor a block that any task has
 //! entered (`spec/sion.md#commits`). If the last commit is in the way, it is moved first. If it is
 //! not known whether the last commit is visible, it is made visible first.
 
-use super::ReadError;
-use super::book::{Ahead, Book, ClosePlan, Enter};
+#[twin(WriteError = AsyncError)]
+use super::WriteError;
+use super::book::{Ahead, Book, Enter};
 use super::error::Error;
-use super::tables::{Emit, Publication, Tables, Unchanged, Written};
+#[twin(write_all)]
+use super::tables::write_all;
+use super::tables::{Pieces, check_window};
 use super::varheader::Varheader;
-use super::visible::Visible;
+use super::visible::Outcome;
+#[twin(complete_by, show)]
+use super::visible::{complete_by, show};
 use crate::integrity::{Checksum, crc32c};
-use crate::step::{DriveError, Machine, Step, drive};
+use crate::step::DriveError;
+#[twin(WriteAt)]
 use crate::store::WriteAt;
-use core::convert::Infallible;
+use embedded_io::ErrorKind;
+use striae_twin::twin;
 
 /// Parameters of a publication.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     /// The number of free blocks before META2; a close leaves none.
     pub ahead: Ahead,
-    /// The length of the file in bytes, which may contain tables of an older commit.
-    pub file_len: u64,
     /// The function that computes CRC-32C; an adapter may have a faster one.
     pub checksum: Checksum,
     /// The number of the [commit of the whole set](Varheader::set_number) that a commit or a close
@@ -30,9 +35,9 @@ pub struct Terms {
 }
 
 impl Default for Terms {
-    /// No blocks ahead, of a new file that is committed by itself.
+    /// No blocks ahead, of a file that is committed by itself.
     fn default() -> Self {
-        Self { ahead: Ahead::NONE, file_len: 0, checksum: crc32c, set_number: 0 }
+        Self { ahead: Ahead::NONE, checksum: crc32c, set_number: 0 }
     }
 }
 
@@ -41,246 +46,173 @@ impl Terms {
     fn numbered(&self, place: Varheader) -> Varheader {
         place.with_set_number(self.set_number).unwrap_or(place)
     }
-
-    /// The publication of `book` at `new`.
-    const fn publication(&self, book: &Book, new: Varheader) -> Publication {
-        book.publication(new, self.file_len, self.checksum)
-    }
 }
 
-/// Carries out a [`Book`]'s plan and passes the outcome to [`Book::conclude`], also if this machine
-/// is dropped because the store failed.
+/// A Book at work in a store.
 ///
-/// The output is an error if the file has no place for META2; nothing was written for it then.
-/// `M` is the machine that writes the tables: [`Tables`].
+/// After an error, or if a future is dropped, the Book says what the file may be; the same call or
+/// any other can be made again.
 #[derive(Debug)]
-pub struct Publish<'b, M: Emit> {
-    book: &'b mut Book,
-    goal: Goal,
-    terms: Terms,
-    tables: M,
-    state: State,
+pub struct Desk<'d, S> {
+    pub(super) book: &'d mut Book,
+    pub(super) store: &'d mut S,
+    pub(super) terms: Terms,
+    pub(super) window: &'d mut [u8],
 }
 
-/// The purpose of a publication.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Goal {
-    /// Enter this block.
-    Enter(u32),
-    /// Commit this number of rows.
-    Commit(u32),
-    /// Close with this number of rows. A program that only commits does not link the plan.
-    Close(u32, fn(&Book, u32) -> Result<ClosePlan, Error>),
-}
-
-#[derive(Debug)]
-enum State {
-    /// The Book returns the next action.
-    Ask,
-    /// The tables of `new` are written; with `last`, they are those of the goal.
-    Tables {
-        new: Varheader,
-        last: bool,
-    },
-    Visible {
-        visible: Visible,
-        last: bool,
-    },
-    Cut,
-    SyncCut,
-    Done(Result<(), Error>),
-}
-
-impl<'b, 'w> Publish<'b, Tables<'w, Unchanged>> {
-    /// Makes a machine that enters `block`, see [`Book::enter`]. `window` needs
-    /// [`WINDOW`](super::tables::WINDOW) bytes; a larger window makes fewer and larger writes.
+impl<'d, S> Desk<'d, S> {
+    /// Puts `book` to work in `store`. `window` needs [`WINDOW`](super::tables::WINDOW) bytes; a
+    /// larger window makes fewer and larger writes.
     ///
     /// # Errors
     /// [`Error::Window`] if the window is too small.
-    pub fn enter(
-        book: &'b mut Book,
-        block: u32,
+    pub fn new(
+        book: &'d mut Book,
+        store: &'d mut S,
         terms: Terms,
-        window: &'w mut [u8],
+        window: &'d mut [u8],
     ) -> Result<Self, Error> {
-        Ok(Self::new(book, Goal::Enter(block), terms, Tables::idle(Unchanged, window)?))
+        check_window(window)?;
+        Ok(Self { book, store, terms, window })
     }
 }
 
-impl<'b, 'w, T: Written> Publish<'b, Tables<'w, Option<T>>> {
-    /// [`enter`](Publish::enter) with the machine that also commits: a program needs only one.
-    pub(super) fn enter_too(
-        book: &'b mut Book,
-        block: u32,
-        terms: Terms,
-        window: &'w mut [u8],
-    ) -> Result<Self, Error> {
-        Ok(Self::new(book, Goal::Enter(block), terms, Tables::idle(None, window)?))
-    }
-}
-
-impl<'b, 'w, T: Written> Publish<'b, Tables<'w, T>> {
-    /// Makes a machine that commits `written`. `maxchunks` is the number of chunks of the longest
-    /// stream.
+#[twin(WriteAt, WriteError = AsyncError)]
+impl<S: WriteAt> Desk<'_, S> {
+    /// Enters `block`, see [`Book::enter`]. If META2 is in the way, it is moved: `unchanged` is the
+    /// tables of the last commit.
     ///
     /// # Errors
-    /// See [`Publish::enter`].
-    pub fn commit(
-        book: &'b mut Book,
-        maxchunks: u32,
-        written: T,
-        terms: Terms,
-        window: &'w mut [u8],
-    ) -> Result<Self, Error> {
-        Ok(Self::new(book, Goal::Commit(maxchunks), terms, Tables::idle(written, window)?))
+    /// [`Error::FileFull`] if bytes in that block could not be committed; the store's own error.
+    pub async fn enter<P: Pieces>(
+        &mut self,
+        block: u32,
+        unchanged: &mut P,
+    ) -> Result<(), WriteError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        loop {
+            match self.book.enter(block, self.terms.ahead)? {
+                Enter::GoOn => return Ok(()),
+                Enter::Settle(new) => self.show(&new).await?,
+                Enter::Move(new) => self.publish(&new, file_len, unchanged).await?,
+            }
+        }
     }
 
-    /// Makes a machine that commits `written` where SIONlib puts META2, and cuts the file after it.
-    ///
-    /// # Errors
-    /// See [`Publish::enter`].
-    pub fn close(
-        book: &'b mut Book,
-        maxchunks: u32,
-        written: T,
-        terms: Terms,
-        window: &'w mut [u8],
-    ) -> Result<Self, Error> {
-        let goal = Goal::Close(maxchunks, Book::close);
-        Ok(Self::new(book, goal, terms, Tables::idle(written, window)?))
-    }
-}
-
-impl<'b, M: Emit> Publish<'b, M> {
-    /// Makes a machine for this goal. The Book says where `tables` go, once this is polled.
-    pub(super) const fn new(book: &'b mut Book, goal: Goal, terms: Terms, tables: M) -> Self {
-        Self { book, goal, terms, tables, state: State::Ask }
-    }
-
-    /// Runs the machine on `store`. `buf` is the memory for reads.
+    /// Commits `tables`. `maxchunks` is the number of chunks of the longest stream.
     ///
     /// # Errors
     /// [`Error::FileFull`] if META2 has no place in the file; the store's own error.
-    pub fn run<S: WriteAt>(mut self, store: &mut S, buf: &mut [u8]) -> Result<(), ReadError<S>> {
-        let done = drive(&mut self, store, buf).map_err(DriveError::infallible)?;
-        done.map_err(DriveError::Format)
+    pub async fn commit<P: Pieces>(
+        &mut self,
+        maxchunks: u32,
+        tables: &mut P,
+    ) -> Result<(), WriteError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        self.settle().await?;
+        let new = self.terms.numbered(self.book.commit(maxchunks, self.terms.ahead)?);
+        self.publish(&new, file_len, tables).await
     }
 
-    /// [`run`](Self::run) for an asynchronous store. Dropping the future counts as an error of the
-    /// store.
+    /// Commits `tables` with META2 where SIONlib puts it, and cuts the file after it.
     ///
     /// # Errors
-    /// See [`run`](Self::run).
-    #[cfg(feature = "async")]
-    pub async fn run_async<S: crate::store::AsyncWriteAt>(
-        mut self,
-        store: &mut S,
-        buf: &mut [u8],
-    ) -> Result<(), super::AsyncError<S>> {
-        let done = crate::step::drive_async(&mut self, store, buf).await;
-        done.map_err(DriveError::infallible)?.map_err(DriveError::Format)
+    /// See [`Desk::commit`].
+    pub async fn close<P: Pieces>(
+        &mut self,
+        maxchunks: u32,
+        tables: &mut P,
+    ) -> Result<(), WriteError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        self.settle().await?;
+        let mut plan = self.book.close(maxchunks)?;
+        while let Some(aside) = plan.aside {
+            // The last commit is in the way of this one.
+            self.publish(&self.terms.numbered(aside), file_len, tables).await?;
+            plan = self.book.close(maxchunks)?;
+        }
+        let last = self.terms.numbered(plan.last);
+        self.publish(&last, file_len, tables).await?;
+        self.store.set_size(last.span().end()).await.map_err(DriveError::Store)?;
+        self.store.sync().await.map_err(DriveError::Store)
     }
 
-    /// Moves to the next state that has a step for the driver.
-    fn settle_state(&mut self) {
-        loop {
-            match &mut self.state {
-                State::Ask => {
-                    if let Err(error) = self.ask() {
-                        self.state = State::Done(Err(error));
-                    }
-                }
-                State::Tables { new, last } => {
-                    let (publication, last) = (self.terms.publication(self.book, *new), *last);
-                    let Some(visible) = self.tables.visible(&publication) else { return };
-                    self.state = State::Visible { visible, last };
-                }
-                State::Visible { visible, last } => {
-                    if !visible.ends() {
-                        return;
-                    }
-                    self.book.conclude(visible.outcome());
-                    self.state = match (*last, self.goal) {
-                        (true, Goal::Close(..)) => State::Cut,
-                        (true, _) => State::Done(Ok(())),
-                        (false, _) => State::Ask,
-                    };
-                }
-                State::Cut | State::SyncCut | State::Done(_) => return,
-            }
+    /// Writes `tables` at `new` and makes them durable. No reader sees them before
+    /// [`show`](Self::show): in between, several files can wait for each other.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn prepare<P: Pieces>(
+        &mut self,
+        new: &Varheader,
+        tables: &mut P,
+    ) -> Result<(), WriteError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        self.complete(new, file_len, tables).await
+    }
+
+    /// Publishes `tables` at `new`, where no reader looks before.
+    #[inline(never)] // one function for commits and entered blocks: a device's code is small
+    async fn publish<P: Pieces>(
+        &mut self,
+        new: &Varheader,
+        file_len: u64,
+        tables: &mut P,
+    ) -> Result<(), WriteError<S>> {
+        self.complete(new, file_len, tables).await?;
+        self.show(new).await
+    }
+
+    /// Writes `tables` at `new` and makes them durable.
+    async fn complete<P: Pieces>(
+        &mut self,
+        new: &Varheader,
+        file_len: u64,
+        tables: &mut P,
+    ) -> Result<(), WriteError<S>> {
+        let publication = self.book.publication(*new, file_len, self.terms.checksum);
+        write_all(&publication, tables, self.store, self.window).await?;
+        let trailer = tables.trailer(&publication);
+        let complete = complete_by(&publication, trailer, self.store).await;
+        complete.map_err(DriveError::Store)
+    }
+
+    /// Makes the last commit visible, if that is not known.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn settle(&mut self) -> Result<(), WriteError<S>> {
+        match self.book.unsettled().copied() {
+            Some(new) => self.show(&new).await,
+            None => Ok(()),
         }
     }
 
-    /// Sets the state that follows from the Book.
-    #[inline(never)] // a state is large, and is made in place
-    fn ask(&mut self) -> Result<(), Error> {
-        let (new, last) = match (self.goal, self.book.unsettled()) {
-            (Goal::Enter(block), _) => match self.book.enter(block, self.terms.ahead)? {
-                Enter::GoOn => {
-                    self.state = State::Done(Ok(()));
-                    return Ok(());
-                }
-                Enter::Settle(new) => {
-                    self.settle(new);
-                    return Ok(());
-                }
-                Enter::Move(new) => (new, false),
-            },
-            (_, Some(&new)) => {
-                self.settle(new);
-                return Ok(());
-            }
-            (Goal::Commit(rows), None) => {
-                (self.terms.numbered(self.book.commit(rows, self.terms.ahead)?), true)
-            }
-            (Goal::Close(rows, plan), None) => {
-                let plan = plan(self.book, rows)?;
-                (self.terms.numbered(plan.aside.unwrap_or(plan.last)), plan.aside.is_none())
-            }
-        };
-        self.tables.restart(&self.terms.publication(self.book, new));
-        self.state = State::Tables { new, last };
+    /// Makes the commit at `new` visible, whose tables are durable.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn show(&mut self, new: &Varheader) -> Result<(), WriteError<S>> {
+        let is_again = self.book.unsettled().is_some();
+        self.book.conclude(Outcome::Unknown(*new)); // from here on, a reader may see it
+        let shown = show(self.book.meta1(), new, self.store).await;
+        shown.map_err(DriveError::Store)?;
+        self.book.shown(*new, is_again);
         Ok(())
     }
-
-    fn settle(&mut self, new: Varheader) {
-        let visible = Visible::settle(self.book.meta1(), new);
-        self.state = State::Visible { visible, last: false };
-    }
 }
 
-impl<M: Emit> Machine for Publish<'_, M> {
-    type Output = Result<(), Error>;
-    type Error = Infallible;
-
-    fn poll(&mut self) -> Step<'_, Result<(), Error>> {
-        self.settle_state();
-        match &mut self.state {
-            State::Tables { .. } => self.tables.poll().map(|_| Ok(())),
-            State::Visible { visible, .. } => visible.poll().map(|_| Ok(())),
-            state @ State::Cut => {
-                *state = State::SyncCut;
-                let end = self.book.published().map_or(0, |last| last.span().end());
-                Step::SetSize { len: end }
-            }
-            state @ State::SyncCut => {
-                *state = State::Done(Ok(()));
-                Step::Sync
-            }
-            State::Done(done) => Step::Done(*done),
-            State::Ask => Step::Done(Ok(())), // `settle_state` has left it
+/// The result of a close: a device may have no way to cut the file, which is all that was not done.
+pub(super) fn closed<E: embedded_io::Error>(
+    closed: Result<(), DriveError<E, Error>>,
+    book: &Book,
+) -> Result<(), DriveError<E, Error>> {
+    match closed {
+        Err(DriveError::Store(error))
+            if error.kind() == ErrorKind::Unsupported && book.is_closed() =>
+        {
+            Ok(())
         }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        self.tables.feed(bytes)
-    }
-}
-
-impl<M: Emit> Drop for Publish<'_, M> {
-    fn drop(&mut self) {
-        if let State::Visible { visible, .. } = &self.state {
-            self.book.conclude(visible.outcome());
-        }
+        closed => closed,
     }
 }

@@ -1,25 +1,30 @@
-//! The machine that writes the tables of a commit: META2, the mapping, and the checksums of a seal.
+//! The tables of a commit: META2, the mapping, and the checksums of a seal.
 //!
 //! Each commit writes all tables at a place where no reader looks yet;
-//! [`Visible`] makes them visible. Entries that changed since the last
-//! commit come from [`Written`]; all others are read from the last META2. So the only memory is one
-//! window.
+//! [`show`](super::visible::show) makes them visible. Entries that changed since the last commit
+//! come from [`Written`]; all others are read from the last META2. So the only memory is one window.
 //!
-//! [`Tables`] writes the entries of a range of tasks: of all tasks, or of the tasks of one rank or
+//! [`Tables`] are the entries of a range of tasks: of all tasks, or of the tasks of one rank or
 //! node while other ranks write theirs. [`TableSums::join`] adds up the checksums of the parts.
 
+#[twin(WriteError = AsyncError)]
+use super::WriteError;
 use super::error::Error;
 use super::meta1::Meta1;
 use super::raw;
 use super::varheader::Varheader;
-use super::visible::Visible;
+use super::visible::seal_trailer;
 use crate::endian::{ByteOrder, I32, I64, U32};
 use crate::integrity::{Checksum, Crc32cParts};
 use crate::span::Span;
-use crate::step::{Machine, Step};
+use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use crate::store::{copy_front, usize_to_u64};
-use core::convert::Infallible;
 use core::ops::Range;
+use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// The changes of tasks since the last commit.
@@ -43,7 +48,7 @@ impl Written for Unchanged {
     fn lay_over(&self, _: &mut Entries<'_>) {}
 }
 
-/// The changes, or none: one machine for both.
+/// The changes, or none: one type for both.
 impl<T: Written> Written for Option<T> {
     fn lay_over(&self, entries: &mut Entries<'_>) {
         if let Some(written) = self {
@@ -176,31 +181,92 @@ impl TableSums {
     }
 }
 
-/// Writes the tables of a [`Publication`]. The output is their checksums, if they are sealed.
+/// The bytes that the window of [`write`] needs.
+pub const WINDOW: usize = size_of::<I64>();
+
+/// Writes the tables of `publication`. A larger `window` makes fewer and larger writes.
+///
+/// # Errors
+/// [`Error::Window`] if the window is shorter than [`WINDOW`]; the store's own error.
+#[twin(WriteAt, WriteError = AsyncError)]
+pub async fn write<S: WriteAt, P: Pieces>(
+    publication: &Publication,
+    tables: &mut P,
+    store: &mut S,
+    window: &mut [u8],
+) -> Result<(), WriteError<S>> {
+    check_window(window)?;
+    write_all(publication, tables, store, window).await
+}
+
+/// Writes the tables of `publication` by a window that was checked.
+#[twin(WriteAt, WriteError = AsyncError)]
+pub(super) async fn write_all<S: WriteAt, P: Pieces>(
+    publication: &Publication,
+    tables: &mut P,
+    store: &mut S,
+    window: &mut [u8],
+) -> Result<(), WriteError<S>> {
+    tables.start(publication);
+    while let Some(Piece { at, len, old }) = tables.next(publication, window.len()) {
+        let bytes = window.get_mut(..len).unwrap_or_default();
+        if let Some(old) = old {
+            read_exact(&*store, old, bytes).await?;
+        }
+        tables.fill(publication, bytes);
+        store.write_all_at(at, bytes).await.map_err(DriveError::Store)?;
+    }
+    Ok(())
+}
+
+/// Checks that a window holds an entry.
+pub(super) fn check_window(window: &[u8]) -> Result<(), Error> {
+    let need = usize_to_u64(WINDOW);
+    if window.len() < WINDOW { Err(Error::Window { need }) } else { Ok(()) }
+}
+
+/// The tables of a publication, or a part of them, in pieces that fit into a window.
+pub trait Pieces {
+    /// Goes to the first piece of `publication`.
+    fn start(&mut self, publication: &Publication);
+
+    /// The next piece, of at most `most` bytes; `None` after the last one.
+    fn next(&mut self, publication: &Publication, most: usize) -> Option<Piece>;
+
+    /// Makes `bytes` those of the piece. They are what the last commit has there, if the piece says
+    /// where.
+    fn fill(&mut self, publication: &Publication, bytes: &mut [u8]);
+
+    /// The trailer of the seal, after the last piece; `None` if there is no seal.
+    fn trailer(&self, publication: &Publication) -> Option<raw::SealTrailer>;
+}
+
+/// A piece of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// The offset of the piece.
+    pub at: u64,
+    /// The bytes of the piece.
+    pub len: usize,
+    /// The offset of the bytes of the last commit that it starts from.
+    pub old: Option<u64>,
+}
+
+/// The tables of a range of tasks, with the changes `T` since the last commit.
 #[derive(Debug)]
-pub struct Tables<'w, T> {
-    /// `None` if there is nothing to write yet.
-    publication: Option<Publication>,
+pub struct Tables<T> {
     written: T,
-    /// The tasks whose entries are written.
+    /// The tasks whose entries these are.
     tasks: Range<u32>,
-    window: &'w mut [u8],
-    /// The number of bytes in the window that are written next.
-    filled: Option<usize>,
-    /// The offset of the next byte to write.
+    /// The offset of the next byte.
     at: u64,
+    /// The entries of the last piece.
+    kind: Kind,
+    /// Whether the last piece starts from bytes of the last commit.
+    is_old: bool,
     /// The number of bytes up to `at` that were written without a gap, and their checksum.
     run: (u64, u32),
     sums: TableSums,
-}
-
-/// The next entries to write: at most a window, of one row of one table.
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    kind: Kind,
-    len: usize,
-    /// Their place in the last commit.
-    old: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -209,102 +275,32 @@ enum Kind {
     Entries { column: Column, first: u32 },
 }
 
-/// The bytes that the window of [`Tables`] needs.
-pub const WINDOW: usize = size_of::<I64>();
-
-impl Kind {
-    const fn entry_len(self) -> usize {
-        match self {
-            Self::MappingSize { .. } => size_of::<raw::MappingSize>(),
-            Self::Entries { column, .. } => column.entry_len(),
-        }
-    }
-}
-
-impl<'w, T: Written> Tables<'w, T> {
-    /// Makes a machine that writes all tables. `window` needs [`WINDOW`] bytes; a larger window
-    /// makes fewer and larger writes.
-    ///
-    /// # Errors
-    /// [`Error::Window`] if the window is too small.
-    pub fn new(publication: Publication, written: T, window: &'w mut [u8]) -> Result<Self, Error> {
-        let tasks = 0..publication.meta1.ntasks();
-        Self::part(publication, tasks, written, window)
+impl<T: Written> Tables<T> {
+    /// The tables of all tasks.
+    pub const fn all(written: T) -> Self {
+        Self::part(0..u32::MAX, written)
     }
 
-    /// Makes a machine that writes the entries of `tasks`, and the mapping if task 0 is among them.
-    /// Other machines write the other entries.
-    ///
-    /// # Errors
-    /// [`Error::Window`] if the window is too small.
-    pub fn part(
-        publication: Publication,
-        tasks: Range<u32>,
-        written: T,
-        window: &'w mut [u8],
-    ) -> Result<Self, Error> {
-        let mut tables = Self::idle(written, window)?;
-        tables.start(publication, tasks);
-        Ok(tables)
+    /// The entries of `tasks`, and the mapping if task 0 is among them. Others write the other
+    /// entries.
+    pub const fn part(tasks: Range<u32>, written: T) -> Self {
+        let kind = Kind::MappingSize { entries: 0 };
+        let (at, is_old, run, sums) = (0, false, (0, 0), TableSums::NONE);
+        Self { written, tasks, at, kind, is_old, run, sums }
     }
 
-    /// Makes a machine that writes nothing before [`restart`](Emit::restart).
-    pub(super) fn idle(written: T, window: &'w mut [u8]) -> Result<Self, Error> {
-        if window.len() < WINDOW {
-            return Err(Error::Window { need: usize_to_u64(WINDOW) });
-        }
-        let (filled, at, run, sums) = (None, 0, (0, 0), TableSums::NONE);
-        Ok(Self { publication: None, written, tasks: 0..0, window, filled, at, run, sums })
-    }
-
-    fn start(&mut self, publication: Publication, tasks: Range<u32>) {
-        (self.at, self.tasks) = (publication.new.start(), tasks);
-        (self.filled, self.run, self.sums) = (None, (0, 0), TableSums::NONE);
-        self.publication = Some(publication);
-    }
-
-    /// The next piece of the tables, or `None` at their end.
-    fn piece(&mut self) -> Option<Piece> {
-        if self.tasks.is_empty() {
-            return None;
-        }
-        loop {
-            let Publication { meta1, new, old, .. } = self.publication.as_ref()?;
-            let (ntasks, old) = (meta1.ntasks(), old.as_ref());
-            let row = if let Some(skip) = skip_in(new.blockcounts(), self.at) {
-                let from = old.map(Varheader::blockcounts);
-                self.row(skip, ntasks, from, |_| Column::Blockcounts)
-            } else if let Some(skip) = skip_in(new.blocksizes(), self.at) {
-                let from = old.map(Varheader::blocksizes);
-                self.row(skip, ntasks, from, |chunk| Column::Blocksizes { chunk })
-            } else if let Some(skip) = skip_in(new.mapping(), self.at) {
-                if self.tasks.start > 0 {
-                    self.leap(new.mapping().end());
-                    continue;
-                }
-                let from = old.filter(|old| old.mapping().len() == new.mapping().len());
-                let from = from.and_then(|old| old.mapping().part(skip, 0)).map(Span::offset);
-                Ok(self.mapping_piece(skip, new.mapping(), from))
-            } else if let Some(skip) = skip_in(new.crcs(), self.at) {
-                let from = old.filter(|old| old.is_sealed()).map(Varheader::crcs);
-                self.row(skip, ntasks, from, |chunk| Column::Crcs { chunk })
-            } else {
-                return None;
-            };
-            match row {
-                Ok(piece) => return Some(piece),
-                Err(next) => self.leap(next),
-            }
-        }
+    /// The checksums of the entries that were written, if they are sealed.
+    #[must_use]
+    pub const fn sums(&self) -> &TableSums {
+        &self.sums
     }
 
     /// The entries `skip` bytes into a table of rows, up to the end of their row; or the offset of
     /// the next entries of these tasks.
     #[inline(never)] // one function for all tables: a device's code is small
     fn row(
-        &self,
-        skip: u64,
-        ntasks: u32,
+        &mut self,
+        (skip, ntasks, most): (u64, u32, usize),
         from: Option<Span>,
         column: fn(u32) -> Column,
     ) -> Result<Piece, u64> {
@@ -323,89 +319,50 @@ impl<'w, T: Written> Tables<'w, T> {
         let column = column(u32::try_from(chunk).unwrap_or(u32::MAX));
         let first = into.checked_div(entry_len).unwrap_or(0);
         let first = u32::try_from(first).unwrap_or(u32::MAX);
-        let len = self.fit(end.saturating_sub(into), column.entry_len());
+        let len = fit(end.saturating_sub(into), column.entry_len(), most);
+        self.kind = Kind::Entries { column, first };
         // Both have as many tasks, so an entry is as far into the old table as into the new one.
         let old = from.and_then(|table| table.part(skip, usize_to_u64(len))).map(Span::offset);
-        Ok(Piece { kind: Kind::Entries { column, first }, len, old })
+        Ok(Piece { at: self.at, len, old })
     }
 
-    fn mapping_piece(&self, skip: u64, mapping: Span, old: Option<u64>) -> Piece {
+    fn mapping_piece(
+        &mut self,
+        (skip, most): (u64, usize),
+        mapping: Span,
+        old: Option<u64>,
+    ) -> Piece {
         let head_len = usize_to_u64(size_of::<raw::MappingSize>());
-        let all = mapping.len().saturating_sub(head_len);
+        let (at, all) = (self.at, mapping.len().saturating_sub(head_len));
         let Some(skip) = skip.checked_sub(head_len) else {
-            let kind = Kind::MappingSize { entries: all >> 3 };
-            return Piece { kind, len: size_of::<raw::MappingSize>(), old };
+            self.kind = Kind::MappingSize { entries: all >> 3 };
+            return Piece { at, len: size_of::<raw::MappingSize>(), old };
         };
         let first = u32::try_from(skip >> 3).unwrap_or(u32::MAX);
         let column = Column::Mapping;
-        let len = self.fit(all.saturating_sub(skip), column.entry_len());
-        Piece { kind: Kind::Entries { column, first }, len, old }
+        self.kind = Kind::Entries { column, first };
+        Piece { at, len: fit(all.saturating_sub(skip), column.entry_len(), most), old }
     }
 
-    /// The bytes of whole entries that the window holds, at most `left`.
-    fn fit(&self, left: u64, entry_len: usize) -> usize {
-        let over = self.window.len().checked_rem(entry_len).unwrap_or(0);
-        let most = self.window.len().saturating_sub(over);
-        usize::try_from(left).unwrap_or(usize::MAX).min(most)
-    }
-
-    /// Fills the window with the bytes of `piece`; `old` is the bytes of the last commit there.
-    fn fill(&mut self, piece: Piece, old: Option<&[u8]>) {
-        let Some(Publication { meta1, old: last, .. }) = &self.publication else { return };
-        let (order, had_commit) = (meta1.order(), last.is_some());
-        let bytes = self.window.get_mut(..piece.len).unwrap_or_default();
-        match old {
-            Some(old) => bytes.iter_mut().zip(old).for_each(|(to, from)| *to = *from),
-            None => bytes.fill(0),
-        }
-        match piece.kind {
-            Kind::MappingSize { entries } => {
-                if old.is_none() {
-                    let size = I32::new(i32::try_from(entries).unwrap_or(i32::MAX), order);
-                    copy_front(size.as_bytes(), bytes);
-                }
-            }
-            Kind::Entries { column, first } => {
-                let mut entries = Entries { column, order, first, bytes };
-                if column == Column::Blockcounts && !had_commit {
-                    entries.range().for_each(|local| entries.set(local, 1));
-                }
-                if column != Column::Mapping || old.is_none() {
-                    self.written.lay_over(&mut entries);
-                }
-            }
-        }
-    }
-
-    /// Continues at `next`; other machines write the bytes before it.
-    fn leap(&mut self, next: u64) {
-        self.end_run();
-        self.at = next;
-    }
-
-    /// Counts `len` bytes of the window as written.
-    fn advance(&mut self, len: usize) {
-        let sealed = self.publication.as_ref().filter(|publication| publication.new.is_sealed());
-        if let Some(Publication { new, checksum, .. }) = sealed {
-            let checksum = *checksum;
+    /// Counts `bytes` as written.
+    fn advance(&mut self, Publication { new, checksum, .. }: &Publication, bytes: &[u8]) {
+        let len = usize_to_u64(bytes.len());
+        if new.is_sealed() {
             if self.at == new.crcs().offset() {
-                self.end_run(); // another checksum begins
+                self.end_run(new); // another checksum begins
             }
-            let bytes = self.window.get(..len).unwrap_or_default();
             let (run_len, crc) = self.run;
-            let run_len = run_len.saturating_add(usize_to_u64(len));
-            self.run = (run_len, checksum(crc, bytes));
+            self.run = (run_len.saturating_add(len), checksum(crc, bytes));
         }
-        self.at = self.at.saturating_add(usize_to_u64(len));
+        self.at = self.at.saturating_add(len);
     }
 
     /// Adds the bytes that were written without a gap to the checksums.
-    fn end_run(&mut self) {
+    fn end_run(&mut self, new: &Varheader) {
         let (len, crc) = self.run;
-        if let Some(Publication { new, .. }) = self.publication.as_ref().filter(|_| len > 0) {
+        if len > 0 {
             let seal = new.crcs();
-            let is_seal = self.at > seal.offset();
-            let (sum, end) = match is_seal {
+            let (sum, end) = match self.at > seal.offset() {
                 true => (&mut self.sums.chunks, seal.end()),
                 false => (&mut self.sums.meta2, seal.offset()),
             };
@@ -413,75 +370,87 @@ impl<'w, T: Written> Tables<'w, T> {
         }
         self.run = (0, 0);
     }
+}
 
-    fn write(&mut self, len: usize) -> Step<'_, TableSums> {
-        let offset = self.at;
-        self.advance(len);
-        Step::Write { offset, bytes: self.window.get(..len).unwrap_or_default() }
+impl<T: Written> Pieces for Tables<T> {
+    fn start(&mut self, publication: &Publication) {
+        (self.at, self.run, self.sums) = (publication.new.start(), (0, 0), TableSums::NONE);
     }
+
+    fn next(&mut self, publication: &Publication, most: usize) -> Option<Piece> {
+        let Publication { meta1, new, old, .. } = publication;
+        let (ntasks, old) = (meta1.ntasks(), old.as_ref());
+        while !self.tasks.is_empty() {
+            let row = if let Some(skip) = skip_in(new.blockcounts(), self.at) {
+                let from = old.map(Varheader::blockcounts);
+                self.row((skip, ntasks, most), from, |_| Column::Blockcounts)
+            } else if let Some(skip) = skip_in(new.blocksizes(), self.at) {
+                let from = old.map(Varheader::blocksizes);
+                self.row((skip, ntasks, most), from, |chunk| Column::Blocksizes { chunk })
+            } else if let Some(skip) = skip_in(new.mapping(), self.at) {
+                let from = old.filter(|old| old.mapping().len() == new.mapping().len());
+                let from = from.and_then(|old| old.mapping().part(skip, 0)).map(Span::offset);
+                match self.tasks.start {
+                    0 => Ok(self.mapping_piece((skip, most), new.mapping(), from)),
+                    _ => Err(new.mapping().end()),
+                }
+            } else if let Some(skip) = skip_in(new.crcs(), self.at) {
+                let from = old.filter(|old| old.is_sealed()).map(Varheader::crcs);
+                self.row((skip, ntasks, most), from, |chunk| Column::Crcs { chunk })
+            } else {
+                break;
+            };
+            match row {
+                Ok(piece) => {
+                    self.is_old = piece.old.is_some();
+                    return Some(piece);
+                }
+                Err(next) => {
+                    self.end_run(new);
+                    self.at = next; // others write the bytes before it
+                }
+            }
+        }
+        self.end_run(new);
+        None
+    }
+
+    fn fill(&mut self, publication: &Publication, bytes: &mut [u8]) {
+        let order = publication.meta1.order();
+        if !self.is_old {
+            bytes.fill(0);
+        }
+        match self.kind {
+            Kind::MappingSize { .. } if self.is_old => {}
+            Kind::MappingSize { entries } => {
+                let size = I32::new(i32::try_from(entries).unwrap_or(i32::MAX), order);
+                copy_front(size.as_bytes(), bytes);
+            }
+            Kind::Entries { column: Column::Mapping, .. } if self.is_old => {}
+            Kind::Entries { column, first } => {
+                let mut entries = Entries { column, order, first, bytes };
+                if column == Column::Blockcounts && publication.old.is_none() {
+                    entries.range().for_each(|local| entries.set(local, 1));
+                }
+                self.written.lay_over(&mut entries);
+            }
+        }
+        self.advance(publication, bytes);
+    }
+
+    fn trailer(&self, publication: &Publication) -> Option<raw::SealTrailer> {
+        seal_trailer(publication, &self.sums)
+    }
+}
+
+/// The bytes of whole entries that a window of `most` bytes holds, at most `left`.
+fn fit(left: u64, entry_len: usize, most: usize) -> usize {
+    let over = most.checked_rem(entry_len).unwrap_or(0);
+    usize::try_from(left).unwrap_or(usize::MAX).min(most.saturating_sub(over))
 }
 
 /// The bytes from the start of `table` to `at`, or `None` if `at` is not in the table.
 fn skip_in(table: Span, at: u64) -> Option<u64> {
     let is_inside = table.offset() <= at && at < table.end();
     is_inside.then(|| at.saturating_sub(table.offset()))
-}
-
-/// A machine that writes the tables of one publication after another.
-pub trait Emit: Machine<Error = Infallible> {
-    /// Starts with all tables of `publication`.
-    fn restart(&mut self, publication: &Publication);
-
-    /// The machine that makes `publication` visible, when all its tables are written.
-    fn visible(&mut self, publication: &Publication) -> Option<Visible>;
-}
-
-impl<T: Written> Emit for Tables<'_, T> {
-    fn restart(&mut self, publication: &Publication) {
-        self.start(*publication, 0..publication.meta1.ntasks());
-    }
-
-    fn visible(&mut self, _: &Publication) -> Option<Visible> {
-        if self.filled.is_some() || self.piece().is_some() {
-            return None;
-        }
-        self.end_run();
-        Some(Visible::new(self.publication.as_ref()?, &self.sums))
-    }
-}
-
-impl<T: Written> Machine for Tables<'_, T> {
-    type Output = TableSums;
-    type Error = Infallible;
-
-    fn poll(&mut self) -> Step<'_, TableSums> {
-        if let Some(len) = self.filled.take() {
-            return self.write(len);
-        }
-        match self.piece() {
-            Some(Piece { kind, len, old: Some(offset) }) => {
-                let (need, want) = (kind.entry_len(), usize_to_u64(len));
-                Step::Read { offset, need, want }
-            }
-            Some(piece) => {
-                self.fill(piece, None);
-                self.write(piece.len)
-            }
-            None => {
-                self.end_run();
-                Step::Done(self.sums)
-            }
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        if let Some(piece) = self.piece() {
-            let entry_len = piece.kind.entry_len();
-            let over = bytes.len().checked_rem(entry_len).unwrap_or(0);
-            let len = bytes.len().saturating_sub(over).min(piece.len);
-            self.fill(Piece { len, ..piece }, Some(bytes));
-            self.filled = Some(len);
-        }
-        Ok(())
-    }
 }

@@ -1,5 +1,5 @@
-//! The machine that makes tables visible: it writes the trailer of a seal, then the 12 bytes of the
-//! commit fields, which point to META2.
+//! A commit becomes visible: first its tables are made durable, with the trailer of a seal; then
+//! the 12 bytes of the commit fields are written, which point to META2.
 //!
 //! After a power cut at any point, the file is as the last commit left it, or as this commit does
 //! (`spec/sion.md#commits`): the tables are durable before the 12 bytes are written, and the 12
@@ -12,8 +12,9 @@ use super::varheader::Varheader;
 use crate::endian::{I32, I64, U32};
 use crate::integrity::crc32c;
 use crate::span::Span;
-use crate::step::{Machine, Step};
-use core::convert::Infallible;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
 
 /// The state of the file after a publication has ended, or was given up because its store failed.
@@ -23,129 +24,59 @@ pub enum Outcome {
     /// The state before the publication.
     Unchanged,
     /// The state before, or this one: it is not known which of them is on the disk. Both must stay
-    /// whole until [`Visible::settle`] has made it this one.
+    /// whole until [`show`] has made it this one.
     Unknown(Varheader),
     /// This state.
     Published(Varheader),
 }
 
-/// Makes the tables of a [`Publication`] visible. All of them must be written before.
-#[derive(Debug)]
-pub struct Visible {
-    new: Varheader,
-    /// The offset of the 12 bytes.
-    place: u64,
-    fields: raw::CommitFields,
-    /// The offset where the trailer is written, or where an old one is erased.
-    trailer_at: Option<u64>,
-    trailer: raw::SealTrailer,
-    /// Whether the 12 bytes are written by another machine.
-    is_hidden: bool,
-    state: State,
+/// Makes the tables of `publication` durable, after all of them were written; `sums` is their
+/// checksums. No reader sees them before [`show`]: in between, several files can wait for each
+/// other.
+///
+/// # Errors
+/// The store's own error.
+#[twin(WriteAt)]
+pub async fn complete<S: WriteAt>(
+    publication: &Publication,
+    sums: &TableSums,
+    store: &mut S,
+) -> Result<(), S::Error> {
+    complete_by(publication, seal_trailer(publication, sums), store).await
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Trailer,
-    SyncTables,
-    Fields,
-    SyncFields,
-    Synced,
-    Done,
+/// [`complete`] with this trailer.
+#[twin(WriteAt)]
+pub(super) async fn complete_by<S: WriteAt>(
+    publication: &Publication,
+    trailer: Option<raw::SealTrailer>,
+    store: &mut S,
+) -> Result<(), S::Error> {
+    let place = match trailer {
+        Some(_) => Some(publication.new.trailer()),
+        None => old_seal(publication),
+    };
+    if let Some(place) = place {
+        let trailer = trailer.unwrap_or(raw::SealTrailer::new_zeroed());
+        store.write_all_at(place.offset(), trailer.as_bytes()).await?;
+    }
+    store.sync().await
 }
 
-impl Visible {
-    /// Makes a machine for `publication`; `sums` is the checksums of its tables.
-    #[must_use]
-    pub fn new(publication: &Publication, sums: &TableSums) -> Self {
-        let unsealed = Self::unsealed(publication);
-        if !publication.new.is_sealed() {
-            return unsealed;
-        }
-        let (trailer_at, trailer) = (publication.new.trailer(), trailer(publication, sums));
-        Self { trailer_at: Some(trailer_at.offset()), trailer, ..unsealed }
-    }
-
-    /// Makes a machine for a publication without a seal.
-    pub(super) fn unsealed(publication: &Publication) -> Self {
-        let trailer_at = old_seal(publication).map(Span::offset);
-        let visible = Self::settle(&publication.meta1, publication.new);
-        Self { trailer_at, state: State::Trailer, ..visible }
-    }
-
-    /// Makes a machine that does all but to write the 12 bytes: the tables are then durable, and
-    /// [`settle`](Self::settle) makes them visible. In between, several files can wait for each
-    /// other.
-    #[must_use]
-    pub fn hidden(publication: &Publication, sums: &TableSums) -> Self {
-        Self { is_hidden: true, ..Self::new(publication, sums) }
-    }
-
-    /// Makes a machine that writes the 12 bytes of a publication with an unknown outcome again.
-    /// Everything that they make visible was durable before they were first written.
-    #[must_use]
-    pub fn settle(meta1: &Meta1, new: Varheader) -> Self {
-        let place = meta1.layout().commit_fields().offset();
-        let (fields, trailer) = (new.commit_fields(meta1.order()), raw::SealTrailer::new_zeroed());
-        let (trailer_at, is_hidden, state) = (None, false, State::Fields);
-        Self { new, place, fields, trailer_at, trailer, is_hidden, state }
-    }
-
-    /// The state of the file if this machine is given up now or has ended.
-    #[must_use]
-    pub const fn outcome(&self) -> Outcome {
-        match self.state {
-            State::Trailer | State::SyncTables | State::Fields => Outcome::Unchanged,
-            State::SyncFields | State::Synced => Outcome::Unknown(self.new),
-            State::Done => Outcome::Published(self.new),
-        }
-    }
-}
-
-impl Visible {
-    /// Whether the work is done, assuming that the last step succeeded, as the next
-    /// [`poll`](Machine::poll) does.
-    pub(super) fn ends(&mut self) -> bool {
-        if self.state == State::Synced {
-            self.state = State::Done;
-        }
-        self.state == State::Done
-    }
-}
-
-impl Machine for Visible {
-    type Output = Varheader;
-    type Error = Infallible;
-
-    fn poll(&mut self) -> Step<'_, Varheader> {
-        match (self.state, self.trailer_at) {
-            (State::Trailer, Some(offset)) => {
-                self.state = State::SyncTables;
-                Step::Write { offset, bytes: self.trailer.as_bytes() }
-            }
-            (State::Trailer | State::SyncTables, _) => {
-                self.state = State::Fields;
-                Step::Sync
-            }
-            (State::Fields, _) if self.is_hidden => Step::Done(self.new),
-            (State::Fields, _) => {
-                self.state = State::SyncFields;
-                Step::Write { offset: self.place, bytes: self.fields.as_bytes() }
-            }
-            (State::SyncFields, _) => {
-                self.state = State::Synced;
-                Step::Sync
-            }
-            (State::Synced | State::Done, _) => {
-                self.state = State::Done;
-                Step::Done(self.new)
-            }
-        }
-    }
-
-    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
-        Ok(())
-    }
+/// Makes a commit visible whose tables are durable: writes the 12 bytes that point to it, and makes
+/// these durable. If the outcome of an earlier call is unknown, this can be done again.
+///
+/// # Errors
+/// The store's own error; the outcome is then [unknown](Outcome::Unknown).
+#[twin(WriteAt)]
+pub async fn show<S: WriteAt>(
+    meta1: &Meta1,
+    new: &Varheader,
+    store: &mut S,
+) -> Result<(), S::Error> {
+    let (place, fields) = (meta1.layout().commit_fields(), new.commit_fields(meta1.order()));
+    store.write_all_at(place.offset(), fields.as_bytes()).await?;
+    store.sync().await
 }
 
 /// The place of the trailer if this publication were sealed. A trailer that an older commit left
@@ -157,8 +88,15 @@ fn old_seal(publication: &Publication) -> Option<Span> {
     (!is_old && place.fits(*file_len)).then_some(place)
 }
 
-fn trailer(publication: &Publication, sums: &TableSums) -> raw::SealTrailer {
+/// The trailer of the seal; `None` if the publication has none.
+pub(super) fn seal_trailer(
+    publication: &Publication,
+    sums: &TableSums,
+) -> Option<raw::SealTrailer> {
     let Publication { meta1, meta1_crc, new, checksum, .. } = publication;
+    if !new.is_sealed() {
+        return None;
+    }
     let order = meta1.order();
     let fields = new.commit_fields(order);
     let i64_of = |n| I64::new(i64::try_from(n).unwrap_or(i64::MAX), order);
@@ -180,5 +118,5 @@ fn trailer(publication: &Publication, sums: &TableSums) -> raw::SealTrailer {
     let own = usize::from(raw::SealTrailer::trailer_crc.offset());
     let sealed = trailer.as_bytes().get(..own).unwrap_or_default();
     trailer.trailer_crc = U32::new(crc32c(0, sealed), order);
-    trailer
+    Some(trailer)
 }

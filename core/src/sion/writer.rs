@@ -3,30 +3,33 @@
 //! Nothing allocates: the caller lends a [`Pen`] for each task, a ledger for the chunks that were
 //! finished since the last commit, and a window. Each write goes to the store at once.
 
-#[cfg(feature = "async")]
-mod asynch;
 mod begin;
-mod desk;
 mod memory;
-mod put;
 mod task;
 
+pub use super::WriteError;
 pub use memory::Memory;
 pub use task::TaskWriter;
 
+#[cfg(feature = "async")]
+use super::AsyncError;
+use super::book::Book;
 use super::cursor::Cursor;
 use super::error::Error;
-use super::meta1::Meta1;
-use super::pen::Pen;
+use super::meta1::{KeyvalMode, Meta1};
+use super::pen::{Pen, Since};
+use super::publish::{Desk, Terms, closed};
+use super::raw::RecordHeader;
+use super::tables::Tables;
+use crate::endian::U64;
 use crate::integrity::{Checksum, crc32c};
 use crate::step::DriveError;
-use crate::store::{Disk, ReadAt, WriteAt, usize_to_u64};
-use desk::Desk;
-use put::{Next, Put};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::{Disk, usize_to_u64};
+use memory::{Draft, Tasks};
+use striae_twin::twin;
 use zerocopy::IntoBytes;
-
-/// Why writing to a store `S` failed.
-pub type WriteError<S> = super::ReadError<S>;
 
 /// The bytes that a writer's window needs.
 pub const WINDOW: usize = Meta1::MAX_LEN;
@@ -74,6 +77,15 @@ impl Default for Options<'_> {
 /// [`SeekStore`](crate::store::SeekStore) makes a store of a file on a card. It cannot cut the
 /// file. So the file must be empty when it is created, and a file that was committed before its
 /// close keeps bytes after its end that no reader uses.
+///
+/// # Asynchronous stores
+/// Each function that waits for the store has a second form, such as `commit_async`, for a store
+/// that keeps the rules of `AsyncWriteAt`. Dropping a future before it is ready, as `select` and
+/// timeouts do, is a failed call. None of its bytes are in a stream, and the file is as the last
+/// commit left it. If the last step of a commit was dropped, the file may be as this commit leaves
+/// it. Nothing else is lost: the writer can go on at once with any call, and the next commit covers
+/// all written bytes. Only `create_async` and `reopen_async` return no writer then, and after
+/// `create_async` there may be no file. To keep the store, pass it by reference.
 ///
 /// ```
 /// use striae_core::sion::{
@@ -125,14 +137,17 @@ impl Default for Options<'_> {
 #[derive(Debug)]
 pub struct Writer<'m, S> {
     disk: Disk<S>,
-    desk: Desk<'m>,
+    book: Book,
+    tasks: Tasks<'m>,
+    window: &'m mut [u8],
+    terms: Terms,
 }
 
-impl<S> Writer<'_, S> {
+impl<'m, S> Writer<'m, S> {
     /// The fixed part of META1.
     #[must_use]
     pub const fn meta1(&self) -> &Meta1 {
-        self.desk.meta1()
+        self.book.meta1()
     }
 
     /// Where task `local` writes next.
@@ -140,7 +155,7 @@ impl<S> Writer<'_, S> {
     /// # Errors
     /// [`Error::NoTask`].
     pub fn cursor(&self, local: u32) -> Result<&Cursor, Error> {
-        self.desk.tasks.pen(local).map(Pen::cursor)
+        self.tasks.pen(local).map(Pen::cursor)
     }
 
     /// Returns the store. What was written since the last commit or close is not part of the file.
@@ -148,9 +163,54 @@ impl<S> Writer<'_, S> {
     pub fn into_store(self) -> S {
         self.disk.into_store()
     }
+
+    /// The plain stream of task `local` as `embedded_io::Write`.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`] if there is no such task; [`Error::OnlyKeyval`] if streams are key-value
+    /// records.
+    pub fn task(&mut self, local: u32) -> Result<TaskWriter<'_, 'm, S>, WriteError<S>>
+    where
+        S: WriteAt,
+    {
+        self.check_plain()?;
+        self.cursor(local)?;
+        Ok(TaskWriter { writer: self, local })
+    }
+
+    /// Checks that streams are plain.
+    fn check_plain(&self) -> Result<(), Error> {
+        match self.meta1().keyval() {
+            KeyvalMode::Inline => Err(Error::OnlyKeyval),
+            _ => Ok(()),
+        }
+    }
+
+    /// The header of a key-value record.
+    fn header(&self, key: u64, value: &[u8]) -> Result<RecordHeader, Error> {
+        if self.meta1().keyval() != KeyvalMode::Inline {
+            return Err(Error::NoKeyval);
+        }
+        let (order, len) = (self.meta1().order(), usize_to_u64(value.len()));
+        Ok(RecordHeader { key: U64::new(key, order), len: U64::new(len, order) })
+    }
+
+    /// The Book at work, and the tasks.
+    fn desk(&mut self) -> (Desk<'_, Disk<S>>, &Tasks<'m>) {
+        let Self { disk, book, tasks, window, terms } = self;
+        let window = half(window);
+        (Desk { book, store: disk, terms: *terms, window }, tasks)
+    }
 }
 
-impl<'m, S: WriteAt> Writer<'m, S> {
+/// The part of a window that tables are written through: pieces are as long as ever.
+fn half(window: &mut [u8]) -> &mut [u8] {
+    let len = window.len() >> 1;
+    window.get_mut(..len).unwrap_or_default()
+}
+
+#[twin(WriteAt, WriteError = AsyncError)]
+impl<S: WriteAt> Writer<'_, S> {
     /// Writes `bytes` to the plain stream of task `local`, filling one chunk after another.
     ///
     /// # Errors
@@ -160,8 +220,9 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// store's own error. After an error, none of `bytes` is in the stream. In a sealed file, bytes
     /// that fill more chunks than the ledger holds can only be written by [`Writer::write_some`],
     /// with commits in between.
-    pub fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
-        run(self.desk.put(local, bytes), &mut self.disk).map(drop)
+    pub async fn write(&mut self, local: u32, bytes: &[u8]) -> Result<(), WriteError<S>> {
+        self.check_plain()?;
+        self.put(local, [bytes, &[]], Fit::Any).await.map(drop)
     }
 
     /// Writes the first of `bytes` to the plain stream of task `local`: as many as fit into its
@@ -170,8 +231,9 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     ///
     /// # Errors
     /// See [`Writer::write`].
-    pub fn write_some(&mut self, local: u32, bytes: &[u8]) -> Result<usize, WriteError<S>> {
-        run(self.desk.put(local, bytes).map(Put::some), &mut self.disk)
+    pub async fn write_some(&mut self, local: u32, bytes: &[u8]) -> Result<usize, WriteError<S>> {
+        self.check_plain()?;
+        self.put(local, [bytes, &[]], Fit::Some).await
     }
 
     /// Writes `record` to the plain stream of task `local`, all of it into one chunk, as SIONlib's
@@ -181,10 +243,10 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// # Errors
     /// See [`Writer::write`]; [`Error::RecordTooLong`] if the record is longer than the task's
     /// chunksize. After an error, none of the record is in the stream and nothing is skipped.
-    pub fn write_record(&mut self, local: u32, record: &[u8]) -> Result<(), WriteError<S>> {
-        let put = self.desk.put(local, record);
-        let put = put.map(|put| put.fitting(usize_to_u64(record.len())));
-        run(put, &mut self.disk).map(drop)
+    pub async fn write_record(&mut self, local: u32, record: &[u8]) -> Result<(), WriteError<S>> {
+        self.check_plain()?;
+        let fit = Fit::Whole(usize_to_u64(record.len()));
+        self.put(local, [record, &[]], fit).await.map(drop)
     }
 
     /// Skips the rest of the task's chunk unless `len` bytes fit into it, as
@@ -192,8 +254,9 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     ///
     /// # Errors
     /// See [`Writer::write_record`].
-    pub fn ensure_free_space(&mut self, local: u32, len: u64) -> Result<(), WriteError<S>> {
-        run(self.desk.put(local, &[]).map(|put| put.fitting(len)), &mut self.disk).map(drop)
+    pub async fn ensure_free_space(&mut self, local: u32, len: u64) -> Result<(), WriteError<S>> {
+        self.check_plain()?;
+        self.put(local, [&[]; 2], Fit::Whole(len)).await.map(drop)
     }
 
     /// Writes a key-value record to the stream of task `local`. A record may cross the ends of
@@ -201,21 +264,70 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     ///
     /// # Errors
     /// [`Error::NoKeyval`] if streams are plain; else see [`Writer::write`].
-    pub fn write_key(&mut self, local: u32, key: u64, value: &[u8]) -> Result<(), WriteError<S>> {
-        let header = self.desk.header(key, value).map_err(DriveError::Format)?;
-        let put = Put::new(&mut self.desk, local, [header.as_bytes(), value]);
-        run(put, &mut self.disk).map(drop)
+    pub async fn write_key(
+        &mut self,
+        local: u32,
+        key: u64,
+        value: &[u8],
+    ) -> Result<(), WriteError<S>> {
+        let header = self.header(key, value)?;
+        self.put(local, [header.as_bytes(), value], Fit::Any).await.map(drop)
     }
 
-    /// The plain stream of task `local` as `embedded_io::Write`.
-    ///
-    /// # Errors
-    /// [`Error::NoTask`] if there is no such task; [`Error::OnlyKeyval`] if streams are key-value
-    /// records.
-    pub fn task(&mut self, local: u32) -> Result<TaskWriter<'_, 'm, S>, WriteError<S>> {
-        self.desk.check_plain().map_err(DriveError::Format)?;
-        self.cursor(local).map_err(DriveError::Format)?;
-        Ok(TaskWriter { writer: self, local })
+    /// Puts `parts` into the stream of task `local`, chunk after chunk. Returns the number of
+    /// bytes. Before this ends, none of them are in the stream: they lie after its end, and will be
+    /// overwritten if it fails.
+    async fn put(
+        &mut self,
+        local: u32,
+        parts: [&[u8]; 2],
+        fit: Fit,
+    ) -> Result<usize, WriteError<S>> {
+        let mut draft = self.tasks.draft(local)?;
+        self.disk.recognise(&self.book).await?;
+        if let Fit::Whole(len) = fit
+            && !draft.pen.cursor().fits(len)?
+        {
+            self.leave_chunk(&mut draft).await?;
+        }
+        let mut put = 0usize;
+        for mut left in parts {
+            while !left.is_empty() && (put == 0 || fit != Fit::Some) {
+                if draft.pen.cursor().room() == 0 {
+                    self.leave_chunk(&mut draft).await?;
+                }
+                // Of a file that was reopened, or after a close that failed, the block may not be
+                // entered.
+                self.enter(draft.pen.chunk()).await?;
+                let room = usize::try_from(draft.pen.cursor().room()).unwrap_or(usize::MAX);
+                let (bytes, rest) = left.split_at_checked(room).unwrap_or((left, &[]));
+                let len = usize_to_u64(bytes.len());
+                let place = draft.pen.cursor().place(len)?;
+                let crc = draft.pen.crc_after(bytes, self.terms.checksum);
+                self.disk.put(place.offset(), bytes).await.map_err(DriveError::Store)?;
+                draft.pen.wrote(len, crc);
+                put = put.saturating_add(bytes.len());
+                left = rest;
+            }
+        }
+        self.tasks.keep(&draft);
+        Ok(put)
+    }
+
+    /// Moves to the start of the task's next chunk.
+    async fn leave_chunk(&mut self, draft: &mut Draft) -> Result<(), WriteError<S>> {
+        let next = draft.pen.cursor().next_chunk()?;
+        self.enter(next.chunk()).await?;
+        Ok(self.tasks.leave(draft)?)
+    }
+
+    /// Enters `block`, which a commit may be in the way of.
+    async fn enter(&mut self, block: u32) -> Result<(), WriteError<S>> {
+        if u64::from(block) < self.book.entered() {
+            return Ok(());
+        }
+        let (mut desk, _) = self.desk();
+        desk.enter(block, &mut Tables::all(NOTHING)).await
     }
 
     /// Commits: makes all that was written a durable part of the file, for every reader.
@@ -225,12 +337,11 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// commit failed, it may be as this commit leaves it. No written bytes are lost: the writer can
     /// go on, and the next commit covers them, if the store's next `sync` makes durable what this
     /// one did not.
-    pub fn commit(&mut self) -> Result<(), WriteError<S>> {
-        self.disk.recognise(&self.desk.book)?;
-        let file_len = self.disk.size().map_err(DriveError::Store)?;
-        let (commit, buf) = self.desk.commit(file_len).map_err(DriveError::Format)?;
-        commit.run(&mut self.disk, buf)?;
-        self.desk.committed();
+    pub async fn commit(&mut self) -> Result<(), WriteError<S>> {
+        self.disk.recognise(&self.book).await?;
+        let (mut desk, tasks) = self.desk();
+        desk.commit(tasks.maxchunks(), &mut Tables::all(Some(Since(tasks)))).await?;
+        self.tasks.committed();
         Ok(())
     }
 
@@ -242,33 +353,26 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// See [`Writer::commit`]; [`Error::FileFull`] if the last commit is in the way and cannot be
     /// moved. A store that cannot be cut ([`ErrorKind::Unsupported`](embedded_io::ErrorKind)) keeps
     /// meaningless bytes after META2; this is not an error.
-    pub fn close(&mut self) -> Result<(), WriteError<S>> {
-        self.disk.recognise(&self.desk.book)?;
-        let file_len = self.disk.size().map_err(DriveError::Store)?;
-        let (close, buf) = self.desk.close(file_len).map_err(DriveError::Format)?;
-        let closed = close.run(&mut self.disk, buf);
-        self.desk.closed(closed)
+    pub async fn close(&mut self) -> Result<(), WriteError<S>> {
+        self.disk.recognise(&self.book).await?;
+        let (mut desk, tasks) = self.desk();
+        let done = desk.close(tasks.maxchunks(), &mut Tables::all(Some(Since(tasks)))).await;
+        closed(done, &self.book)?;
+        self.tasks.committed();
+        Ok(())
     }
 }
 
-/// Runs `put` on `disk`. After an error, the stream is as before the call.
-fn run<S: WriteAt>(
-    put: Result<Put<'_, '_, '_>, Error>,
-    disk: &mut Disk<S>,
-) -> Result<usize, WriteError<S>> {
-    let mut put = put.map_err(DriveError::Format)?;
-    disk.recognise(put.book())?;
-    loop {
-        match put.poll().map_err(DriveError::Format)? {
-            Next::Enter(block) => {
-                let file_len = disk.size().map_err(DriveError::Store)?;
-                let (enter, buf) = put.enter(block, file_len).map_err(DriveError::Format)?;
-                enter.run(disk, buf)?;
-            }
-            Next::Write { offset, bytes } => {
-                disk.put(offset, bytes).map_err(DriveError::Store)?;
-            }
-            Next::Done(len) => return Ok(len),
-        }
-    }
+/// The bytes that are put into one chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// Any.
+    Any,
+    /// Only as many as fit into one chunk.
+    Some,
+    /// This number of bytes: if they do not fit into the chunk, the task goes to its next one.
+    Whole(u64),
 }
+
+/// No changes, in tables of the type that a commit has: one function for both.
+const NOTHING: Option<Since<&Tasks<'_>>> = None;

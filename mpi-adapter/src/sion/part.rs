@@ -31,10 +31,10 @@ use striae_core::integrity::{Checksum, Crc32cParts, crc32c};
 use striae_core::sion::book::{Ahead, Book, Enter};
 use striae_core::sion::error::Error as SionError;
 use striae_core::sion::pen::Since;
-use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged};
-use striae_core::sion::visible::{Outcome, Visible};
+use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged, write};
+use striae_core::sion::visible::{Outcome, complete, show};
 use striae_core::sion::{KeyvalMode, Meta1, Varheader};
-use striae_core::step::{DriveError, Machine, drive};
+use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 use tasks::Mine;
 pub(super) use tasks::{Groups, Request, Task};
@@ -213,11 +213,10 @@ where
         }
         let [block] = self.comm.decide(mine, [Fold::Max], |[block]| {
             if let Some(publication) = entering(&mut book.clone(), block)? {
-                let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
-                let tables = Tables::new(publication, Unchanged, &mut window);
-                let mut tables = tables.map_err(refused)?;
-                let sums = run("writing META2", &mut tables, file, &mut buf)?;
-                make_visible(publication, &sums, file, End::Visible)?;
+                let (mut tables, mut window) = (Tables::all(Unchanged), vec![0; WINDOW]);
+                let done = write(&publication, &mut tables, &mut file.io(), &mut window);
+                done.map_err(failed("writing META2"))?;
+                make_visible(publication, tables.sums(), file, End::Visible)?;
             }
             Ok([block])
         })?;
@@ -268,8 +267,8 @@ where
         if self.comm.rank() > 0 {
             return Ok(());
         }
-        let mut visible = Visible::settle(self.book.meta1(), new);
-        run("writing the commit fields", &mut visible, &self.file, &mut []).map(drop)
+        let shown = show(self.book.meta1(), &new, &mut self.file.io());
+        shown.map_err(io_failure("writing the commit fields"))
     }
 
     /// The prepared commit is visible.
@@ -370,11 +369,11 @@ where
                     Ok(len) if !has_mapping => len.saturating_mul(8),
                     _ => WINDOW,
                 };
-                let (mut window, mut buf) = (vec![0; len.min(WINDOW)], vec![0; len.min(WINDOW)]);
-                let tables = Tables::part(publication, range, Since(&self.mine), &mut window);
-                let mut tables = tables.map_err(refused)?;
-                let sums = run_on("writing META2", &mut tables, &mut recalled, &mut buf)?;
-                all = all.join(sums);
+                let mut window = vec![0; len.min(WINDOW)];
+                let mut tables = Tables::part(range, Since(&self.mine));
+                let done = write(&publication, &mut tables, &mut recalled, &mut window);
+                done.map_err(failed("writing META2"))?;
+                all = all.join(*tables.sums());
             }
             self.known.replace(recalled.into_known());
             Ok([all.meta2.word().into(), all.chunks.word().into()])
@@ -444,11 +443,11 @@ where
     for<'f> &'f F: WriteAt<Error = io::Error>,
 {
     publication.file_len = file.io().size().map_err(io_failure("asking for the size"))?;
-    let mut visible = match end {
-        End::Hidden => Visible::hidden(&publication, sums),
-        End::Visible | End::Cut => Visible::new(&publication, sums),
-    };
-    run("writing the commit fields", &mut visible, file, &mut [])?;
+    let failed = io_failure("writing the commit fields");
+    complete(&publication, sums, &mut file.io()).map_err(&failed)?;
+    if end != End::Hidden {
+        show(&publication.meta1, &publication.new, &mut file.io()).map_err(&failed)?;
+    }
     if end == End::Cut { cut(file, &publication.new) } else { Ok(()) }
 }
 
@@ -462,34 +461,14 @@ where
     file.io().sync().map_err(io_failure("syncing the file"))
 }
 
-fn run<M, C: Collective, F>(
-    what: &'static str,
-    machine: &mut M,
-    file: &Handle<C, F>,
-    buf: &mut [u8],
-) -> Result<M::Output, Failure>
-where
-    M: Machine<Error = std::convert::Infallible>,
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
-    run_on(what, machine, &mut file.io(), buf)
-}
-
-fn run_on<M, S>(
-    what: &'static str,
-    machine: &mut M,
-    store: &mut S,
-    buf: &mut [u8],
-) -> Result<M::Output, Failure>
-where
-    M: Machine<Error = std::convert::Infallible>,
-    S: WriteAt<Error = io::Error>,
-{
-    drive(machine, store, buf).map_err(|error| match error {
+/// The failure of writing tables.
+fn failed(what: &'static str) -> impl Fn(DriveError<io::Error, SionError>) -> Failure {
+    move |error| match error {
         DriveError::Store(error) => Failure::io(what, &error),
-        // Another program has cut the file: machines without a format have no other error.
+        DriveError::Format(error) => refused(error),
+        // Another program has cut the file.
         error => Failure::new(Code::Damaged, format_args!("{what}: {error}")),
-    })
+    }
 }
 
 fn parts_of(word: u64) -> Crc32cParts {

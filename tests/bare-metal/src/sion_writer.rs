@@ -1,4 +1,4 @@
-//! Writing SIONlib files: the writer, and the machines and numbers under it.
+//! Writing SIONlib files: the writer, and the work and numbers under it.
 
 use crate::host::{Cursor as Device, Host};
 use crate::{Fail, entries};
@@ -6,22 +6,24 @@ use embedded_io::Write;
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::{Crc32cParts, crc32c, crc32c_combine};
 use striae_core::sion::book::{Ahead, Book, Enter};
-use striae_core::sion::create::{Create, Front, TaskTable, TaskTables, blocks};
+use striae_core::sion::create::{Front, TaskTable, blocks, write_meta1, write_tables};
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::layout::Chunks;
 use striae_core::sion::pen::{Ledger, Pens, Since};
-use striae_core::sion::publish::{Publish, Terms};
+use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::seal::{FindSeal, checksum_of};
-use striae_core::sion::tables::{Column, Entries, Publication, TableSums, Tables, Written};
+use striae_core::sion::tables::{
+    Column, Entries, Publication, TableSums, Tables, Unchanged, Written, write,
+};
 use striae_core::sion::verdict::Verdict;
-use striae_core::sion::visible::{Outcome, Visible};
+use striae_core::sion::visible::{Outcome, complete, show};
 use striae_core::sion::{
     Attributes, Blocks, Error, Finished, FixedWriter, Memory, Meta1, Opened, Options, Pen,
     Physical, SealState, Shape, Varheader, VarheaderShape, Writer,
 };
 use striae_core::span::Span;
-use striae_core::step::{drive, drive_read};
+use striae_core::step::drive_read;
 use striae_core::store::{SeekStore, usize_to_u64};
 
 fn order(big: bool) -> ByteOrder {
@@ -203,79 +205,63 @@ fn publication(
     Ok(Publication { meta1, meta1_crc, old, new, file_len: u64::MAX, checksum: crc32c })
 }
 
-fn outcome(outcome: Outcome) -> u64 {
-    match outcome {
-        Outcome::Unchanged => 0,
-        Outcome::Unknown(new) | Outcome::Published(new) => new.start(),
-    }
-}
-
-// The machines, with any numbers.
+// What they do, with any numbers.
 entries! {
-    fn gate_sion_create_machine(
+    fn gate_sion_create(
         window, flags: u8, fsblksize: u32, ntasks: u64, globalrank: i64, chunksize: u64,
     ) {
         let meta1 = Meta1::new(&attributes(flags, fsblksize, 1), ntasks)?;
         core::hint::black_box((meta1.has_empty_mapping(), meta1.to_raw(window)?));
         let tasks = Tasks { ntasks, globalrank, chunksize };
-        let before = blocks(&meta1, &tasks)?;
-        let (mut create, blocks) = Create::new(&meta1, b"x", &tasks, Some(crc32c), window)?;
-        let crc = drive(&mut create, &mut Host { file: 0 }, &mut [])?;
-        Ok(blocks.globalskip ^ before.first ^ u64::from(crc))
+        let (front, blocks) = (Front::new(&meta1, b"x")?, blocks(&meta1, &tasks)?);
+        let crc = write_meta1(&front, &tasks, Some(crc32c), &mut Host { file: 0 }, window)?;
+        Ok(blocks.globalskip ^ u64::from(crc))
     }
 
-    fn gate_sion_create_machine_in_parts(
+    fn gate_sion_create_in_parts(
         window, flags: u8, fsblksize: u32, ntasks: u64, first: u32, last: u32,
     ) {
         let meta1 = Meta1::new(&attributes(flags, fsblksize, 1), ntasks)?;
         let tasks = Tasks { ntasks, globalrank: 1, chunksize: 2 };
-        let mut tables = TaskTables::new(&meta1, first..last, &tasks, Some(crc32c), window)?;
-        let sums = drive(&mut tables, &mut Host { file: 0 }, &mut [])?;
-        let mut front = Front::new(&meta1, b"x")?;
+        let (mut host, checksum) = (Host { file: 0 }, Some(crc32c));
+        let sums = write_tables(&meta1, first..last, &tasks, checksum, &mut host, window)?;
+        let front = Front::new(&meta1, b"x")?;
         let crc = front.meta1_crc(sums, Some(crc32c));
-        drive(&mut front, &mut Host { file: 0 }, &mut [])?;
+        front.write(&mut host)?;
         Ok(crc.into())
     }
 
-    fn gate_sion_tables_machine(
+    fn gate_sion_tables(
         window, flags: u8, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64, last: u32,
     ) {
         let publication = publication(flags, start, ntasks, maxchunks, mapping_len)?;
-        let (front, back) = window.split_at_mut_checked(window.len() >> 1).ok_or(Fail)?;
-        let mut tables = Tables::new(publication, Values(mapping_len), front)?;
-        let sums = drive(&mut tables, &mut Host { file: 0 }, back)?;
-        let mut part = Tables::part(publication, ntasks..last, Values(mapping_len), front)?;
-        let sums = sums.join(drive(&mut part, &mut Host { file: 0 }, back)?);
-        drive(&mut Visible::hidden(&publication, &sums), &mut Host { file: 0 }, back)?;
-        let mut visible = Visible::new(&publication, &sums);
-        let result = drive(&mut visible, &mut Host { file: 0 }, back);
-        Ok(result?.start() ^ outcome(visible.outcome()) ^ u64::from(TableSums::NONE.meta2.word()))
+        let mut host = Host { file: 0 };
+        let mut tables = Tables::all(Values(mapping_len));
+        write(&publication, &mut tables, &mut host, window)?;
+        let mut part = Tables::part(ntasks..last, Values(mapping_len));
+        write(&publication, &mut part, &mut host, window)?;
+        let sums = tables.sums().join(*part.sums());
+        complete(&publication, &sums, &mut host)?;
+        show(&publication.meta1, &publication.new, &mut host)?;
+        Ok(TableSums::NONE.meta2.word().into())
     }
 
-    fn gate_sion_settle_machine(
-        _bytes, flags: u8, start: u64, ntasks: u32, maxchunks: u32, mapping_len: u64,
-    ) {
-        let publication = publication(flags, start, ntasks, maxchunks, mapping_len)?;
-        let mut settle = Visible::settle(&publication.meta1, publication.new);
-        let settled = drive(&mut settle, &mut Host { file: 0 }, &mut []);
-        Ok(settled.map_err(|error| error.infallible::<core::fmt::Error>())?.start())
-    }
-
-    fn gate_sion_publish_machine(
+    fn gate_sion_desk(
         window, flags: u8, start: u64, ntasks: u32, maxchunks: u32, globalskip: u64, block: u32,
     ) {
         let Publication { meta1, new, .. } =
             publication(flags, start, ntasks, maxchunks, globalskip)?;
         let blocks = Blocks { first: start, globalskip };
         let mut book = Book::reopen(&meta1, &blocks, new, flags & 8 == 8);
-        let (front, back) = window.split_at_mut_checked(window.len() >> 1).ok_or(Fail)?;
-        let terms = Terms { ahead: Ahead::Double, file_len: start, ..Terms::default() };
-        let mut host = Host { file: 0 };
-        let values = Values(globalskip);
-        Publish::enter(&mut book, block, terms, front)?.run(&mut host, back)?;
-        Publish::commit(&mut book, maxchunks, values, terms, front)?.run(&mut host, back)?;
-        let values = Values(globalskip);
-        Publish::close(&mut book, maxchunks, values, terms, front)?.run(&mut host, back)?;
+        let terms = Terms { ahead: Ahead::Double, ..Terms::default() };
+        let (mut host, mut tables) = (Host { file: 0 }, Tables::all(Values(globalskip)));
+        let mut desk = Desk::new(&mut book, &mut host, terms, window)?;
+        desk.settle()?;
+        desk.enter(block, &mut Tables::all(Unchanged))?;
+        desk.commit(maxchunks, &mut tables)?;
+        desk.prepare(&new, &mut tables)?;
+        desk.show(&new)?;
+        desk.close(maxchunks, &mut tables)?;
         Ok(u64::from(book.is_closed()))
     }
 }
@@ -360,10 +346,9 @@ entries! {
     ) {
         let publication = publication(flags, start, ntasks, maxchunks, mapping_len)?;
         let since = Since(One(Pen::EMPTY, Finished::EMPTY));
-        let (front, back) = window.split_at_mut_checked(window.len() >> 1).ok_or(Fail)?;
-        let mut tables = Tables::new(publication, since, front)?;
-        let sums = drive(&mut tables, &mut Host { file: 0 }, back)?;
-        Ok(sums.chunks.word().into())
+        let mut tables = Tables::all(since);
+        write(&publication, &mut tables, &mut Host { file: 0 }, window)?;
+        Ok(tables.sums().chunks.word().into())
     }
 }
 

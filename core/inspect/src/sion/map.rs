@@ -224,7 +224,7 @@ impl Tasks {
         Place { task, span, .. }: Place,
     ) -> Result<Option<u64>, Failed<S>> {
         let order = self.head.meta1.order();
-        let value = |table| {
+        let value = |table| -> Result<_, Failed<S>> {
             let place = entry(table, task).unwrap_or(Span::ZERO);
             let mut bytes = [0; 8];
             read(store, place.offset(), &mut bytes)?;

@@ -35,6 +35,11 @@ impl Fault {
             _ => Self::Full,
         }
     }
+
+    /// [`of`](Self::of) an error of work in a store.
+    pub(super) fn in_store<S>(error: DriveError<S, Error>) -> DriveError<S, Self> {
+        error.map_format(Self::of)
+    }
 }
 
 impl core::fmt::Display for Fault {

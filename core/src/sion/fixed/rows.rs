@@ -1,29 +1,23 @@
-//! The machine that writes META2 of a file whose chunks are all full but the last of each task.
+//! META2 of a file whose chunks are all full but the last of each task.
 
-use crate::endian::{ByteOrder, I64};
+use crate::endian::I64;
 use crate::sion::cursor::Cursor;
-use crate::sion::tables::{Emit, Publication};
+use crate::sion::raw::SealTrailer;
+use crate::sion::tables::{Piece, Pieces, Publication};
 use crate::sion::varheader::Varheader;
-use crate::sion::visible::Visible;
 use crate::span::Span;
-use crate::step::{Machine, Step};
 use crate::store::{copy_front, usize_to_u64};
 use core::cmp::Ordering;
-use core::convert::Infallible;
 use zerocopy::IntoBytes;
 
-/// Entries that are written at once.
-const ENTRIES: usize = 8;
+/// The bytes of a piece.
+pub(super) const PIECE: usize = size_of::<[I64; 8]>();
 
-/// The bytes that a driver of [`Rows`] reads at once.
-pub(super) const PIECE: usize = size_of::<[I64; ENTRIES]>();
-
-/// Writes META2 and the mapping, which has no entries.
+/// META2 and the mapping, which has no entries.
 #[derive(Debug)]
 pub(super) struct Rows<'c> {
     /// The ends of the streams; `None` to copy the last commit.
     cursors: Option<&'c [Cursor]>,
-    order: ByteOrder,
     /// The bytes that are left to write.
     left: Span,
     /// Where the last commit has them.
@@ -31,29 +25,46 @@ pub(super) struct Rows<'c> {
     /// The task of the next entry, and its row: that of the blockcounts, or of a chunk after it.
     task: usize,
     row: u32,
-    /// Whether the next bytes of the last commit were read.
-    is_read: bool,
-    piece: [I64; ENTRIES],
 }
 
 impl<'c> Rows<'c> {
-    /// Makes a machine that writes nothing before [`restart`](Emit::restart).
-    pub(super) const fn idle(cursors: Option<&'c [Cursor]>) -> Self {
-        let order = ByteOrder::HOST;
-        let (left, old, task, row, is_read) = (Span::ZERO, 0, 0, 0, false);
-        Self { cursors, order, left, old, task, row, is_read, piece: [I64::new(0, order); ENTRIES] }
+    /// The rows of these streams; `None` to copy the last commit.
+    pub(super) const fn of(cursors: Option<&'c [Cursor]>) -> Self {
+        Self { cursors, left: Span::ZERO, old: 0, task: 0, row: 0 }
+    }
+}
+
+impl Pieces for Rows<'_> {
+    fn start(&mut self, publication: &Publication) {
+        self.left = publication.new.span();
+        self.old = publication.old.as_ref().map_or(0, Varheader::start);
+        (self.task, self.row) = (0, 0);
     }
 
-    /// Fills the piece with the next entries.
-    fn fill(&mut self, cursors: &[Cursor]) {
-        for entry in &mut self.piece {
+    fn next(&mut self, _: &Publication, most: usize) -> Option<Piece> {
+        let len = usize::try_from(self.left.len()).unwrap_or(usize::MAX).min(most);
+        let old = self.cursors.is_none().then_some(self.old);
+        let piece = Piece { at: self.left.offset(), len, old };
+        self.old = self.old.saturating_add(usize_to_u64(len));
+        self.left = self.left.skip(usize_to_u64(len));
+        (len > 0).then_some(piece)
+    }
+
+    fn fill(&mut self, publication: &Publication, bytes: &mut [u8]) {
+        let (Some(cursors), order) = (self.cursors, publication.meta1.order()) else { return };
+        for entry in bytes.chunks_mut(size_of::<I64>()) {
             let value = cursors.get(self.task).map_or(0, |cursor| value(cursor, self.row));
-            *entry = I64::new(value.cast_signed(), self.order); // of chunks that are in a file
+            let value = I64::new(value.cast_signed(), order); // of chunks that are in a file
+            copy_front(value.as_bytes(), entry);
             self.task = self.task.saturating_add(1);
             if self.task >= cursors.len() {
                 (self.task, self.row) = (0, self.row.saturating_add(1));
             }
         }
+    }
+
+    fn trailer(&self, _: &Publication) -> Option<SealTrailer> {
+        None
     }
 }
 
@@ -66,47 +77,5 @@ fn value(cursor: &Cursor, row: u32) -> u64 {
         Ordering::Less => cursor.chunksize(),
         Ordering::Equal => cursor.used(),
         Ordering::Greater => 0,
-    }
-}
-
-impl Emit for Rows<'_> {
-    fn restart(&mut self, publication: &Publication) {
-        (self.order, self.left) = (publication.meta1.order(), publication.new.span());
-        self.old = publication.old.as_ref().map_or(0, Varheader::start);
-        (self.task, self.row, self.is_read) = (0, 0, false);
-    }
-
-    fn visible(&mut self, publication: &Publication) -> Option<Visible> {
-        self.left.is_empty().then(|| Visible::unsealed(publication))
-    }
-}
-
-impl Machine for Rows<'_> {
-    type Output = ();
-    type Error = Infallible;
-
-    fn poll(&mut self) -> Step<'_, ()> {
-        let len = usize::try_from(self.left.len()).unwrap_or(usize::MAX).min(PIECE);
-        if len == 0 {
-            return Step::Done(());
-        }
-        let len_of_piece = usize_to_u64(len);
-        match self.cursors {
-            None if !self.is_read => {
-                return Step::Read { offset: self.old, need: len, want: len_of_piece };
-            }
-            None => self.is_read = false,
-            Some(cursors) => self.fill(cursors),
-        }
-        let offset = self.left.offset();
-        self.old = self.old.saturating_add(len_of_piece);
-        self.left = self.left.skip(len_of_piece);
-        Step::Write { offset, bytes: self.piece.as_bytes().get(..len).unwrap_or_default() }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        copy_front(bytes, self.piece.as_mut_bytes());
-        self.is_read = true;
-        Ok(())
     }
 }

@@ -1,26 +1,33 @@
 //! Creating and reopening a file with [`Writer`].
 
-use super::desk::Desk;
+#[twin(WriteError = AsyncError)]
+use super::WriteError;
 use super::memory::Tasks;
-use super::{Memory, Options, WINDOW, WriteError, Writer};
+use super::{Memory, Options, WINDOW, Writer, half};
 use crate::field::FieldId;
 use crate::sion::book::{Ahead, Book};
-use crate::sion::create::{Create, TaskTable};
+use crate::sion::create::{Front, TaskTable, blocks};
+#[twin(empty, write_meta1)]
+use crate::sion::create::{empty, write_meta1};
 use crate::sion::cursor::Cursor;
 use crate::sion::error::Error;
 use crate::sion::layout::{Blocks, Chunks};
 use crate::sion::locate::Task;
-use crate::sion::mapping::Mapping;
 use crate::sion::meta1::{Attributes, MAX_TASKS, Meta1};
 use crate::sion::open::Head;
 use crate::sion::pen::Pen;
+use crate::sion::publish::Terms;
 use crate::sion::raw;
 use crate::sion::reader::{Opened, Physical};
-use crate::sion::seal::{Seal, SealState};
+use crate::sion::seal::SealState;
 use crate::sion::varheader::Varheader;
-use crate::step::{DriveError, Machine, Step, drive};
-use crate::store::{Disk, WriteAt, usize_to_u64};
+use crate::step::DriveError;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::{Disk, usize_to_u64};
+use striae_twin::twin;
 
+#[twin(WriteAt, WriteError = AsyncError)]
 impl<'m, S: WriteAt> Writer<'m, S> {
     /// Creates a file in `store`, which is emptied first. When this returns, the file exists and is
     /// unclosed.
@@ -31,7 +38,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// [`Error::Window`] if the window is too small; [`Error::Pens`] if there are fewer Pens than
     /// tasks. After these errors the store is unchanged. The store's own error: the old content may
     /// be gone then.
-    pub fn create(
+    pub async fn create(
         mut store: S,
         attributes: &Attributes,
         prefix: &[u8],
@@ -39,11 +46,21 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         memory: Memory<'m>,
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
-        let mut new =
-            NewFile::new(attributes, tasks, memory, options).map_err(DriveError::Format)?;
-        let (mut create, book, buf) = new.create(prefix, tasks).map_err(DriveError::Format)?;
-        let meta1_crc = drive(&mut create, &mut store, buf).map_err(DriveError::infallible)?;
-        Ok(Self { disk: Disk::new(store), desk: new.desk(tasks, book.with_meta1_crc(meta1_crc)) })
+        let Options { mapping, sealed, checksum, .. } = options;
+        let meta1 = Meta1::new(attributes, tasks.ntasks())?;
+        let mut kept = Tasks::new(memory.pens, memory.ledger, meta1.ntasks(), mapping)?;
+        let window = window_of(memory.window)?;
+        let front = Front::new(&meta1, prefix)?;
+        let blocks = blocks(&meta1, tasks)?;
+        check_mapping(&meta1, mapping)?;
+        let book = Book::create(&meta1, &blocks, usize_to_u64(mapping.len()), sealed)?;
+
+        empty(&mut store).await.map_err(DriveError::Store)?;
+        let checksum = sealed.then_some(checksum);
+        let meta1_crc = write_meta1(&front, tasks, checksum, &mut store, half(window)).await?;
+        start(kept.pens(), tasks, &blocks, sealed);
+        let (disk, book) = (Disk::new(store), book.with_meta1_crc(meta1_crc));
+        Ok(Self { disk, book, tasks: kept, window, terms: terms(&options) })
     }
 
     /// Reopens a closed or committed file to append to its streams. Bytes after the last commit are
@@ -55,190 +72,79 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     /// damaged (a seal covers all metadata); [`Error::Window`] if the window is too small;
     /// [`Error::Pens`] if there are fewer Pens than tasks; the store's own error. Nothing is
     /// written before an error.
-    pub fn reopen(
+    #[allow(clippy::while_let_on_iterator, reason = "one text in two forms")]
+    pub async fn reopen(
         mut store: S,
         memory: Memory<'m>,
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
-        let mut old = OldFile::new(memory, options).map_err(DriveError::Format)?;
+        // The mapping stays as the last commit has it.
+        let mut kept = Tasks::all(memory.pens, memory.ledger, &[]);
+        let window = window_of(memory.window)?;
         // A program that was killed may have left a commit that is seen and not yet durable. What
         // is durable, and would be seen after a power cut, must not be taken for free space.
-        store.sync().map_err(DriveError::Store)?;
-        let file = closed(Physical::open(store, old.window)?).map_err(DriveError::Format)?;
-        old.set_tasks(file.meta1()).map_err(DriveError::Format)?;
-        let mapping = file.mapping()?;
-        if let SealState::Sealed(seal) = file.seal()? {
-            // Else the next commit would seal the damage.
-            let checksum = old.options.checksum;
-            let meta1_crc = seal.check_metadata(file.store(), checksum, old.window)?;
-            old.seal = Some((seal, meta1_crc));
-        }
-        let published = old.published(file.head(), mapping).map_err(DriveError::Format)?;
-        let OldFile { kept, window, seal, .. } = &mut old;
-        for task in file.tasks(&mut **window)? {
+        store.sync().await.map_err(DriveError::Store)?;
+        let file = closed(Physical::open(store, window).await?)?;
+        kept.limit(file.meta1().ntasks())?;
+        let mapping = file.mapping().await?;
+        let (published, seal, meta1_crc) = match file.seal().await? {
+            SealState::Sealed(seal) => {
+                // Else the next commit would seal the damage.
+                let checked = seal.check_metadata(file.store(), options.checksum, window).await?;
+                (Some(*seal.varheader()), Some(seal), checked)
+            }
+            _ => (Varheader::of(file.head(), mapping.as_ref()), None, 0),
+        };
+        let published = published.ok_or_else(|| not_closed(file.head()))?;
+        let mut tasks = file.tasks(&mut *window).await?;
+        while let Some(task) = tasks.next().await {
             let task = task?.task;
             let last = task.blockcount.saturating_sub(1);
-            let used = file.chunk_len(&task, last)?;
-            let crc = match seal {
-                Some((seal, _)) => Some(file.sealed_crc(seal, task.local, last)?),
+            let used = file.chunk_len(&task, last).await?;
+            let crc = match &seal {
+                Some(seal) => Some(file.sealed_crc(seal, task.local, last).await?),
                 None => None,
             };
-            resume(kept, &task, used, crc).map_err(DriveError::Format)?;
+            resume(&mut kept, &task, used, crc)?;
         }
-        let desk = old.desk(file.meta1(), published);
-        Ok(Self { disk: Disk::new(file.into_store()), desk })
+        let blocks = Blocks {
+            first: file.meta1().layout().first_chunk(),
+            globalskip: set_globalskip(kept.pens()),
+        };
+        let book = Book::reopen(file.meta1(), &blocks, published, seal.is_some());
+        let (disk, book) = (Disk::new(file.into_store()), book.with_meta1_crc(meta1_crc));
+        Ok(Self { disk, book, tasks: kept, window, terms: terms(&options) })
     }
 }
 
-/// A file that is being created. Its arguments are checked before anything is written.
-#[derive(Debug)]
-pub(super) struct NewFile<'m> {
-    meta1: Meta1,
-    kept: Tasks<'m>,
-    window: &'m mut [u8],
-    options: Options<'m>,
+const fn terms(options: &Options<'_>) -> Terms {
+    let Options { ahead, checksum, .. } = *options;
+    Terms { ahead: Ahead::Blocks(ahead), checksum, set_number: 0 }
 }
 
-impl<'m> NewFile<'m> {
-    pub(super) fn new(
-        attributes: &Attributes,
-        tasks: &(impl TaskTable + ?Sized),
-        memory: Memory<'m>,
-        options: Options<'m>,
-    ) -> Result<Self, Error> {
-        let meta1 = Meta1::new(attributes, tasks.ntasks())?;
-        let Memory { pens, ledger, window } = memory;
-        let kept = Tasks::new(pens, ledger, meta1.ntasks(), options.mapping)?;
-        Ok(Self { meta1, kept, window: window_of(window)?, options })
-    }
-
-    /// The machine that writes the file into any store; the file's Book, which lacks the machine's
-    /// output; and the memory for the machine.
-    pub(super) fn create<'w, T: TaskTable>(
-        &'w mut self,
-        prefix: &[u8],
-        tasks: T,
-    ) -> Result<Creation<'w, T>, Error> {
-        let Options { mapping, sealed, checksum, .. } = self.options;
-        let (front, back) = self.window.split_at_mut(self.window.len() >> 1);
-        let checksum = sealed.then_some(checksum);
-        let (create, blocks) = Create::new(&self.meta1, prefix, tasks, checksum, front)?;
-        check_mapping(&self.meta1, mapping)?;
-        let book = Book::create(&self.meta1, &blocks, usize_to_u64(mapping.len()), sealed)?;
-        Ok((Anew { stage: Stage::Empty, create }, book, back))
-    }
-
-    /// The state of the writer when the file is written.
-    pub(super) fn desk(mut self, tasks: &(impl TaskTable + ?Sized), book: Book) -> Desk<'m> {
-        let Blocks { first: mut start, globalskip } = *book.blocks();
-        for (pen, local) in self.kept.pens().iter_mut().zip(0..) {
-            let chunksize = tasks.chunksize(local);
-            let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
-            *pen = Pen::new(local, chunks, book.is_sealed());
-            start = start.saturating_add(chunksize);
-        }
-        desk(book, self.kept, self.window, &self.options)
+/// Puts the Pens of `tasks` at the starts of their streams.
+fn start(pens: &mut [Pen], tasks: &(impl TaskTable + ?Sized), blocks: &Blocks, sealed: bool) {
+    let Blocks { first: mut start, globalskip } = *blocks;
+    for (pen, local) in pens.iter_mut().zip(0..) {
+        let chunksize = tasks.chunksize(local);
+        let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
+        *pen = Pen::new(local, chunks, sealed);
+        start = start.saturating_add(chunksize);
     }
 }
 
-/// A machine that creates a file, the file's Book, and the memory for the machine.
-pub(super) type Creation<'w, T> = (Anew<Create<'w, T>>, Book, &'w mut [u8]);
-
-/// Empties a store, then creates a file in it.
-#[derive(Debug)]
-pub(super) struct Anew<C> {
-    stage: Stage,
-    create: C,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Stage {
-    Empty,
-    Sync,
-    Create,
-}
-
-impl<C: Machine> Machine for Anew<C> {
-    type Output = C::Output;
-    type Error = C::Error;
-
-    fn poll(&mut self) -> Step<'_, C::Output> {
-        match self.stage {
-            Stage::Empty => {
-                self.stage = Stage::Sync;
-                Step::SetSize { len: 0 }
-            }
-            // Else a power cut could leave an old size, with old bytes and new ones. Also if the
-            // store was empty already: a program that was killed may have emptied it.
-            Stage::Sync => {
-                self.stage = Stage::Create;
-                Step::Sync
-            }
-            Stage::Create => self.create.poll(),
-        }
+/// Tells the Pens of all tasks the globalskip, and returns it.
+fn set_globalskip(pens: &mut [Pen]) -> u64 {
+    let chunksizes = pens.iter().map(|pen| pen.cursor().chunksize());
+    let globalskip = chunksizes.fold(0, u64::saturating_add);
+    for pen in pens {
+        *pen = pen.with_globalskip(globalskip);
     }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), C::Error> {
-        self.create.feed(bytes)
-    }
-}
-
-/// A file that is being reopened.
-#[derive(Debug)]
-pub(super) struct OldFile<'m> {
-    pub(super) kept: Tasks<'m>,
-    pub(super) window: &'m mut [u8],
-    pub(super) options: Options<'m>,
-    /// The seal, and the CRC-32C of META1 before the commit fields.
-    pub(super) seal: Option<(Seal, u32)>,
-}
-
-impl<'m> OldFile<'m> {
-    pub(super) fn new(memory: Memory<'m>, options: Options<'m>) -> Result<Self, Error> {
-        let Memory { pens, ledger, window } = memory;
-        // The mapping stays as the last commit has it.
-        let kept = Tasks::all(pens, ledger, &[]);
-        Ok(Self { kept, window: window_of(window)?, options, seal: None })
-    }
-
-    /// Sets the number of tasks; each needs a Pen.
-    pub(super) fn set_tasks(&mut self, meta1: &Meta1) -> Result<(), Error> {
-        self.kept.limit(meta1.ntasks())
-    }
-
-    /// The place of the last commit.
-    pub(super) fn published(
-        &self,
-        head: &Head,
-        mapping: Option<Mapping>,
-    ) -> Result<Varheader, Error> {
-        match self.seal {
-            Some((seal, _)) => Ok(*seal.varheader()),
-            None => Varheader::of(head, mapping.as_ref()).ok_or_else(|| not_closed(head)),
-        }
-    }
-
-    /// The state of the writer when all tasks are resumed.
-    pub(super) fn desk(mut self, meta1: &Meta1, published: Varheader) -> Desk<'m> {
-        let chunksizes = self.kept.pens().iter().map(|pen| pen.cursor().chunksize());
-        let globalskip = chunksizes.fold(0, u64::saturating_add);
-        for pen in self.kept.pens() {
-            *pen = pen.with_globalskip(globalskip);
-        }
-        let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
-        let book = Book::reopen(meta1, &blocks, published, self.seal.is_some());
-        let book = book.with_meta1_crc(self.seal.map_or(0, |(_, meta1_crc)| meta1_crc));
-        desk(book, self.kept, self.window, &self.options)
-    }
+    globalskip
 }
 
 /// Resumes `task`, which used `used` bytes of its last chunk, with the checksum `crc`.
-pub(super) fn resume(
-    kept: &mut Tasks<'_>,
-    task: &Task,
-    used: u64,
-    crc: Option<u32>,
-) -> Result<(), Error> {
+fn resume(kept: &mut Tasks<'_>, task: &Task, used: u64, crc: Option<u32>) -> Result<(), Error> {
     let last = task.blockcount.saturating_sub(1);
     let cursor = Cursor::resume(task.chunks, last, used)?;
     *kept.pen_mut(task.local)? = Pen::resume(task.local, cursor, crc);
@@ -246,7 +152,7 @@ pub(super) fn resume(
 }
 
 /// Refuses a file that was never closed.
-pub(super) fn closed<S>(file: Opened<S>) -> Result<Physical<S>, Error> {
+fn closed<S>(file: Opened<S>) -> Result<Physical<S>, Error> {
     match file {
         Opened::Closed(file) => Ok(file),
         Opened::Unclosed(file) => Err(not_closed(file.head())),
@@ -255,11 +161,6 @@ pub(super) fn closed<S>(file: Opened<S>) -> Result<Physical<S>, Error> {
 
 fn not_closed(head: &Head) -> Error {
     Error::NotClosed { offset: head.meta1.layout().commit_fields().offset() }
-}
-
-fn desk<'m>(book: Book, tasks: Tasks<'m>, window: &'m mut [u8], options: &Options<'m>) -> Desk<'m> {
-    let Options { ahead, checksum, .. } = *options;
-    Desk { book, tasks, window, ahead: Ahead::Blocks(ahead), checksum }
 }
 
 /// Checks that a file can hold each entry of the mapping, if the file has one.

@@ -66,27 +66,33 @@ impl<'m> Tasks<'m> {
     }
 
     pub(super) fn pen_mut(&mut self, local: u32) -> Result<&mut Pen, Error> {
-        self.pen_and_ledger(local).map(|(pen, _)| pen)
-    }
-
-    fn pen_and_ledger(&mut self, local: u32) -> Result<(&mut Pen, &mut Slots<'m>), Error> {
         let no_task = self.no_task(local);
         let pen = usize::try_from(local).ok().and_then(|local| self.pens.get_mut(local));
-        Ok((pen.ok_or(no_task)?, &mut self.ledger))
+        pen.ok_or(no_task)
     }
 
     fn no_task(&self, local: u32) -> Error {
         Error::NoTask { task: local.into(), ntasks: usize_to_u64(self.pens.len()) }
     }
 
-    pub(super) fn leave(&mut self, local: u32) -> Result<(), Error> {
-        let (pen, ledger) = self.pen_and_ledger(local)?;
-        pen.leave(ledger)
+    /// The present state of a task.
+    pub(super) fn draft(&self, local: u32) -> Result<Draft, Error> {
+        Ok(Draft { pen: *self.pen(local)?, left: self.ledger.len })
     }
 
-    pub(super) fn take_back(&mut self, mark: &Pen) {
-        if let Ok((pen, ledger)) = self.pen_and_ledger(mark.local()) {
-            pen.take_back(mark, ledger);
+    /// Moves `draft` to the start of its next chunk, whose block must be entered.
+    pub(super) fn leave(&mut self, draft: &mut Draft) -> Result<(), Error> {
+        let mut ledger = Slots { memory: self.ledger.memory, len: draft.left };
+        draft.pen.leave(&mut ledger)?;
+        draft.left = ledger.len;
+        Ok(())
+    }
+
+    /// Makes `draft` the state of its task.
+    pub(super) fn keep(&mut self, draft: &Draft) {
+        if let Ok(pen) = self.pen_mut(draft.pen.local()) {
+            *pen = draft.pen;
+            self.ledger.len = draft.left;
         }
     }
 
@@ -103,6 +109,14 @@ impl<'m> Tasks<'m> {
             pen.committed(&seen);
         }
     }
+}
+
+/// A task that is written on: its Pen, and the number of chunks that all tasks have left. If the
+/// work fails, the task stays as it was.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) pen: Pen,
+    left: usize,
 }
 
 impl Pens for &Tasks<'_> {

@@ -4,13 +4,15 @@ use super::model::Tasks;
 use super::{Growing, with_memory, written};
 use striae_core::endian::{ByteOrder, I32};
 use striae_core::integrity::crc32c;
+use striae_core::sion::book::{Ahead, Book};
+use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::raw::{CommitFields, SealTrailer};
-use striae_core::sion::tables::{Entries, Publication, TableSums, Tables, Written};
-use striae_core::sion::visible::{Outcome, Visible};
+use striae_core::sion::tables::{self, Entries, Publication, Tables, Written};
+use striae_core::sion::visible;
 use striae_core::sion::{
-    Attributes, Error, Opened, Options, Physical, SealState, Varheader, Writer,
+    Attributes, Blocks, Error, Opened, Options, Physical, SealState, Varheader, Writer,
 };
-use striae_core::step::{DriveError, drive};
+use striae_core::step::DriveError;
 use zerocopy::IntoBytes;
 
 /// CRC-32C, bit by bit.
@@ -178,17 +180,11 @@ impl Written for Rows {
 
 /// Commits as a writer that knows no seal does, in place: SIONlib does not cut the file.
 fn commit_without_seal(file: &mut Growing, start: u64, maxchunks: u32, value: u64) {
-    commit_by(Visible::new, file, start, maxchunks, value);
+    commit_by(true, file, start, maxchunks, value);
 }
 
-/// Commits by this machine; returns the place, and what is known of it afterwards.
-fn commit_by(
-    visible: fn(&Publication, &TableSums) -> Visible,
-    file: &mut Growing,
-    start: u64,
-    maxchunks: u32,
-    value: u64,
-) -> (Varheader, Outcome) {
+/// Commits, and `shows` it or does not; returns the place.
+fn commit_by(shows: bool, file: &mut Growing, start: u64, maxchunks: u32, value: u64) -> Varheader {
     let closed = closed(&file.0).unwrap();
     let meta1 = *closed.meta1();
     let old = Varheader::of(closed.head(), None);
@@ -196,12 +192,13 @@ fn commit_by(
     let file_len = 0; // so that it does not look for an old seal either
     let (meta1_crc, checksum) = (0, crc32c);
     let publication = Publication { meta1, meta1_crc, old, new, file_len, checksum };
-    let mut window = [0; 256];
-    let mut tables = Tables::new(publication, Rows(value), &mut window).unwrap();
-    let sums = drive(&mut tables, file, &mut [0; 256]).unwrap();
-    let mut visible = visible(&publication, &sums);
-    drive(&mut visible, file, &mut []).unwrap();
-    (new, visible.outcome())
+    let mut tables = Tables::all(Rows(value));
+    tables::write(&publication, &mut tables, file, &mut [0; 256]).unwrap();
+    visible::complete(&publication, tables.sums(), file).unwrap();
+    if shows {
+        visible::show(&meta1, &new, file).unwrap();
+    }
+    new
 }
 
 #[test]
@@ -212,15 +209,34 @@ fn a_commit_may_be_durable_before_it_is_visible() {
         (*file.meta1(), *file.meta2())
     };
     let (start, mut file) = (old.start() + 1024, Growing(good.clone()));
-    let hidden = commit_by(Visible::hidden, &mut file, start, old.maxchunks(), 3);
-    assert_eq!(hidden.1, Outcome::Unchanged);
+    let hidden = commit_by(false, &mut file, start, old.maxchunks(), 3);
     assert_eq!(*closed(&file.0).unwrap().meta2(), old);
     assert_eq!(file.0[..good.len()], good[..]);
-    drive(&mut Visible::settle(&meta1, hidden.0), &mut file, &mut []).unwrap();
+    visible::show(&meta1, &hidden, &mut file).unwrap();
     let mut visible = Growing(good);
-    commit_by(Visible::new, &mut visible, start, old.maxchunks(), 3);
+    commit_by(true, &mut visible, start, old.maxchunks(), 3);
     assert!(file.0 == visible.0);
     assert_eq!(closed(&file.0).unwrap().meta2().start(), start);
+}
+
+#[test]
+fn a_book_knows_of_a_commit_when_it_is_visible_and_not_before() {
+    let mut file = Growing(small(ByteOrder::HOST));
+    let (meta1, old) = {
+        let file = closed(&file.0).unwrap();
+        (*file.meta1(), Varheader::of(file.head(), None).unwrap())
+    };
+    let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip: 4096 };
+    let (mut book, mut window) = (Book::reopen(&meta1, &blocks, old, true), [0; 256]);
+    let new = book.commit(1, Ahead::NONE).unwrap();
+    let (terms, tables) = (Terms::default(), &mut Tables::all(Rows(3)));
+    let mut desk = Desk::new(&mut book, &mut file, terms, &mut window).unwrap();
+    desk.prepare(&new, tables).unwrap();
+    assert_eq!((book.published(), book.unsettled()), (Some(&old), None));
+    let mut desk = Desk::new(&mut book, &mut file, terms, &mut window).unwrap();
+    desk.show(&new).unwrap();
+    assert_eq!((book.published(), book.unsettled(), book.settled()), (Some(&new), None, 0));
+    assert_eq!(closed(&file.0).unwrap().meta2().start(), new.start());
 }
 
 #[test]

@@ -4,10 +4,9 @@ use super::recorded::{Recorded, RecordedSet, recorded};
 use super::stored;
 use striae_core::endian::I64;
 use striae_core::integrity::crc32c;
-use striae_core::sion::create::Create;
+use striae_core::sion::create::{Front, write_meta1};
 use striae_core::sion::filegroups::mapping;
 use striae_core::sion::{FormatVersion, Meta1, Opened, Physical};
-use striae_core::step::drive;
 use striae_kit::golden_sets::{GoldenSet, golden_sets};
 use zerocopy::FromBytes;
 
@@ -72,8 +71,8 @@ fn meta1_of_every_golden_set_follows_from_what_was_asked_for() {
         let end = usize::try_from(meta1.layout().chunksizes().end()).unwrap();
         let (mut ours, mut window) = (vec![7; end + 12], [0; 100]);
         let prefix = file.prefix.as_bytes();
-        let create = Create::new(&meta1, prefix, &tasks[..], Some(crc32c), &mut window);
-        let meta1_crc = drive(&mut create.unwrap().0, &mut &mut ours[..], &mut []).unwrap();
+        let (front, store) = (Front::new(&meta1, prefix).unwrap(), &mut &mut ours[..]);
+        let meta1_crc = write_meta1(&front, &tasks[..], Some(crc32c), store, &mut window).unwrap();
         assert_eq!(meta1_crc, crc32c(0, &ours[..end]), "{}", file.name);
         assert_eq!(ours.split_off(end), [0; 12], "unclosed, and not cut");
         let differs = ours.iter().zip(&file.bytes).position(|(ours, theirs)| ours != theirs);

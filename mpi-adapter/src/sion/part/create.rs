@@ -3,7 +3,7 @@
 use super::reopen::unowned;
 use super::table::{Collectors, PIECE, entries, pieces, read, store};
 use super::tasks::{Groups, Mine, Request, Requests, Task, sum_of};
-use super::{CHECKSUM, Part, WINDOW, parts_of, refused, run};
+use super::{CHECKSUM, Part, WINDOW, failed, io_failure, parts_of, refused};
 use crate::collect::Handle;
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
@@ -11,7 +11,7 @@ use std::io;
 use std::ops::Range;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::integrity::Crc32cParts;
-use striae_core::sion::create::{Front, TaskTables};
+use striae_core::sion::create::{Front, write_tables};
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::{Attributes, Blocks, Book, ChunkRule, Chunks, Meta1, Pen};
 use striae_core::store::{WriteAt, usize_to_u64};
@@ -79,10 +79,9 @@ impl<'a> Begun<'a> {
         for range in requests.runs() {
             let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
             let mut window = vec![0; len.saturating_mul(8).clamp(8, WINDOW)];
-            let tables =
-                TaskTables::new(&self.meta1, range, &requests, Some(CHECKSUM), &mut window);
-            let sums = run("writing META1", &mut tables.map_err(refused)?, file, &mut [])?;
-            self.sums = self.sums.join(sums);
+            let (store, crc) = (&mut file.io(), Some(CHECKSUM));
+            let sums = write_tables(&self.meta1, range, &requests, crc, store, &mut window);
+            self.sums = self.sums.join(sums.map_err(failed("writing META1"))?);
         }
         Ok(self)
     }
@@ -242,7 +241,7 @@ where
         };
         begun.book(globalskip)?; // before anything can be seen
         let crc = begun.front.meta1_crc(sums, Some(CHECKSUM));
-        run("writing META1", &mut begun.front, file, &mut [])?;
+        begun.front.write(&mut file.io()).map_err(io_failure("writing META1"))?;
         Ok([crc.into(), globalskip])
     })?;
     Ok((written.map_err(Error::agreed)?, (crc, globalskip)))

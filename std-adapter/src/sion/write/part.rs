@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use striae_core::sion::book::{Ahead, Enter};
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::Since;
-use striae_core::sion::publish::Publish;
+use striae_core::sion::tables::{Tables, Unchanged};
 use striae_core::sion::{
     Blocks, Book, Chunks, Error as SionError, KeyvalMode, Meta1, Pen, Varheader,
 };
@@ -210,8 +210,8 @@ impl Part {
                 self.entered.store(book.entered(), Ordering::Release);
                 Ok(())
             }
-            Enter::Settle(_) | Enter::Move(_) => self.publish(&mut book, |book, terms, window| {
-                Publish::enter(book, chunk, terms, window)
+            Enter::Settle(_) | Enter::Move(_) => self.publish(&mut book, |desk| {
+                desk.enter(chunk, &mut Tables::all(Unchanged)) //
             }),
         }
     }
@@ -238,8 +238,8 @@ impl Part {
             let synced = self.file.sync(); // an earlier writer may not have asked for it
             synced.map_err(|error| Error::new(&self.path, error))?;
         } else {
-            self.publish(&mut book, |book, terms, window| {
-                Publish::commit(book, snapshot.maxchunks(), Since(&snapshot), terms, window)
+            self.publish(&mut book, |desk| {
+                desk.commit(snapshot.maxchunks(), &mut Tables::all(Since(&snapshot)))
             })?;
         }
         drop(book);
@@ -283,7 +283,7 @@ impl Part {
         })
     }
 
-    /// Commits for the last time: see [`Publish::close`].
+    /// Commits for the last time: see [`Desk::close`](striae_core::sion::publish::Desk::close).
     pub(super) fn close(&self) -> Result<(), Error> {
         let mut granted = lock(&self.commits);
         if self.is_closed() {
@@ -293,8 +293,8 @@ impl Part {
             self.check_name()?;
             let mut book = lock(&self.book);
             let before = [book.published().copied(), book.unsettled().copied()];
-            let done = self.publish(&mut book, |book, terms, window| {
-                Publish::close(book, snapshot.maxchunks(), Since(&snapshot), terms, window)
+            let done = self.publish(&mut book, |desk| {
+                desk.close(snapshot.maxchunks(), &mut Tables::all(Since(&snapshot)))
             });
             // Also a close that failed may have published it, aside of where it was to be.
             let is_there = !before.contains(&book.published().copied());

@@ -6,9 +6,8 @@ use crate::store::lock::Locked;
 use std::io;
 use std::path::PathBuf;
 use striae_core::integrity::Checksum;
-use striae_core::sion::create::{Create, TaskTable};
-use striae_core::sion::{Blocks, Book, Error as SionError};
-use striae_core::step::{DriveError, drive};
+use striae_core::sion::create::{Front, TaskTable, write_meta1};
+use striae_core::sion::{Blocks, Book};
 use striae_core::store::ReadAt;
 
 /// A physical file that will be made.
@@ -44,12 +43,9 @@ impl Plan {
         let Self { path, file, book, table } = self;
         let mut window = vec![0; WINDOW];
         let checksum: Option<Checksum> = book.is_sealed().then_some(crc32c::crc32c_append);
-        let create = Create::new(book.meta1(), prefix, &table, checksum, &mut window);
-        let (mut create, _) = create.map_err(|error| Error::new(&path, error))?;
-        let meta1_crc = drive(&mut create, &mut &*file, &mut []).map_err(|error| {
-            let error: DriveError<io::Error, SionError> = error.infallible();
-            Error::new(&path, error)
-        })?;
+        let front = Front::new(book.meta1(), prefix).map_err(|error| Error::new(&path, error))?;
+        let made = write_meta1(&front, &table, checksum, &mut &*file, &mut window);
+        let meta1_crc = made.map_err(|error| Error::new(&path, error))?;
         let (starts, book) = (table.into_starts(book.blocks()), book.with_meta1_crc(meta1_crc));
         Ok(Part::new(Origin { path, file, book, starts, mapping }, settings))
     }

@@ -8,9 +8,9 @@ use crate::sion::siblings::sibling_path;
 use crate::store::lock::Locked;
 use std::path::Path;
 use striae_core::sion::recover::Remains;
-use striae_core::sion::visible::Visible;
+use striae_core::sion::visible::show;
 use striae_core::sion::{Error as SionError, Meta1, Opened, Physical, SealState};
-use striae_core::step::{DriveError, drive};
+use striae_core::step::DriveError;
 
 /// Ends a commit of the whole set that a crash ended while files became visible: where the newest
 /// one is hidden and durable, it becomes visible, too. If it is not in all files, nothing is done.
@@ -50,12 +50,8 @@ pub(super) fn end_set_commit(path: &Path, files: &[Locked]) -> Result<(), Error>
         log::warn!("{}: ends commit {newest} of the set, as a crash did not", shown::path(&path));
         // It was durable before any file showed it, and is so again before this one does.
         file.sync().map_err(|error| Error::new(&path, error))?;
-        let mut visible = Visible::settle(&remains.head().meta1, *new);
-        let shown = drive(&mut visible, &mut &**file, &mut []);
-        shown.map_err(|error| {
-            let error: DriveError<_, SionError> = error.infallible();
-            Error::new(&path, error)
-        })?;
+        let shown = show(&remains.head().meta1, new, &mut &**file);
+        shown.map_err(|error| Error::new(&path, error))?;
     }
     Ok(())
 }

@@ -6,15 +6,16 @@
 
 use super::run::{Chunks, Run, State};
 use super::{Figures, Shape, atomic, paths};
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use striae_core::integrity::crc32c;
 use striae_core::sion::book::{Ahead, Book, Enter};
-use striae_core::sion::create::Create;
+use striae_core::sion::create::{Front, blocks, write_meta1};
 use striae_core::sion::pen::{Finished, Ledger, Pen, Pens, Since};
-use striae_core::sion::publish::{Publish, Terms};
-use striae_core::sion::tables::Emit;
+use striae_core::sion::publish::{Desk, Terms};
+use striae_core::sion::tables::{Tables, Unchanged};
 use striae_core::sion::{Error, Meta1};
-use striae_core::step::{Machine, Step, drive};
+use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt};
 use striae_kit::power::{Lost, Model, PowerStore, Tear, sum_of};
 
@@ -95,9 +96,10 @@ impl<'p> Threads<'p> {
         let meta1 = Meta1::new(&shape.attributes, ntasks).unwrap();
         let mut window = [0; 64];
         let tasks = shape.tasks.as_slice();
-        let create = Create::new(&meta1, b"a.sion", tasks, Some(crc32c), &mut window);
-        let (mut create, blocks) = create.unwrap();
-        let meta1_crc = drive(&mut create, &mut store, &mut []).unwrap();
+        let (front, blocks) =
+            (Front::new(&meta1, b"a.sion").unwrap(), blocks(&meta1, tasks).unwrap());
+        let made = write_meta1(&front, tasks, Some(crc32c), &mut store, &mut window);
+        let meta1_crc = made.unwrap();
         run.promises.end(&store);
         let entries = u64::try_from(shape.mapping.len()).unwrap();
         let mut book = Book::create(&meta1, &blocks, entries, shape.sealed).unwrap();
@@ -188,12 +190,8 @@ impl<'p> Threads<'p> {
         match self.book.enter(block, self.terms().ahead).unwrap() {
             Enter::GoOn => true,
             Enter::Settle(_) | Enter::Move(_) => {
-                let (mut book, terms, mut window) = (self.book, self.terms(), [0; 200]);
-                let enter = Publish::enter(&mut book, block, terms, &mut window).unwrap();
                 // The thread that asked waits for it. It is none of the others, which write on.
-                let done = self.publish(enter, true);
-                self.book = book;
-                done
+                self.publish(true, |desk| desk.enter(block, &mut Tables::all(Unchanged)))
             }
         }
     }
@@ -208,15 +206,14 @@ impl<'p> Threads<'p> {
 
     /// Commits what all tasks have written by now, or closes.
     fn publish_all(&mut self, closes: bool) -> bool {
-        let (seen, terms, mut window) = (self.tasks.clone(), self.terms(), [0; 200]);
-        let mut book = self.book;
+        let seen = self.tasks.clone();
         self.run.promises.begin(&self.store, State::Committed(seen.chunks.clone()));
         let maxchunks = seen.pens.iter().map(|pen| pen.chunk() + 1).max().unwrap();
-        let written = Since(&seen);
-        let begin = if closes { Publish::close } else { Publish::commit };
-        let publish = begin(&mut book, maxchunks, written, terms, &mut window).unwrap();
-        let done = self.publish(publish, !closes);
-        self.book = book;
+        let mut tables = Tables::all(Since(&seen));
+        let done = self.publish(!closes, |desk| match closes {
+            true => desk.close(maxchunks, &mut tables),
+            false => desk.commit(maxchunks, &mut tables),
+        });
         if done {
             self.run.promises.end(&self.store);
             for (pen, seen) in self.tasks.pens.iter_mut().zip(&seen.pens) {
@@ -231,47 +228,111 @@ impl<'p> Threads<'p> {
     }
 
     fn terms(&self) -> Terms {
-        let file_len = self.store.size().unwrap();
         let ahead = Ahead::Blocks(self.run.shape.ahead);
-        Terms { ahead, file_len, checksum: crc32c, set_number: 0 }
+        Terms { ahead, checksum: crc32c, set_number: 0 }
     }
 
-    /// Runs a publication while others write, if they may. It fails now and then: says whether not.
-    fn publish<M: Emit>(&mut self, mut publish: Publish<'_, M>, may_write: bool) -> bool {
+    /// Publishes while others write, if they may. It fails now and then: says whether not.
+    fn publish(
+        &mut self,
+        may_write: bool,
+        work: impl FnOnce(&mut Desk<'_, Meanwhile<'_, 'p>>) -> Result<(), DriveError<Failed, Error>>,
+    ) -> bool {
+        // Either any operation fails, or a sync, of which the last one leaves the outcome unknown.
         let fails = (self.schedule.below(3) == 0)
             .then(|| (self.schedule.below(2) == 0, self.schedule.below(5)));
-        let (mut count, mut syncs) = (0, 0);
-        loop {
-            if may_write && self.schedule.below(2) == 0 {
-                let task = self.schedule.task(self.tasks.pens.len());
-                self.meanwhile += self.write(task);
-            }
-            let step = publish.poll();
-            // Either any operation fails, or a sync, of which the last one leaves the outcome
-            // unknown.
-            let (is_sync, is_done) = (matches!(step, Step::Sync), matches!(step, Step::Done(_)));
-            let now = fails == Some((false, count)) || is_sync && fails == Some((true, syncs));
-            if now && !is_done {
-                return false; // dropped, as a driver does that gets an error from its store
-            }
-            (count, syncs) = (count + 1, syncs + u64::from(is_sync));
-            match step {
-                Step::Read { offset, want, .. } => {
-                    let mut bytes = vec![0; usize::try_from(want).unwrap().min(150)];
-                    self.store.read_exact_at(offset, &mut bytes).unwrap();
-                    publish.feed(&bytes).unwrap();
-                }
-                Step::Write { offset, bytes } => self.store.write_all_at(offset, bytes).unwrap(),
-                Step::Order => self.store.order().unwrap(),
-                Step::Sync => self.store.sync().unwrap(),
-                Step::SetSize { len } => self.store.set_size(len).unwrap(),
-                Step::Done(done) => {
-                    done.unwrap();
-                    break;
-                }
-            }
+        let (mut book, terms, mut window) = (self.book, self.terms(), [0; 200]);
+        let threads = RefCell::new(&mut *self);
+        let mut store = Meanwhile { threads, may_write, fails, count: 0.into(), syncs: 0.into() };
+        let done = work(&mut Desk::new(&mut book, &mut store, terms, &mut window).unwrap());
+        self.book = book;
+        match done {
+            Ok(()) => true,
+            Err(DriveError::Store(Failed)) => false,
+            Err(error) => panic!("{error}"),
         }
-        true
+    }
+}
+
+/// The store of a program of threads: before each operation of the one that publishes, any other
+/// may write.
+struct Meanwhile<'t, 'p> {
+    threads: RefCell<&'t mut Threads<'p>>,
+    may_write: bool,
+    /// Whether a sync fails or any operation, and which.
+    fails: Option<(bool, u64)>,
+    count: Cell<u64>,
+    syncs: Cell<u64>,
+}
+
+impl<'p> Meanwhile<'_, 'p> {
+    /// Does an operation, after others have written.
+    fn step<T>(
+        &self,
+        is_sync: bool,
+        work: impl FnOnce(&mut Threads<'p>) -> T,
+    ) -> Result<T, Failed> {
+        let threads = &mut **self.threads.borrow_mut();
+        if self.may_write && threads.schedule.below(2) == 0 {
+            let task = threads.schedule.task(threads.tasks.pens.len());
+            let written = threads.write(task);
+            threads.meanwhile += written;
+        }
+        let (count, syncs) = (self.count.get(), self.syncs.get());
+        self.count.set(count + 1);
+        self.syncs.set(syncs + u64::from(is_sync));
+        if self.fails == Some((false, count)) || is_sync && self.fails == Some((true, syncs)) {
+            return Err(Failed);
+        }
+        Ok(work(threads))
+    }
+}
+
+impl ReadAt for Meanwhile<'_, '_> {
+    type Error = Failed;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Failed> {
+        self.step(false, |threads| threads.store.read_at(offset, buf).unwrap())
+    }
+
+    fn size(&self) -> Result<u64, Failed> {
+        Ok(self.threads.borrow().store.size().unwrap())
+    }
+}
+
+impl WriteAt for Meanwhile<'_, '_> {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
+        self.step(false, |threads| threads.store.write_all_at(offset, bytes).unwrap())
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), Failed> {
+        self.step(false, |threads| threads.store.set_size(len).unwrap())
+    }
+
+    fn order(&mut self) -> Result<(), Failed> {
+        self.step(false, |threads| threads.store.order().unwrap())
+    }
+
+    fn sync(&mut self) -> Result<(), Failed> {
+        self.step(true, |threads| threads.store.sync().unwrap())
+    }
+}
+
+/// An operation that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Failed;
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the store failed")
+    }
+}
+
+impl std::error::Error for Failed {}
+
+impl embedded_io::Error for Failed {
+    fn kind(&self) -> embedded_io::ErrorKind {
+        embedded_io::ErrorKind::Other
     }
 }
 

@@ -8,9 +8,9 @@ use crate::subject::read;
 use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::integrity::Checksum;
-use striae_core::sion::create::{Create, blocks};
+use striae_core::sion::create::{Front, blocks, write_meta1};
 use striae_core::sion::{Attributes, Blocks, Book, Error, KeyvalMode, Meta1};
-use striae_core::step::{DriveError, drive};
+use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 /// The fsblksize of a file in which that of the old one would only make a gap.
@@ -92,9 +92,9 @@ impl Recovery {
         let prefix = prefix.get(..prefix.len().min(PREFIX)).unwrap_or_default();
 
         let (tasks, mut window) = (tasks(part), vec![0; WINDOW]);
-        let create = Create::new(&meta1, prefix, tasks.as_slice(), None, &mut window);
-        let (mut create, _) = create.map_err(refused)?;
-        drive(&mut create, to, &mut []).map_err(|error| Unwritten::Write(error.infallible()))?;
+        let front = Front::new(&meta1, prefix).map_err(refused)?;
+        let made = write_meta1(&front, tasks.as_slice(), None, to, &mut window);
+        made.map_err(Unwritten::Write)?;
 
         let (mut next, mut ends) = (blocks.first, Vec::with_capacity(tasks.len()));
         for (_, len) in &tasks {

@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use striae_core::endian::I32;
 use striae_core::integrity::Checksum;
-use striae_core::sion::publish::{Publish, Terms};
+use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::seal::checksum_of;
-use striae_core::sion::tables::{Column, Entries, Written};
+use striae_core::sion::tables::{Column, Entries, Tables, Written};
 use striae_core::sion::{Blocks, Book, Error, Meta1, raw};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
@@ -119,19 +119,18 @@ pub(super) fn close<T: WriteAt>(
     let (lengths, entries) =
         (Lengths { part, crcs: crcs.unwrap_or_default(), mapping }, usize_to_u64(mapping.len()));
     let maxchunks = u32::try_from(lengths.part.maxchunks()).unwrap_or(u32::MAX); // see `examine`
-    let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
+    let mut window = vec![0; WINDOW];
     let front = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
     let meta1_crc = match sealed {
-        true => checksum_of(to, front, 0, checksum, &mut buf)?,
+        true => checksum_of(to, front, 0, checksum, &mut window)?,
         false => 0,
     };
     let book = Book::create(meta1, blocks, entries, sealed);
     let mut book = book.map_err(DriveError::Format)?.with_meta1_crc(meta1_crc);
-    // A new file: nothing that an older commit left stands in it.
     let set_number = if sealed { part.set_number() } else { 0 };
     let terms = Terms { checksum, set_number, ..Terms::default() };
-    let close = Publish::close(&mut book, maxchunks, lengths, terms, &mut window);
-    close.map_err(DriveError::Format)?.run(to, &mut buf)
+    let mut desk = Desk::new(&mut book, to, terms, &mut window)?;
+    desk.close(maxchunks, &mut Tables::all(lengths))
 }
 
 /// Calls `each` with the used bytes of all chunks; adjacent full chunks are joined.

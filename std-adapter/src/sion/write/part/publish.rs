@@ -2,14 +2,13 @@
 
 use super::{Part, WINDOW};
 use crate::error::Error;
+use crate::posix::PosixFile;
 use std::io;
 use std::sync::atomic::Ordering;
 use striae_core::sion::book::Ahead;
-use striae_core::sion::publish::{Publish, Terms};
-use striae_core::sion::tables::{Tables, Written};
+use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::{Book, Error as SionError};
 use striae_core::step::DriveError;
-use striae_core::store::ReadAt;
 
 impl Part {
     /// Fails if an earlier sync of this file failed.
@@ -27,25 +26,19 @@ impl Part {
         Ok(())
     }
 
-    /// Runs the publication that `begin` starts. META2 is put after twice the blocks in use, if the
-    /// file may become that long.
-    pub(super) fn publish<T: Written>(
+    /// Does `work`, which publishes. META2 is put after twice the blocks in use, if the file may
+    /// become that long.
+    pub(super) fn publish(
         &self,
         book: &mut Book,
-        begin: impl for<'b, 'w> Fn(
-            &'b mut Book,
-            Terms,
-            &'w mut [u8],
-        ) -> Result<Publish<'b, Tables<'w, T>>, SionError>,
+        work: impl Fn(&mut Desk<'_, &PosixFile>) -> Result<(), DriveError<io::Error, SionError>>,
     ) -> Result<(), Error> {
         self.check_disk()?;
         self.leave_rubbish(); // this META2 will be behind data one day, or is a part of one
-        let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
+        let mut window = vec![0; WINDOW];
         let mut publish = |book: &mut Book, ahead| {
-            let file_len = self.file.size().map_err(DriveError::Store)?;
-            let terms = Terms { ahead, file_len, checksum: crc32c::crc32c_append, set_number: 0 };
-            let publish = begin(book, terms, &mut window).map_err(DriveError::Format)?;
-            publish.run(&mut &*self.file, &mut buf)
+            let terms = Terms { ahead, checksum: crc32c::crc32c_append, set_number: 0 };
+            work(&mut Desk::new(book, &mut &*self.file, terms, &mut window)?)
         };
         let done = match publish(book, Ahead::Double) {
             Err(DriveError::Store(error))

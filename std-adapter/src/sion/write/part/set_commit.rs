@@ -14,13 +14,12 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use striae_core::sion::book::Ahead;
 use striae_core::sion::pen::Since;
-use striae_core::sion::publish::{Publish, Terms};
+use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::recover::{Remains, Sparse};
-use striae_core::sion::tables::{Tables, Unchanged};
-use striae_core::sion::visible::Visible;
+use striae_core::sion::tables::{self, Tables, Unchanged};
 use striae_core::sion::{Book, Error as SionError, Varheader};
 use striae_core::span::Span;
-use striae_core::step::{DriveError, drive};
+use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
 /// What tasks have written to a file up to a commit of the whole set. No other commit of the file
@@ -92,15 +91,10 @@ impl Part {
     }
 
     fn show(&self, book: &mut Book, new: Varheader) -> Result<(), Error> {
-        let mut visible = Visible::settle(book.meta1(), new);
-        let done = drive(&mut visible, &mut &*self.file, &mut []);
-        book.conclude(visible.outcome());
-        done.map(drop).map_err(|error| self.failed_publication(error))
-    }
-
-    fn failed_publication(&self, error: DriveError<io::Error, std::convert::Infallible>) -> Error {
-        let error: DriveError<io::Error, SionError> = error.infallible();
-        Error::new(&self.path, error)
+        let (mut file, mut window) = (&*self.file, [0; tables::WINDOW]);
+        let desk = Desk::new(book, &mut file, Terms::default(), &mut window);
+        let shown = desk.map_err(DriveError::Format).and_then(|mut desk| desk.show(&new));
+        shown.map_err(|error| Error::new(&self.path, error))
     }
 
     /// Lets the file end with META2, which is visible where a close puts it.
@@ -141,9 +135,9 @@ impl<'p> Begun<'p> {
             part.leave_rubbish(); // this META2 will be behind data one day, or is a part of one
             let mut book = lock(&part.book);
             part.settle(&mut book)?;
-            let new = match self.write_tables(&book, number, Ahead::Double) {
+            let new = match self.write_tables(&mut book, number, Ahead::Double) {
                 Err(DriveError::Store(error)) if error.kind() == io::ErrorKind::FileTooLarge => {
-                    self.write_tables(&book, number, Ahead::NONE)
+                    self.write_tables(&mut book, number, Ahead::NONE)
                 }
                 written => written,
             };
@@ -160,25 +154,21 @@ impl<'p> Begun<'p> {
 
     fn write_tables(
         &self,
-        book: &Book,
+        book: &mut Book,
         number: u32,
         ahead: Ahead,
     ) -> Result<Varheader, DriveError<io::Error, SionError>> {
-        let (rows, file) = (self.snapshot.maxchunks(), &self.part.file);
+        let (rows, mut file) = (self.snapshot.maxchunks(), &*self.part.file);
         let new = match self.closes {
             true => book.close(rows).map(|plan| plan.aside.unwrap_or(plan.last)),
             false => book.commit(rows, ahead),
         };
-        let new = new.map_err(DriveError::Format)?;
+        let new = new?;
         let new = new.with_set_number(number).unwrap_or(new); // `Numbers` gives no larger one
-        let file_len = file.size().map_err(DriveError::Store)?;
-        let publication = book.publication(new, file_len, crc32c::crc32c_append);
-        let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
-        let tables = Tables::new(publication, Since(&self.snapshot), &mut window);
-        let mut tables = tables.map_err(DriveError::Format)?;
-        let sums = drive(&mut tables, &mut &**file, &mut buf).map_err(DriveError::infallible)?;
-        let mut hidden = Visible::hidden(&publication, &sums);
-        drive(&mut hidden, &mut &**file, &mut []).map_err(DriveError::infallible)
+        let (terms, mut window) = (terms(number), vec![0; WINDOW]);
+        let mut desk = Desk::new(book, &mut file, terms, &mut window)?;
+        desk.prepare(&new, &mut Tables::all(Since(&self.snapshot)))?;
+        Ok(new)
     }
 }
 
@@ -232,14 +222,16 @@ fn close_shown(part: &Part, book: &mut Book, shown: &Varheader) -> Result<(), Er
     if book.is_closed() {
         return part.cut(shown.span().end());
     }
-    let (mut window, mut buf) = (vec![0; WINDOW], vec![0; WINDOW]);
-    let file_len = part.file.size().map_err(|error| Error::new(&part.path, error))?;
-    let (checksum, set_number) = (crc32c::crc32c_append, shown.set_number());
-    let terms = Terms { ahead: Ahead::NONE, file_len, checksum, set_number };
-    let close = Publish::close(book, shown.maxchunks(), Unchanged, terms, &mut window);
-    let done =
-        close.map_err(DriveError::Format).and_then(|close| close.run(&mut &*part.file, &mut buf));
+    let (mut file, mut window) = (&*part.file, vec![0; WINDOW]);
+    let desk = Desk::new(book, &mut file, terms(shown.set_number()), &mut window);
+    let done = desk
+        .map_err(DriveError::Format)
+        .and_then(|mut desk| desk.close(shown.maxchunks(), &mut Tables::all(Unchanged)));
     done.map_err(|error| Error::new(&part.path, error))
+}
+
+const fn terms(set_number: u32) -> Terms {
+    Terms { ahead: Ahead::NONE, checksum: crc32c::crc32c_append, set_number }
 }
 
 /// A file whose holes are looked up each time.
