@@ -3,11 +3,14 @@
 #[cfg(feature = "async")]
 mod asynch;
 
-use super::{ReadAt, WriteAt, copy_front, usize_to_u64};
+#[twin(ReadAt, WriteAt)]
+use super::{ReadAt, WriteAt};
+use super::{copy_front, usize_to_u64};
 use crate::span::Span;
 use crate::step::DriveError;
 use core::sync::atomic::{AtomicBool, Ordering};
 use embedded_io::ReadExactError;
+use striae_twin::twin;
 
 /// A writer's store.
 ///
@@ -169,11 +172,13 @@ impl<S: ReadAt> ReadAt for Again<'_, S> {
     }
 }
 
+#[twin(WriteAt)]
 impl<S: WriteAt> Disk<S> {
     /// Writes bytes of a chunk or stream.
-    pub(crate) fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), S::Error> {
+    pub(crate) async fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), S::Error> {
         if !bytes.is_empty() {
-            self.write_all_at(offset, bytes)?;
+            let store = &mut *self;
+            store.write_all_at(offset, bytes).await?;
             self.put_was(offset, bytes);
         }
         Ok(())
@@ -184,19 +189,23 @@ impl<S: WriteAt> Disk<S> {
     /// # Errors
     /// [`Swapped`] if it does not; the store's own error.
     #[inline]
-    pub(crate) fn recognise<F: Swapped>(
+    pub(crate) async fn recognise<F: Swapped>(
         &mut self,
         proof: &impl Proof,
     ) -> Result<(), DriveError<S::Error, F>> {
-        if self.is_doubted() { self.compare(proof) } else { Ok(()) }
+        if self.is_doubted() { self.compare(proof).await } else { Ok(()) }
     }
 
     #[cold]
     #[inline(never)]
-    fn compare<F: Swapped>(&mut self, proof: &impl Proof) -> Result<(), DriveError<S::Error, F>> {
+    async fn compare<F: Swapped>(
+        &mut self,
+        proof: &impl Proof,
+    ) -> Result<(), DriveError<S::Error, F>> {
         let mut compared = Compared::FIRST;
         while let Some((offset, found)) = compared.next(self.data(), proof) {
-            let read = Again(&self.store).read_exact_at(offset, found);
+            let store = Again(&self.store);
+            let read = store.read_exact_at(offset, found).await;
             compared.check(read)?;
         }
         self.is_doubted.store(false, Ordering::Relaxed);

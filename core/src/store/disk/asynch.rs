@@ -1,12 +1,8 @@
 //! A writer's asynchronous store.
 
-use super::{Compared, Disk, Proof, Swapped};
-use crate::step::DriveError;
+use super::{Again, Disk};
 use crate::store::{AsyncReadAt, AsyncWriteAt, usize_to_u64};
 use core::sync::atomic::Ordering;
-
-/// Reads from the medium.
-struct Again<'s, S>(&'s S);
 
 impl<S: AsyncReadAt> AsyncReadAt for Again<'_, S> {
     type Error = S::Error;
@@ -33,34 +29,6 @@ impl<S> Disk<S> {
     fn end<T, E>(&self, was_doubted: bool, done: Result<T, E>) -> Result<T, E> {
         self.is_doubted.store(was_doubted, Ordering::Relaxed);
         self.note(done)
-    }
-}
-
-impl<S: AsyncWriteAt> Disk<S> {
-    /// [`put`](Disk::put) for an asynchronous store.
-    pub(crate) async fn put_async(&mut self, offset: u64, bytes: &[u8]) -> Result<(), S::Error> {
-        if !bytes.is_empty() {
-            self.write_all_at(offset, bytes).await?;
-            self.put_was(offset, bytes);
-        }
-        Ok(())
-    }
-
-    /// [`recognise`](Disk::recognise) for an asynchronous store.
-    pub(crate) async fn recognise_async<F: Swapped>(
-        &mut self,
-        proof: &impl Proof,
-    ) -> Result<(), DriveError<S::Error, F>> {
-        if !self.is_doubted() {
-            return Ok(());
-        }
-        let mut compared = Compared::FIRST;
-        while let Some((offset, found)) = compared.next(self.data(), proof) {
-            let read = Again(&self.store).read_exact_at(offset, found).await;
-            compared.check(read)?;
-        }
-        self.is_doubted.store(false, Ordering::Relaxed);
-        Ok(())
     }
 }
 
