@@ -3,9 +3,7 @@
 //! Nothing allocates. Lists stay in the store and pass through a window in the caller's memory. To
 //! find many items, iterate over a list once.
 
-#[cfg(feature = "async")]
-mod asynch;
-
+#[twin(ReadError = AsyncError)]
 use super::ReadError;
 use super::cursor::{Attr, Cursor, Dim, Item, ListKind};
 use super::error::Error;
@@ -14,9 +12,14 @@ use super::open::{Extent, Head, Scan, Survey, Variable, next};
 use crate::endian::ByteOrder;
 use crate::source::{Source, Window};
 use crate::span::Span;
-use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
-use crate::store::{ReadAt, usize_to_u64};
+use crate::step::{DriveError, ReadMachine, ReadStep};
+#[twin(drive_read, read_exact)]
+use crate::step::{drive_read, read_exact};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
 use core::ops::ControlFlow::{Break, Continue};
+use striae_twin::twin;
 
 /// Reads a classic netCDF file in a store.
 ///
@@ -96,6 +99,7 @@ impl<S> Reader<'_, S> {
     }
 }
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<'m, S: ReadAt> Reader<'m, S> {
     /// Opens the file in `store`. `lengths` needs an entry for each dimension. `window` needs
     /// [`Reader::WINDOW`] bytes; a larger window makes fewer reads.
@@ -103,14 +107,92 @@ impl<'m, S: ReadAt> Reader<'m, S> {
     /// # Errors
     /// [`Error`] if the file is not a classic netCDF file or is damaged; [`Error::DimsMemory`] if
     /// `lengths` is too short; the store's own error.
-    pub fn open(store: S, lengths: &'m mut [u64], window: &mut [u8]) -> Result<Self, ReadError<S>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
+    pub async fn open(
+        store: S,
+        lengths: &'m mut [u64],
+        window: &mut [u8],
+    ) -> Result<Self, ReadError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
         let mut survey = Survey::new(file_len, lengths);
-        let head = drive_read(&mut take_all(&mut survey), &store, window)?;
+        let head = drive_read(&mut take_all(&mut survey), &store, window).await?;
         let head = head.ok_or(DriveError::Ended { offset: file_len })?; // never: the end breaks
         Ok(Self { store, head, lengths: survey.into_lengths() })
     }
 
+    /// The variable of this name. `window` needs the same length as for [`open`](Self::open).
+    ///
+    /// # Errors
+    /// The store's own error; [`Error`] if the file has changed.
+    pub async fn variable(
+        &self,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<Option<Variable>, ReadError<S>> {
+        drive_read(&mut find_variable(&self.head, self.lengths, name), &self.store, window).await
+    }
+
+    /// The attribute of this name, of a variable or of the file. `window` needs the same length as
+    /// for [`open`](Self::open).
+    ///
+    /// # Errors
+    /// The store's own error; [`Error`] if the file has changed.
+    pub async fn attr(
+        &self,
+        of: Option<&Variable>,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<Option<Attr>, ReadError<S>> {
+        drive_read(&mut find_attr(&self.head, of, name), &self.store, window).await
+    }
+
+    /// Writes the lengths of a variable's dimensions to the start of `shape` and returns them.
+    /// `window` needs 12 bytes.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] if `shape` is too short; the store's own error; [`Error`] if the file has
+    /// changed.
+    pub async fn shape<'s>(
+        &self,
+        variable: &Variable,
+        shape: &'s mut [u64],
+        window: &mut [u8],
+    ) -> Result<&'s [u64], ReadError<S>> {
+        let places = places_of(variable, shape).map_err(DriveError::Format)?;
+        let mut find = find_shape(&self.head, self.lengths, variable, places);
+        drive_read(&mut find, &self.store, window).await?;
+        drop(find);
+        Ok(places)
+    }
+
+    /// Reads the first bytes of `span`, as many as fit into `buf`, and returns how many.
+    ///
+    /// # Errors
+    /// The store's own error; [`DriveError::Ended`] if the store has become shorter.
+    pub async fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
+        let bytes = span.front_of(buf);
+        read_exact(&self.store, span.offset(), bytes).await?;
+        Ok(bytes.len())
+    }
+
+    /// Reads the first values of a region, as many as fit into `buf`, and returns the number of
+    /// bytes.
+    ///
+    /// # Errors
+    /// See [`read`](Self::read).
+    pub async fn read_slab(&self, slab: &Slab<'_>, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
+        let mut len = 0_usize;
+        for run in slab.runs() {
+            let room = buf.get_mut(len..).unwrap_or_default();
+            if room.is_empty() {
+                break;
+            }
+            len = len.saturating_add(self.read(run, room).await?);
+        }
+        Ok(len)
+    }
+}
+
+impl<S: ReadAt> Reader<'_, S> {
     /// The dimensions. `window` needs the same length as for [`open`](Self::open).
     pub fn dims<W: AsMut<[u8]>>(
         &self,
@@ -165,51 +247,6 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         Items { store: &self.store, file_len, cursor, is_done: false, window, have: Span::ZERO }
     }
 
-    /// The variable of this name. `window` needs the same length as for [`open`](Self::open).
-    ///
-    /// # Errors
-    /// The store's own error; [`Error`] if the file has changed.
-    pub fn variable(
-        &self,
-        name: &[u8],
-        window: &mut [u8],
-    ) -> Result<Option<Variable>, ReadError<S>> {
-        drive_read(&mut find_variable(&self.head, self.lengths, name), &self.store, window)
-    }
-
-    /// The attribute of this name, of a variable or of the file. `window` needs the same length as
-    /// for [`open`](Self::open).
-    ///
-    /// # Errors
-    /// The store's own error; [`Error`] if the file has changed.
-    pub fn attr(
-        &self,
-        of: Option<&Variable>,
-        name: &[u8],
-        window: &mut [u8],
-    ) -> Result<Option<Attr>, ReadError<S>> {
-        drive_read(&mut find_attr(&self.head, of, name), &self.store, window)
-    }
-
-    /// Writes the lengths of a variable's dimensions to the start of `shape` and returns them.
-    /// `window` needs 12 bytes.
-    ///
-    /// # Errors
-    /// [`Error::Rank`] if `shape` is too short; the store's own error; [`Error`] if the file has
-    /// changed.
-    pub fn shape<'s>(
-        &self,
-        variable: &Variable,
-        shape: &'s mut [u64],
-        window: &mut [u8],
-    ) -> Result<&'s [u64], ReadError<S>> {
-        let places = places_of(variable, shape).map_err(DriveError::Format)?;
-        let mut find = find_shape(&self.head, self.lengths, variable, places);
-        drive_read(&mut find, &self.store, window)?;
-        drop(find);
-        Ok(places)
-    }
-
     /// Reads a name into the start of `buf`; `None` if `buf` is too short.
     ///
     /// # Errors
@@ -223,33 +260,6 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         let text = core::str::from_utf8(bytes);
         let error = Error::NotUtf8 { offset: name.offset() };
         Ok(Some(text.map_err(|_| DriveError::Format(error))?))
-    }
-
-    /// Reads the first bytes of `span`, as many as fit into `buf`, and returns how many.
-    ///
-    /// # Errors
-    /// The store's own error; [`DriveError::Ended`] if the store has become shorter.
-    pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
-        let bytes = span.front_of(buf);
-        read_exact(&self.store, span.offset(), bytes)?;
-        Ok(bytes.len())
-    }
-
-    /// Reads the first values of a region, as many as fit into `buf`, and returns the number of
-    /// bytes.
-    ///
-    /// # Errors
-    /// See [`read`](Self::read).
-    pub fn read_slab(&self, slab: &Slab<'_>, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
-        let mut len = 0_usize;
-        for run in slab.runs() {
-            let room = buf.get_mut(len..).unwrap_or_default();
-            if room.is_empty() {
-                break;
-            }
-            len = len.saturating_add(self.read(run, room)?);
-        }
-        Ok(len)
     }
 }
 
