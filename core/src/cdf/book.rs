@@ -1,18 +1,18 @@
 //! A writer's state of a file, as a value: what is written, and what is counted.
 //!
 //! A [`Book`] knows the places of all variables, which of them are written in the current record,
-//! how many records are complete, and how many of these the header counts. It holds no store: it
-//! returns the work to do in one ([`Work`]). [`Writer`](super::Writer) is a store, memory and a
-//! `Book`. A program that writes values on its own asks for their places ([`Book::place`]), and
-//! tells what is complete ([`Book::end_records`]).
+//! how many records are complete, and how many of these the header counts. It holds no store: a call
+//! that writes gets one. [`Writer`](super::Writer) is a store, memory and a `Book`. A program that
+//! writes values on its own asks for their places ([`Book::place`]), and tells what is complete
+//! ([`Book::end_records`]).
 //!
 //! A commit makes the values durable, then writes the number of records, then makes it durable
 //! (`spec/cdf.md#writing-with-striae`).
 
-mod work;
+mod desk;
 
-pub use work::Work;
-
+#[twin(ReadError = AsyncError)]
+use super::ReadError;
 use super::cursor::{Attr, Cursor, Item};
 use super::define::{Define, FILL_VALUE, Size, fill_value, numbered};
 use super::error::Error;
@@ -24,10 +24,13 @@ use super::reader::is_name;
 use super::values::Values;
 use crate::source::Window;
 use crate::span::Span;
-use crate::step::ReadMachine;
+use crate::step::{DriveError, ReadMachine};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use crate::store::usize_to_u64;
 use core::ops::ControlFlow::Continue;
-use work::{Goal, Put, Runs};
+use desk::{Desk, Put, Runs};
+use striae_twin::twin;
 
 /// The memory of a [`Book`] for one variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +111,11 @@ impl State {
         Some(end.max(self.fixed_end)).filter(|&end| end <= MAX_FILE)
     }
 
+    const fn layout(&self, slot: &Slot) -> Layout {
+        let recsize = if slot.is_record { Some(self.recsize) } else { None };
+        Layout { first: slot.first, recsize, value_len: slot.nc_type.size() }
+    }
+
     /// The bytes of the variable in the current record, or of a fixed variable, with padding.
     fn place(&self, slot: &Slot, record: u64) -> Option<Span> {
         let len = slot.first.len();
@@ -121,8 +129,8 @@ impl State {
 }
 
 impl<B: AsMut<[Slot]>> Book<B> {
-    /// The book of a new file. The first [`Work`] that publishes it is [`commit`](Self::commit),
-    /// after [`Create`](super::create::Create).
+    /// The book of a new file, which [`begin`](super::create::begin) begins and the first
+    /// [`commit`](Self::commit) publishes.
     ///
     /// # Errors
     /// [`Error::VarsMemory`] if `memory` has too few slots.
@@ -333,101 +341,13 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(())
     }
 
-    /// Puts all values of a fixed variable, or all of a record variable in the current record.
-    /// Values that are not big-endian go through `window`, which needs [`WINDOW`] bytes.
-    ///
-    /// # Errors
-    /// [`Error::NoVar`] if there is no such variable; [`Error::Type`] for values of another type;
-    /// [`Error::Count`] for another number of bytes; [`Error::Records`] if no file can have another
-    /// record; [`Error::Window`] if the window is too short.
-    pub fn put<'w>(
-        &'w mut self,
-        varid: u64,
-        values: Values<'w>,
-        window: &'w mut [u8],
-    ) -> Result<Work<'w>, Error> {
-        let run = self.place(varid, self.state.ended)?;
-        let runs = Runs::One(run);
-        let put = Put { index: 0, runs, values, is_whole: true, touches_current: true };
-        self.work_put(varid, put, run.len(), window)
-    }
-
-    /// Puts the values of a region of a variable. For a record variable, the first number of
-    /// `slab`'s shape is at most [`records`](Self::records) + 1: earlier records are overwritten in
-    /// place, the last one is the current record. If a region does not hold the whole current
-    /// record, or the whole variable, and nothing was put there before, the rest is filled first.
-    ///
-    /// # Errors
-    /// See [`put`](Self::put); [`Error::OutOfShape`] for a record after the current one;
-    /// [`Error::Shape`] if the slab is not one of the variable.
-    pub fn put_slab<'w>(
-        &'w mut self,
-        varid: u64,
-        slab: Slab<'w>,
-        values: Values<'w>,
-        window: &'w mut [u8],
-    ) -> Result<Work<'w>, Error> {
-        let (_, slot) = self.slot(varid)?;
-        let recsize = slot.is_record.then_some(self.state.recsize);
-        let layout = Layout { first: slot.first, recsize, value_len: slot.nc_type.size() };
-        if !slab.is_of(layout) {
-            return Err(Error::Shape { varid });
-        }
-        let (current, length) = (self.state.ended, self.state.ended.saturating_add(1));
-        let (mut touches_current, mut is_whole) = (true, slab.len() == slot.first.len());
-        if slot.is_record {
-            let (first, last) = slab.records().unwrap_or((u64::MAX, 0));
-            if last > current {
-                return Err(Error::OutOfShape { dim: 0, last, length });
-            }
-            touches_current = (first, last) != (u64::MAX, 0) && last == current;
-            is_whole &= touches_current && first == current;
-        }
-        if touches_current {
-            self.place(varid, current)?;
-        }
-        let put = Put { index: 0, runs: Runs::Slab(slab), values, is_whole, touches_current };
-        self.work_put(varid, put, slab.len(), window)
-    }
-
     /// The layout of a variable, for a [`Slab`].
     ///
     /// # Errors
     /// [`Error::NoVar`] if there is no such variable.
     pub fn layout(&mut self, varid: u64) -> Result<Layout, Error> {
         let (_, slot) = self.slot(varid)?;
-        let recsize = slot.is_record.then_some(self.state.recsize);
-        Ok(Layout { first: slot.first, recsize, value_len: slot.nc_type.size() })
-    }
-
-    fn work_put<'w>(
-        &'w mut self,
-        varid: u64,
-        mut put: Put<'w>,
-        len: u64,
-        window: &'w mut [u8],
-    ) -> Result<Work<'w>, Error> {
-        let (index, slot) = self.slot(varid)?;
-        let (nc_type, given) = (slot.nc_type, put.values.nc_type());
-        if nc_type != given {
-            return Err(Error::Type { varid, nc_type, given });
-        }
-        let given = usize_to_u64(put.values.len());
-        if given != len {
-            return Err(Error::Count { varid, len, given });
-        }
-        put.index = index;
-        self.work(Goal::Put(put), window)
-    }
-
-    /// Ends the current record: what was not put in it is filled. The next commit counts it.
-    ///
-    /// # Errors
-    /// [`Error::Records`] if no file can have another record; [`Error::Window`] if the window is
-    /// too short.
-    pub fn end_record<'w>(&'w mut self, window: &'w mut [u8]) -> Result<Work<'w>, Error> {
-        self.check_records(1)?;
-        self.work(Goal::EndRecord, window)
+        Ok(self.state.layout(&slot))
     }
 
     /// Ends the current record and some more: `count` records whose values are all in the store.
@@ -457,21 +377,140 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.end(self.state.ended);
     }
 
-    /// Makes all complete records durable and counts them in the header. The first commit also
-    /// fills fixed variables that were not put, and makes the file a netCDF file.
-    ///
-    /// # Errors
-    /// [`Error::Window`] if the window is too short.
-    pub fn commit<'w>(&'w mut self, window: &'w mut [u8]) -> Result<Work<'w>, Error> {
-        self.work(Goal::Commit, window)
+    /// What is put: all values of a fixed variable, or of a record variable in the current record.
+    fn whole<'w>(&mut self, varid: u64, values: Values<'w>) -> Result<Put<'w>, Error> {
+        let run = self.place(varid, self.state.ended)?;
+        let index = self.checked(varid, values, run.len())?;
+        let runs = Runs::One(run);
+        Ok(Put { index, runs, values, is_whole: true, touches_current: true })
     }
 
-    fn work<'w>(&'w mut self, goal: Goal<'w>, window: &'w mut [u8]) -> Result<Work<'w>, Error> {
+    /// What is put: the values of a region.
+    fn region<'w>(
+        &mut self,
+        varid: u64,
+        slab: Slab<'w>,
+        values: Values<'w>,
+    ) -> Result<Put<'w>, Error> {
+        let (_, slot) = self.slot(varid)?;
+        if !slab.is_of(self.state.layout(&slot)) {
+            return Err(Error::Shape { varid });
+        }
+        let (current, length) = (self.state.ended, self.state.ended.saturating_add(1));
+        let (mut touches_current, mut is_whole) = (true, slab.len() == slot.first.len());
+        if slot.is_record {
+            let (first, last) = slab.records().unwrap_or((u64::MAX, 0));
+            if last > current {
+                return Err(Error::OutOfShape { dim: 0, last, length });
+            }
+            touches_current = (first, last) != (u64::MAX, 0) && last == current;
+            is_whole &= touches_current && first == current;
+        }
+        if touches_current {
+            self.place(varid, current)?;
+        }
+        let index = self.checked(varid, values, slab.len())?;
+        Ok(Put { index, runs: Runs::Slab(slab), values, is_whole, touches_current })
+    }
+
+    /// The index of a variable that can have these values in `len` bytes.
+    fn checked(&mut self, varid: u64, values: Values<'_>, len: u64) -> Result<usize, Error> {
+        let (index, Slot { nc_type, .. }) = self.slot(varid)?;
+        let given = values.nc_type();
+        if nc_type != given {
+            return Err(Error::Type { varid, nc_type, given });
+        }
+        let given = usize_to_u64(values.len());
+        if given != len {
+            return Err(Error::Count { varid, len, given });
+        }
+        Ok(index)
+    }
+
+    fn desk<'w, S>(
+        &'w mut self,
+        store: &'w mut S,
+        window: &'w mut [u8],
+    ) -> Result<Desk<'w, S>, Error> {
         if window.len() < WINDOW {
             return Err(Error::window(window.len(), WINDOW));
         }
         let slots = self.memory.as_mut().get_mut(..self.state.nvars).unwrap_or_default();
-        Ok(Work::new(&mut self.state, slots, goal, window))
+        Ok(Desk { store, state: &mut self.state, slots, window })
+    }
+}
+
+/// If a call fails, it can be repeated; so can one whose future was dropped. `window` needs
+/// [`WINDOW`] bytes.
+#[twin(WriteAt, ReadError = AsyncError)]
+impl<B: AsMut<[Slot]>> Book<B> {
+    /// Puts all values of a fixed variable, or all of a record variable in the current record.
+    /// Values that are not big-endian go through `window`.
+    ///
+    /// # Errors
+    /// [`Error::NoVar`] if there is no such variable; [`Error::Type`] for values of another type;
+    /// [`Error::Count`] for another number of bytes; [`Error::Records`] if no file can have another
+    /// record; [`Error::Window`] if the window is too short; the store's own error.
+    pub async fn put<S: WriteAt>(
+        &mut self,
+        store: &mut S,
+        varid: u64,
+        values: Values<'_>,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S>> {
+        let put = self.whole(varid, values).map_err(DriveError::Format)?;
+        let mut desk = self.desk(store, window).map_err(DriveError::Format)?;
+        desk.put(put).await.map_err(DriveError::Store)
+    }
+
+    /// Puts the values of a region of a variable. For a record variable, the first number of
+    /// `slab`'s shape is at most [`records`](Self::records) + 1: earlier records are overwritten in
+    /// place, the last one is the current record. If a region does not hold the whole current
+    /// record, or the whole variable, and nothing was put there before, the rest is filled first.
+    ///
+    /// # Errors
+    /// See [`put`](Self::put); [`Error::OutOfShape`] for a record after the current one;
+    /// [`Error::Shape`] if the slab is not one of the variable.
+    pub async fn put_slab<S: WriteAt>(
+        &mut self,
+        store: &mut S,
+        varid: u64,
+        slab: Slab<'_>,
+        values: Values<'_>,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S>> {
+        let put = self.region(varid, slab, values).map_err(DriveError::Format)?;
+        let mut desk = self.desk(store, window).map_err(DriveError::Format)?;
+        desk.put(put).await.map_err(DriveError::Store)
+    }
+
+    /// Ends the current record: what was not put in it is filled. The next commit counts it.
+    ///
+    /// # Errors
+    /// [`Error::Records`] if no file can have another record; [`Error::Window`] if the window is
+    /// too short; the store's own error: the record has not ended then.
+    pub async fn end_record<S: WriteAt>(
+        &mut self,
+        store: &mut S,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S>> {
+        self.check_records(1).map_err(DriveError::Format)?;
+        let mut desk = self.desk(store, window).map_err(DriveError::Format)?;
+        desk.end_record().await.map_err(DriveError::Store)
+    }
+
+    /// Makes all complete records durable and counts them in the header. The first commit also
+    /// fills fixed variables that were not put, and makes the file a netCDF file.
+    ///
+    /// # Errors
+    /// [`Error::Window`] if the window is too short; the store's own error.
+    pub async fn commit<S: WriteAt>(
+        &mut self,
+        store: &mut S,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S>> {
+        let mut desk = self.desk(store, window).map_err(DriveError::Format)?;
+        desk.commit().await.map_err(DriveError::Store)
     }
 }
 

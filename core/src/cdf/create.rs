@@ -1,80 +1,42 @@
-//! The machine that begins a new file.
+//! [`begin`] begins a new file.
 
+#[twin(ReadError = AsyncError)]
+use super::ReadError;
 use super::book::Fill;
 use super::define::Define;
 use super::encode::Encode;
-use super::error::Error;
 use super::plan::Plan;
-use crate::step::{Machine, Step};
-use core::convert::Infallible;
+use crate::step::DriveError;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use striae_twin::twin;
 
-/// Writes the header of a new file without its first bytes, which the first commit writes. The old
-/// content of the store is lost: from the first step on it is no netCDF file.
+/// Writes the header of the file of `plan`, which was made of `definition`, without its first bytes:
+/// the first commit writes these. The old content of the store is lost; from the first step on it is
+/// no netCDF file. `window` needs [`WINDOW`](super::book::WINDOW) bytes.
 ///
-/// The output is an error if the definition has changed since the [`Plan`] was made.
-#[derive(Debug)]
-pub struct Create<'d, 'w, D: ?Sized> {
-    encode: Encode<'d, 'w, D>,
-    stage: Stage,
-    size: Option<u64>,
-}
-
-#[derive(Debug)]
-enum Stage {
-    Invalidate,
-    Sync,
-    Size,
-    Header,
-}
-
-impl<'d, 'w, D: Define + ?Sized> Create<'d, 'w, D> {
-    /// Makes a machine that begins the file of `plan`, which was made of `definition`, in a store
-    /// of `store_len` bytes. `window` needs [`WINDOW`](super::book::WINDOW) bytes.
-    ///
-    /// With [`Fill::None`] the store is cut first, so that nothing old is left in the file.
-    ///
-    /// # Errors
-    /// [`Error::Window`] if the window is too short.
-    pub fn new(
-        definition: &'d D,
-        plan: &Plan,
-        fill: Fill,
-        store_len: u64,
-        window: &'w mut [u8],
-    ) -> Result<Self, Error> {
-        let encode = Encode::new(definition, plan, 0, window)?.hidden();
-        let size = Some(plan.header_len()).filter(|_| fill == Fill::None);
-        let stage = if store_len == 0 { Stage::Size } else { Stage::Invalidate };
-        Ok(Self { encode, stage, size })
+/// With [`Fill::None`] the store is cut first, so that nothing old is left in the file.
+///
+/// # Errors
+/// [`Error::Window`](super::Error::Window) if the window is too short;
+/// [`Error::Define`](super::Error::Define) if the definition has changed since the plan was made;
+/// the store's own error.
+#[twin(WriteAt, ReadError = AsyncError)]
+pub async fn begin<S: WriteAt, D: Define + ?Sized>(
+    store: &mut S,
+    definition: &D,
+    plan: &Plan,
+    fill: Fill,
+    window: &mut [u8],
+) -> Result<(), ReadError<S>> {
+    let store_len = store.size().await.map_err(DriveError::Store)?;
+    let header = Encode::new(definition, plan, 0, window).map_err(DriveError::Format)?.hidden();
+    if store_len > 0 {
+        store.write_all_at(0, &[0; 12]).await.map_err(DriveError::Store)?;
+        store.sync().await.map_err(DriveError::Store)?;
     }
-}
-
-impl<D: Define + ?Sized> Machine for Create<'_, '_, D> {
-    type Output = Result<(), Error>;
-    type Error = Infallible;
-
-    fn poll(&mut self) -> Step<'_, Self::Output> {
-        match self.stage {
-            Stage::Invalidate => {
-                self.stage = Stage::Sync;
-                Step::Write { offset: 0, bytes: &[0; 12] }
-            }
-            Stage::Sync => {
-                self.stage = Stage::Size;
-                Step::Sync
-            }
-            Stage::Size if self.size.is_some() => {
-                self.stage = Stage::Header;
-                Step::SetSize { len: self.size.unwrap_or(0) }
-            }
-            Stage::Size | Stage::Header => {
-                self.stage = Stage::Header;
-                self.encode.poll()
-            }
-        }
+    if fill == Fill::None {
+        store.set_size(plan.header_len()).await.map_err(DriveError::Store)?;
     }
-
-    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
-        Ok(())
-    }
+    header.run(store).await
 }

@@ -11,8 +11,8 @@
 //! | [`reader`] | read a file ([`Reader`]) |
 //! | [`values`], [`define`] | values in memory, definitions of new files |
 //! | [`plan`] | the places of the values of a new file |
-//! | [`encode`], [`create`] | machines: write a header, begin a new file |
-//! | [`book`] | what a writer knows, and the work that it asks for |
+//! | [`encode`], [`create`] | write a header, begin a new file |
+//! | [`book`] | what a writer knows, and the steps of putting, ending and committing |
 //! | [`writer`] | write a file ([`Writer`]) |
 //!
 //! These are the files that netCDF-C and PnetCDF write. A header's lists may be of any length and
@@ -35,7 +35,6 @@ pub mod values;
 pub mod writer;
 
 pub use book::{Book, Fill, Slot};
-pub use create::Create;
 pub use cursor::{Attr, Cursor, Dim, Item, ListKind, Var};
 pub use define::{AttrDef, Define, Definition, DimDef, VarDef};
 pub use encode::Encode;

@@ -3,12 +3,11 @@
 //! Nothing allocates: the caller lends a [`Slot`] for each variable and a window. Each write goes
 //! to the store at once.
 
-#[cfg(feature = "async")]
-mod asynch;
-
+#[twin(ReadError = AsyncError)]
 use super::ReadError;
 use super::book::{Book, Fill, Slot};
-use super::create::Create;
+#[twin(begin)]
+use super::create::begin;
 use super::define::Define;
 use super::error::Error;
 use super::layout::{Layout, Slab};
@@ -16,8 +15,12 @@ use super::plan::Plan;
 use super::reader::Reader;
 use super::values::Values;
 use crate::span::Span;
-use crate::step::{DriveError, drive, drive_read, read_exact};
+use crate::step::DriveError;
+#[twin(drive_read, read_exact)]
+use crate::step::{drive_read, read_exact};
+#[twin(ReadAt, WriteAt)]
 use crate::store::{ReadAt, WriteAt};
+use striae_twin::twin;
 
 /// Why writing to a store `S` failed.
 pub type WriteError<S> = ReadError<S>;
@@ -174,6 +177,13 @@ impl<S, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     }
 }
 
+/// # Dropping a future
+/// Dropping a future before it is ready counts as a failed call: the same call can be repeated.
+/// [`create_async`](Writer::create_async) and [`open_async`](Writer::open_async) return no writer
+/// then.
+///
+/// An asynchronous store must keep the rules of [`AsyncWriteAt`](crate::store::AsyncWriteAt).
+#[twin(WriteAt, WriteError = AsyncError)]
 impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// Begins the file of `plan`, which was made of `definition`. The old content of the store is
     /// lost.
@@ -181,7 +191,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// # Errors
     /// [`Error::VarsMemory`] and [`Error::Window`] for memory that is too small; the store's own
     /// error, also if it cannot be cut, which [`Fill::None`] needs.
-    pub fn create<D: Define + ?Sized>(
+    pub async fn create<D: Define + ?Sized>(
         mut store: S,
         definition: &D,
         plan: &Plan,
@@ -190,11 +200,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         mut window: W,
     ) -> Result<Self, WriteError<S>> {
         let book = Book::create(definition, plan, fill, slots).map_err(DriveError::Format)?;
-        let store_len = store.size().map_err(DriveError::Store)?;
-        let mut create = Create::new(definition, plan, fill, store_len, window.as_mut())
-            .map_err(DriveError::Format)?;
-        let created = drive(&mut create, &mut store, &mut []).map_err(DriveError::infallible)?;
-        created.map_err(DriveError::Format)?;
+        begin(&mut store, definition, plan, fill, window.as_mut()).await?;
         Ok(Self { store, book, window })
     }
 
@@ -207,21 +213,21 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// # Errors
     /// See [`Reader::open`]; [`Error::VarsMemory`] if there are too few slots; the store's own
     /// error.
-    pub fn open(
+    pub async fn open(
         mut store: S,
         fill: Fill,
         lengths: &mut [u64],
         slots: B,
         mut window: W,
     ) -> Result<Self, WriteError<S>> {
-        let book = open_book(&store, fill, lengths, slots, window.as_mut())?;
+        let book = open_book(&store, fill, lengths, slots, window.as_mut()).await?;
         let is_streaming = book.is_streaming();
         if fill == Fill::None {
-            store.set_size(book.file_len()).map_err(DriveError::Store)?;
+            store.set_size(book.file_len()).await.map_err(DriveError::Store)?;
         }
         let mut writer = Self { store, book, window };
         if is_streaming {
-            writer.commit()?;
+            writer.commit().await?;
         }
         Ok(writer)
     }
@@ -233,13 +239,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// [`Error::Count`] for another number of bytes; [`Error::Records`] if no file can have another
     /// record; the store's own error: some of the values may be in the store, and the call can be
     /// repeated.
-    pub fn put<'v>(
+    pub async fn put<'v>(
         &mut self,
         varid: u64,
         values: impl Into<Values<'v>>,
     ) -> Result<(), WriteError<S>> {
-        let work = self.book.put(varid, values.into(), self.window.as_mut());
-        work.map_err(DriveError::Format)?.run(&mut self.store)
+        self.book.put(&mut self.store, varid, values.into(), self.window.as_mut()).await
     }
 
     /// Puts the values of a region; see [`Book::put_slab`].
@@ -270,14 +275,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// # Errors
     /// See [`put`](Self::put); [`Error::OutOfShape`] for a record after the current one;
     /// [`Error::Shape`] if the slab is not one of the variable.
-    pub fn put_slab<'v>(
+    pub async fn put_slab<'v>(
         &mut self,
         varid: u64,
         slab: Slab<'v>,
         values: impl Into<Values<'v>>,
     ) -> Result<(), WriteError<S>> {
-        let work = self.book.put_slab(varid, slab, values.into(), self.window.as_mut());
-        work.map_err(DriveError::Format)?.run(&mut self.store)
+        let (store, window) = (&mut self.store, self.window.as_mut());
+        self.book.put_slab(store, varid, slab, values.into(), window).await
     }
 
     /// Ends the current record: what was not put in it is filled. Returns its number. The next
@@ -286,10 +291,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// # Errors
     /// [`Error::Records`] if no file can have another record; the store's own error: the record has
     /// not ended then.
-    pub fn end_record(&mut self) -> Result<u64, WriteError<S>> {
+    pub async fn end_record(&mut self) -> Result<u64, WriteError<S>> {
         let number = self.book.records();
-        let work = self.book.end_record(self.window.as_mut());
-        work.map_err(DriveError::Format)?.run(&mut self.store)?;
+        self.book.end_record(&mut self.store, self.window.as_mut()).await?;
         Ok(number)
     }
 
@@ -301,15 +305,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// # Errors
     /// The store's own error: the file is as the last commit left it, or as this one leaves it. The
     /// next commit tries again.
-    pub fn commit(&mut self) -> Result<(), WriteError<S>> {
+    pub async fn commit(&mut self) -> Result<(), WriteError<S>> {
         if self.book.fill() == Fill::None {
             let len = self.book.file_len(); // no value may lie after the end of the store
-            if self.store.size().map_err(DriveError::Store)? < len {
-                self.store.set_size(len).map_err(DriveError::Store)?;
+            if self.store.size().await.map_err(DriveError::Store)? < len {
+                self.store.set_size(len).await.map_err(DriveError::Store)?;
             }
         }
-        let work = self.book.commit(self.window.as_mut());
-        work.map_err(DriveError::Format)?.run(&mut self.store)
+        self.book.commit(&mut self.store, self.window.as_mut()).await
     }
 
     /// Commits, and cuts the store after the last record. A record that has not ended is lost.
@@ -317,31 +320,34 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// # Errors
     /// See [`commit`](Self::commit); the store's own error, also if it cannot be cut: the file is
     /// complete then, and has bytes after its end that no reader uses.
-    pub fn close(&mut self) -> Result<(), WriteError<S>> {
-        self.commit()?;
+    pub async fn close(&mut self) -> Result<(), WriteError<S>> {
+        self.commit().await?;
         let len = self.book.file_len();
-        if self.store.size().map_err(DriveError::Store)? == len {
+        if self.store.size().await.map_err(DriveError::Store)? == len {
             return Ok(());
         }
-        self.store.set_size(len).map_err(DriveError::Store)?;
-        self.store.sync().map_err(DriveError::Store)
+        self.store.set_size(len).await.map_err(DriveError::Store)?;
+        self.store.sync().await.map_err(DriveError::Store)
     }
 }
 
 /// The book of the file in `store`.
-fn open_book<S: ReadAt, B: AsMut<[Slot]>>(
+#[twin(ReadAt, ReadError = AsyncError)]
+async fn open_book<S: ReadAt, B: AsMut<[Slot]>>(
     store: &S,
     fill: Fill,
     lengths: &mut [u64],
     slots: B,
     window: &mut [u8],
 ) -> Result<Book<B>, ReadError<S>> {
-    let file = Reader::open(store, lengths, window)?;
+    let file = Reader::open(store, lengths, window).await?;
     let mut book = Book::open(file.head(), fill, slots).map_err(DriveError::Format)?;
-    drive_read(&mut book.find_variables(file.head(), file.lengths()), store, window)?;
+    let mut find = book.find_variables(file.head(), file.lengths());
+    drive_read(&mut find, store, window).await?;
+    drop(find);
     while let Some((varid, at)) = book.next_fill() {
         let mut value = [0; 8];
-        read_exact(store, at.offset(), at.front_of(&mut value))?;
+        read_exact(store, at.offset(), at.front_of(&mut value)).await?;
         book.set_fill(varid, value).map_err(DriveError::Format)?;
     }
     Ok(book)

@@ -1,15 +1,16 @@
-//! Writing classic netCDF files: the writer, and the definitions, machines and numbers under it.
+//! Writing classic netCDF files: the writer, and the definitions, steps and numbers under it.
 
 use crate::host::{Host, Text};
 use crate::{Answer, Fail, entries};
 use core::fmt::Write;
 use core::num::NonZeroU64;
+use striae_core::cdf::create::begin;
 use striae_core::cdf::{
-    Alignment, AttrDef, Book, Create, Definition, DimDef, Encode, Fill, Plan, Reader, Region, Slab,
-    Slot, Type, Values, VarDef, Version, Writer,
+    Alignment, AttrDef, Book, Definition, DimDef, Encode, Fill, Plan, Reader, Region, Slab, Slot,
+    Type, Values, VarDef, Version, Writer,
 };
 use striae_core::endian::ByteOrder;
-use striae_core::step::{drive, drive_read};
+use striae_core::step::drive_read;
 use striae_core::store::usize_to_u64;
 
 type File<'m> = Writer<Host, [Slot; 2], &'m mut [u8]>;
@@ -96,8 +97,7 @@ entries! {
 
     fn gate_cdf_create(bytes, length: u64, dimid: u64, version: u64, values: bool) {
         defined([length, dimid, version], |definition, plan| {
-            let mut create = Create::new(definition, &plan, fill(values), length, bytes)?;
-            drive(&mut create, &mut Host { file: 0 }, &mut [])??;
+            begin(&mut Host { file: 0 }, definition, &plan, fill(values), bytes)?;
             Ok(0)
         })
     }
@@ -108,16 +108,16 @@ entries! {
             let mut book = Book::create(definition, &plan, fill(values), slots)?;
             let place = book.place(length, dimid)?;
             book.written(0)?;
-            book.put(1, Values::from(&7_i32), bytes)?.run(host)?;
+            book.put(host, 1, Values::from(&7_i32), bytes)?;
             let layout = book.layout(length)?;
             let region = Region { start: &[0], count: &[length], stride: None };
             let shape = [dimid];
             let slab = Slab::new(layout, &shape, region)?;
-            book.put_slab(length, slab, Values::from(&[7_i32]), bytes)?.run(host)?;
-            book.end_record(bytes)?.run(host)?;
+            book.put_slab(host, length, slab, Values::from(&[7_i32]), bytes)?;
+            book.end_record(host, bytes)?;
             book.end_records(length)?;
             book.discard_record();
-            book.commit(bytes)?.run(host)?;
+            book.commit(host, bytes)?;
             core::hint::black_box((book.fill(), book.is_streaming()));
             Ok(place.end() ^ book.records() ^ book.committed() ^ book.file_len())
         })

@@ -1,0 +1,178 @@
+//! [`Desk`]: what a [`Book`](super::Book) does in its store.
+
+use super::{Fill, Slot, State, end};
+use crate::cdf::kind::Version;
+use crate::cdf::layout::Slab;
+use crate::cdf::raw::{Header1, Header5};
+use crate::cdf::values::Values;
+use crate::endian::{ByteOrder, U32, U64};
+use crate::span::Span;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::{copy_front, usize_to_u64};
+use striae_twin::twin;
+use zerocopy::IntoBytes;
+
+/// A book at work in its store. If a call fails, or its future is dropped, it can be repeated.
+pub(super) struct Desk<'w, S> {
+    pub(super) store: &'w mut S,
+    pub(super) state: &'w mut State,
+    pub(super) slots: &'w mut [Slot],
+    pub(super) window: &'w mut [u8],
+}
+
+/// Values that go to the store.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Put<'w> {
+    /// The index of the slot.
+    pub(super) index: usize,
+    pub(super) runs: Runs<'w>,
+    pub(super) values: Values<'w>,
+    /// Whether these are all values of the variable, or of the current record.
+    pub(super) is_whole: bool,
+    /// Whether some of these are values of the current record, or of a fixed variable.
+    pub(super) touches_current: bool,
+}
+
+/// The places of values.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Runs<'w> {
+    One(Span),
+    Slab(Slab<'w>),
+}
+
+impl Runs<'_> {
+    fn get(&self, number: u64) -> Option<Span> {
+        match self {
+            Self::One(run) => Some(*run).filter(|_| number == 0),
+            Self::Slab(slab) => slab.run(number),
+        }
+    }
+}
+
+#[twin(WriteAt)]
+impl<S: WriteAt> Desk<'_, S> {
+    pub(super) async fn put(&mut self, put: Put<'_>) -> Result<(), S::Error> {
+        self.state.is_dirty = true;
+        let is_written = self.slots.get(put.index).is_none_or(|slot| slot.is_written);
+        let is_part = put.touches_current && !put.is_whole && !is_written;
+        if is_part && self.state.fill == Fill::Values {
+            self.fill(put.index, 0).await?;
+        }
+        let (mut number, mut from) = (0_u64, 0_usize);
+        while let Some(run) = put.runs.get(number) {
+            from = self.run(run, &put.values, from).await?;
+            number = number.saturating_add(1);
+        }
+        if put.is_whole {
+            // The padding has the rest of the fill values, as netCDF-C writes it.
+            self.fill(put.index, usize_to_u64(put.values.len())).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes values from byte `from` on to `run`; returns where those of the next run begin.
+    async fn run(
+        &mut self,
+        mut run: Span,
+        values: &Values<'_>,
+        mut from: usize,
+    ) -> Result<usize, S::Error> {
+        while !run.is_empty() {
+            let want = usize::try_from(run.len()).unwrap_or(usize::MAX);
+            let bytes = match values.stored(ByteOrder::Big) {
+                Some(bytes) => bytes.get(from..).unwrap_or_default(),
+                None => {
+                    let most = want.min(self.window.len());
+                    let room = self.window.get_mut(..most).unwrap_or_default();
+                    let len = values.write_to(from, ByteOrder::Big, room);
+                    self.window.get(..len).unwrap_or_default()
+                }
+            };
+            let bytes = bytes.get(..want).unwrap_or(bytes);
+            if bytes.is_empty() {
+                break; // never: the book has compared the lengths
+            }
+            self.store.write_all_at(run.offset(), bytes).await?;
+            run = run.skip(usize_to_u64(bytes.len()));
+            from = from.saturating_add(bytes.len());
+        }
+        Ok(from)
+    }
+
+    /// Fills a variable, or its current record, from byte `from` on, with the padding.
+    async fn fill(&mut self, index: usize, from: u64) -> Result<(), S::Error> {
+        let slot = self.slots.get(index).copied().unwrap_or(Slot::EMPTY);
+        let place = self.state.place(&slot, self.state.ended).unwrap_or(Span::ZERO);
+        let size = usize::try_from(slot.nc_type.size()).unwrap_or(1).max(1);
+        let value = slot.fill.get(..size).unwrap_or(&slot.fill);
+        for place in self.window.chunks_mut(size) {
+            copy_front(value, place);
+        }
+        let mut rest = place.skip(from);
+        let whole = self.window.len() & !7; // so that each piece begins with a value
+        while !rest.is_empty() {
+            let len = usize::try_from(rest.len()).unwrap_or(usize::MAX).min(whole);
+            let bytes = self.window.get(..len).unwrap_or_default();
+            self.store.write_all_at(rest.offset(), bytes).await?;
+            rest = rest.skip(usize_to_u64(len));
+        }
+        if let Some(slot) = self.slots.get_mut(index) {
+            slot.is_written = true;
+        }
+        Ok(())
+    }
+
+    /// Fills all fixed variables, or all of the current record, that were not put.
+    async fn fill_rest(&mut self, is_record: bool) -> Result<(), S::Error> {
+        let is_left = |slot: &Slot| slot.is_record == is_record && !slot.is_written;
+        while self.state.fill == Fill::Values {
+            let Some(index) = self.slots.iter().position(is_left) else { break };
+            self.fill(index, 0).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn end_record(&mut self) -> Result<(), S::Error> {
+        self.fill_rest(true).await?;
+        let ended = self.state.ended.saturating_add(1); // `check_records`
+        end(self.state, self.slots, ended);
+        Ok(())
+    }
+
+    /// Makes the values durable, then counts the records, then makes the count durable.
+    pub(super) async fn commit(&mut self) -> Result<(), S::Error> {
+        self.fill_rest(false).await?;
+        if !self.state.is_dirty {
+            return Ok(());
+        }
+        self.store.sync().await?;
+        if self.state.counted != Some(self.state.ended) {
+            let (prefix, len) = self.state.prefix();
+            self.store.write_all_at(0, prefix.get(..len).unwrap_or_default()).await?;
+            self.store.sync().await?;
+        }
+        self.state.counted = Some(self.state.ended);
+        self.state.is_dirty = false;
+        Ok(())
+    }
+}
+
+impl State {
+    /// The first bytes of the file, and their number.
+    fn prefix(&self) -> ([u8; 12], usize) {
+        let (magic, mut prefix) = (self.version.magic(), [0; 12]);
+        let len = match self.version {
+            Version::Cdf1 | Version::Cdf2 => {
+                let numrecs = u32::try_from(self.ended).unwrap_or(u32::MAX); // `check_records`
+                let numrecs = U32::new(numrecs, ByteOrder::Big);
+                copy_front(Header1 { magic, numrecs }.as_bytes(), &mut prefix)
+            }
+            Version::Cdf5 => {
+                let numrecs = U64::new(self.ended, ByteOrder::Big);
+                copy_front(Header5 { magic, numrecs }.as_bytes(), &mut prefix)
+            }
+        };
+        (prefix, len)
+    }
+}
