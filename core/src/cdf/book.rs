@@ -21,7 +21,7 @@ use super::layout::{Layout, Slab, padded};
 use super::open::{Extent, Head, Scan, Variable};
 use super::plan::{MAX_FILE, Plan};
 use super::reader::is_name;
-use super::values::Values;
+use super::values::{Fill, Values};
 use crate::source::Window;
 use crate::span::Span;
 use crate::step::{DriveError, ReadMachine};
@@ -57,18 +57,6 @@ impl Slot {
         fill: [0; 8],
         fill_at: None,
     };
-}
-
-/// What becomes of values that nobody writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Fill {
-    /// They are fill values: the variable's `_FillValue`, or the default of its type.
-    #[default]
-    Values,
-    /// They are what the store has there: zeros in a file. For callers who write all values. The
-    /// store is extended to the length of the file where its last values are not written.
-    None,
 }
 
 /// A writer's state of a file. See the [module](self).
@@ -129,7 +117,7 @@ impl State {
 }
 
 impl<B: AsMut<[Slot]>> Book<B> {
-    /// The book of a new file, which [`begin`](super::create::begin) begins and the first
+    /// The book of a new file, which [`Encode::begin`](super::Encode::begin) begins and the first
     /// [`commit`](Self::commit) publishes.
     ///
     /// # Errors

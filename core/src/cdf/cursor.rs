@@ -1,7 +1,7 @@
 //! [`Cursor`]: a place in a header, which moves forward one item at a time.
 
 use super::error::Error;
-use super::kind::{Type, Version};
+use super::kind::{ListKind, Type, Version};
 use super::layout;
 use super::raw::{
     Attr1, Attr5, Dim1, Dim5, Dimid1, Dimid5, Dimids1, Dimids5, Header1, Header5, List1, List5,
@@ -16,43 +16,6 @@ use zerocopy::FromBytes;
 impl From<Error> for Fault<Error> {
     fn from(error: Error) -> Self {
         Self::Format(error)
-    }
-}
-
-/// A list of a header (`spec/cdf.md#lists`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum ListKind {
-    /// `dim_list`: the dimensions.
-    Dims,
-    /// `gatt_list`: the attributes of the file.
-    Gatts,
-    /// `var_list`: the variables.
-    Vars,
-    /// `vatt_list`: the attributes of a variable.
-    Vatts,
-}
-
-impl ListKind {
-    /// The tag of the list if it is not absent.
-    #[must_use]
-    pub const fn tag(self) -> u32 {
-        match self {
-            Self::Dims => 10,
-            Self::Vars => 11,
-            Self::Gatts | Self::Vatts => 12,
-        }
-    }
-
-    /// The least bytes of an item.
-    const fn min_len(self, version: Version) -> u64 {
-        let [non_neg, offset] = [version.non_neg_len(), version.offset_len()];
-        let attr = non_neg.saturating_mul(2).saturating_add(4);
-        match self {
-            Self::Dims => non_neg.saturating_mul(2),
-            Self::Gatts | Self::Vatts => attr,
-            Self::Vars => non_neg.saturating_mul(4).saturating_add(8).saturating_add(offset),
-        }
     }
 }
 

@@ -3,9 +3,8 @@
 //! A caller with everything in memory makes a [`Definition`] of slices. A caller that has lists of
 //! its own implements [`Define`].
 
-use super::ListKind;
 use super::error::{Error, Flaw};
-use super::kind::Type;
+use super::kind::{ListKind, Type};
 use super::values::Values;
 
 /// A dimension to define.

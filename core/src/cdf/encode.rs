@@ -2,16 +2,15 @@
 
 #[twin(ReadError = AsyncError)]
 use super::ReadError;
-use super::cursor::ListKind;
 use super::define::{AttrDef, Define, Size, VarDef, flawed, numbered};
 use super::error::{Error, Flaw};
-use super::kind::Version;
+use super::kind::{ListKind, Version};
 use super::plan::{Begins, Plan};
 use super::raw::{
     Attr1, Attr5, Dim1, Dim5, Dimid1, Dimid5, Dimids1, Dimids5, Header1, Header5, List1, List5,
     Name1, Name5, Var1, Var2, Var5,
 };
-use super::values::Values;
+use super::values::{Fill, Values};
 use crate::endian::{ByteOrder, U32, U64};
 use crate::step::DriveError;
 #[twin(WriteAt)]
@@ -79,30 +78,17 @@ impl Stored for U64 {
     }
 }
 
-/// The bytes of a structure.
-struct Raw {
-    bytes: [u8; ROOM],
-    len: usize,
-}
-
-impl Raw {
-    fn new(structure: &[u8]) -> Self {
-        let mut bytes = [0; ROOM];
-        let len = copy_front(structure, &mut bytes);
-        Self { bytes, len }
-    }
-}
-
-/// The bytes of a structure that has a type for each version.
-macro_rules! raw {
+/// Puts a structure, which has a type for each version, into the window.
+macro_rules! put {
     ($encode:ident, [$($Version:ident: $Raw:ident),+], $fields:tt) => {
         match $encode.plan.version {
-            $( Version::$Version => raw!(one $encode, $Raw, $fields), )+
+            $( Version::$Version => put!(one $encode, $Raw, $fields), )+
         }
     };
-    (one $encode:ident, $Raw:ident, { $($field:ident: $value:expr),+ }) => {
-        Raw::new($Raw { $( $field: Stored::stored($value, $encode.order) ),+ }.as_bytes())
-    };
+    (one $encode:ident, $Raw:ident, { $($field:ident: $value:expr),+ }) => {{
+        let raw = $Raw { $( $field: Stored::stored($value, $encode.order) ),+ };
+        $encode.append(raw.as_bytes());
+    }};
 }
 
 /// An item that was there when the plan was made.
@@ -160,7 +146,7 @@ impl<'d, 'w, D: Define + ?Sized> Encode<'d, 'w, D> {
         Self { offset, ..self }
     }
 
-    fn header(&self) -> Raw {
+    fn header(&mut self) {
         let (magic, numrecs) = match self.is_hidden {
             true => ([0; 4], 0),
             false => (self.plan.version.magic(), self.numrecs),
@@ -168,22 +154,17 @@ impl<'d, 'w, D: Define + ?Sized> Encode<'d, 'w, D> {
         match self.plan.version {
             Version::Cdf1 | Version::Cdf2 => {
                 let numrecs = Stored::stored(numrecs, self.order);
-                Raw::new(Header1 { magic, numrecs }.as_bytes())
+                self.append(Header1 { magic, numrecs }.as_bytes());
             }
             Version::Cdf5 => {
                 let numrecs = Stored::stored(numrecs, self.order);
-                Raw::new(Header5 { magic, numrecs }.as_bytes())
+                self.append(Header5 { magic, numrecs }.as_bytes());
             }
         }
     }
 
-    fn list(&self, list: ListKind, nelems: u64) -> Raw {
-        let tag = if nelems == 0 { 0 } else { list.tag() };
-        raw!(self, [Cdf1: List1, Cdf2: List1, Cdf5: List5], { tag: tag.into(), nelems: nelems })
-    }
-
-    /// The last structure of a variable.
-    fn var(&mut self, var: &VarDef<'_>) -> Option<Raw> {
+    /// The last structure of a variable; `None` if it has changed.
+    fn var(&mut self, var: &VarDef<'_>) -> Option<()> {
         let size = Size::of(self.definition, var).ok()?;
         let begin = match &mut self.begins {
             Some(begins) => begins.next(size)?.offset(),
@@ -191,9 +172,10 @@ impl<'d, 'w, D: Define + ?Sized> Encode<'d, 'w, D> {
         };
         let vsize = super::layout::padded(size.len).unwrap_or(u64::MAX);
         let nc_type = var.nc_type.number().into();
-        Some(raw!(self, [Cdf1: Var1, Cdf2: Var2, Cdf5: Var5], {
+        put!(self, [Cdf1: Var1, Cdf2: Var2, Cdf5: Var5], {
             nc_type: nc_type, vsize: vsize, begin: begin
-        }))
+        });
+        Some(())
     }
 
     /// Puts bytes for which there is room into the window.
@@ -202,7 +184,7 @@ impl<'d, 'w, D: Define + ?Sized> Encode<'d, 'w, D> {
         self.len = self.len.saturating_add(len);
     }
 
-    const fn room(&self) -> usize {
+    const fn left(&self) -> usize {
         self.window.len().saturating_sub(self.len)
     }
 
@@ -220,28 +202,54 @@ impl<D: Define + ?Sized> Encode<'_, '_, D> {
     /// [`Error::Define`] if the definition has changed since the [`Plan`] was made; the store's own
     /// error.
     pub async fn run<S: WriteAt>(mut self, store: &mut S) -> Result<(), ReadError<S>> {
+        self.write(store).await
+    }
+
+    /// Begins a new file: writes the header [hidden](Self::hidden), at the start of the store. The
+    /// old content of the store is lost; from the first step on it is no netCDF file. With
+    /// [`Fill::None`] the store is cut first, so that nothing old is left in the file.
+    ///
+    /// # Errors
+    /// See [`run`](Self::run).
+    pub async fn begin<S: WriteAt>(
+        &mut self,
+        store: &mut S,
+        fill: Fill,
+    ) -> Result<(), ReadError<S>> {
+        self.is_hidden = true;
+        if store.size().await.map_err(DriveError::Store)? > 0 {
+            store.write_all_at(0, &[0; 12]).await.map_err(DriveError::Store)?;
+            store.sync().await.map_err(DriveError::Store)?;
+        }
+        if fill == Fill::None {
+            store.set_size(self.plan.header_len).await.map_err(DriveError::Store)?;
+        }
+        self.write(store).await
+    }
+
+    async fn write<S: WriteAt>(&mut self, store: &mut S) -> Result<(), ReadError<S>> {
         let definition = self.definition;
-        self.put(store, self.header()).await?;
-        self.put(store, self.list(ListKind::Dims, self.plan.ndims)).await?;
+        self.header();
+        self.list(store, ListKind::Dims, self.plan.ndims).await?;
         for (_, dim) in numbered(|dimid| definition.dim(dimid)) {
             self.name(store, dim.name).await?;
-            let raw = raw!(self, [Cdf1: Dim1, Cdf2: Dim1, Cdf5: Dim5], { length: dim.length });
-            self.put(store, raw).await?;
+            self.room(store).await?;
+            put!(self, [Cdf1: Dim1, Cdf2: Dim1, Cdf5: Dim5], { length: dim.length });
         }
         self.attrs(store, None).await?;
-        self.put(store, self.list(ListKind::Vars, self.plan.nvars)).await?;
+        self.list(store, ListKind::Vars, self.plan.nvars).await?;
         for (varid, var) in numbered(|varid| definition.var(varid)) {
             self.name(store, var.name).await?;
+            self.room(store).await?;
             let ndims = usize_to_u64(var.dimids.len());
-            let raw = raw!(self, [Cdf1: Dimids1, Cdf2: Dimids1, Cdf5: Dimids5], { ndims: ndims });
-            self.put(store, raw).await?;
+            put!(self, [Cdf1: Dimids1, Cdf2: Dimids1, Cdf5: Dimids5], { ndims: ndims });
             for &dimid in var.dimids {
-                let raw = raw!(self, [Cdf1: Dimid1, Cdf2: Dimid1, Cdf5: Dimid5], { dimid: dimid });
-                self.put(store, raw).await?;
+                self.room(store).await?;
+                put!(self, [Cdf1: Dimid1, Cdf2: Dimid1, Cdf5: Dimid5], { dimid: dimid });
             }
             self.attrs(store, Some(varid)).await?;
-            let raw = planned(self.var(&var), varid)?;
-            self.put(store, raw).await?;
+            self.room(store).await?;
+            planned(self.var(&var), varid)?;
         }
         planned((self.end() == self.plan.header_len).then_some(()), self.plan.nvars)?;
         self.flush(store).await
@@ -255,39 +263,51 @@ impl<D: Define + ?Sized> Encode<'_, '_, D> {
         let definition = self.definition;
         let count = numbered(|number| definition.attr(of, number)).count();
         let list = if of.is_some() { ListKind::Vatts } else { ListKind::Gatts };
-        self.put(store, self.list(list, usize_to_u64(count))).await?;
+        self.list(store, list, usize_to_u64(count)).await?;
         for (_, AttrDef { name, values }) in numbered(|number| definition.attr(of, number)) {
             self.name(store, name).await?;
+            self.room(store).await?;
             let nc_type = values.nc_type().number().into();
             let nelems = planned(values.nelems(), of.unwrap_or(0))?;
-            let raw = raw!(self, [Cdf1: Attr1, Cdf2: Attr1, Cdf5: Attr5], {
+            put!(self, [Cdf1: Attr1, Cdf2: Attr1, Cdf5: Attr5], {
                 nc_type: nc_type, nelems: nelems
             });
-            self.put(store, raw).await?;
-            self.text(store, values).await?;
+            self.text(store, &values).await?;
         }
         Ok(())
     }
 
+    async fn list<S: WriteAt>(
+        &mut self,
+        store: &mut S,
+        list: ListKind,
+        nelems: u64,
+    ) -> Result<(), ReadError<S>> {
+        self.room(store).await?;
+        let tag = if nelems == 0 { 0 } else { list.tag() };
+        put!(self, [Cdf1: List1, Cdf2: List1, Cdf5: List5], { tag: tag.into(), nelems: nelems });
+        Ok(())
+    }
+
     async fn name<S: WriteAt>(&mut self, store: &mut S, name: &str) -> Result<(), ReadError<S>> {
+        self.room(store).await?;
         let nelems = usize_to_u64(name.len());
-        let raw = raw!(self, [Cdf1: Name1, Cdf2: Name1, Cdf5: Name5], { nelems: nelems });
-        self.put(store, raw).await?;
-        self.text(store, name.into()).await
+        put!(self, [Cdf1: Name1, Cdf2: Name1, Cdf5: Name5], { nelems: nelems });
+        self.text(store, &name.into()).await
     }
 
     /// Puts whole values, with padding.
     async fn text<S: WriteAt>(
         &mut self,
         store: &mut S,
-        values: Values<'_>,
+        values: &Values<'_>,
     ) -> Result<(), ReadError<S>> {
         let (mut put, pad) = (0_usize, values.len().wrapping_neg() & 3);
         loop {
             let room = self.window.get_mut(self.len..).unwrap_or_default();
             let len = values.write_to(put, self.order, room);
             (put, self.len) = (put.saturating_add(len), self.len.saturating_add(len));
-            if put >= values.len() && self.room() >= pad {
+            if put >= values.len() && self.left() >= pad {
                 break;
             }
             self.flush(store).await?;
@@ -296,12 +316,9 @@ impl<D: Define + ?Sized> Encode<'_, '_, D> {
         Ok(())
     }
 
-    async fn put<S: WriteAt>(&mut self, store: &mut S, raw: Raw) -> Result<(), ReadError<S>> {
-        if self.room() < ROOM {
-            self.flush(store).await?;
-        }
-        self.append(raw.bytes.get(..raw.len).unwrap_or_default());
-        Ok(())
+    /// Makes room for a structure.
+    async fn room<S: WriteAt>(&mut self, store: &mut S) -> Result<(), ReadError<S>> {
+        if self.left() < ROOM { self.flush(store).await } else { Ok(()) }
     }
 
     /// Writes the bytes in the window.

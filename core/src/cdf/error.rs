@@ -1,7 +1,6 @@
 //! Errors of classic netCDF files, and of requests to them.
 
-use super::cursor::ListKind;
-use super::kind::Type;
+use super::kind::{ListKind, Type};
 use super::raw::TABLES;
 use crate::error::errors;
 use crate::field::{At, FieldId};

@@ -236,6 +236,43 @@ impl fmt::Display for Type {
     }
 }
 
+/// A list of a header (`spec/cdf.md#lists`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ListKind {
+    /// `dim_list`: the dimensions.
+    Dims,
+    /// `gatt_list`: the attributes of the file.
+    Gatts,
+    /// `var_list`: the variables.
+    Vars,
+    /// `vatt_list`: the attributes of a variable.
+    Vatts,
+}
+
+impl ListKind {
+    /// The tag of the list if it is not absent.
+    #[must_use]
+    pub const fn tag(self) -> u32 {
+        match self {
+            Self::Dims => 10,
+            Self::Vars => 11,
+            Self::Gatts | Self::Vatts => 12,
+        }
+    }
+
+    /// The least bytes of an item.
+    pub(super) const fn min_len(self, version: Version) -> u64 {
+        let [non_neg, offset] = [version.non_neg_len(), version.offset_len()];
+        let attr = non_neg.saturating_mul(2).saturating_add(4);
+        match self {
+            Self::Dims => non_neg.saturating_mul(2),
+            Self::Gatts | Self::Vatts => attr,
+            Self::Vars => non_neg.saturating_mul(4).saturating_add(8).saturating_add(offset),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@
 //! | [`reader`] | read a file ([`Reader`]) |
 //! | [`values`], [`define`] | values in memory, definitions of new files |
 //! | [`plan`] | the places of the values of a new file |
-//! | [`encode`], [`create`] | write a header, begin a new file |
+//! | [`encode`] | a header as bytes, which begins a new file |
 //! | [`book`] | what a writer knows, and the steps of putting, ending and committing |
 //! | [`writer`] | write a file ([`Writer`]) |
 //!
@@ -20,7 +20,6 @@
 //! nothing else.
 
 pub mod book;
-pub mod create;
 pub mod cursor;
 pub mod define;
 pub mod encode;
@@ -34,17 +33,17 @@ pub mod reader;
 pub mod values;
 pub mod writer;
 
-pub use book::{Book, Fill, Slot};
-pub use cursor::{Attr, Cursor, Dim, Item, ListKind, Var};
+pub use book::{Book, Slot};
+pub use cursor::{Attr, Cursor, Dim, Item, Var};
 pub use define::{AttrDef, Define, Definition, DimDef, VarDef};
 pub use encode::Encode;
 pub use error::{Error, Flaw};
-pub use kind::{Type, Version};
+pub use kind::{ListKind, Type, Version};
 pub use layout::{Layout, Region, Slab};
 pub use open::{Head, Measured, Scan, Survey, Variable};
 pub use plan::{Alignment, Plan};
 pub use reader::Reader;
-pub use values::Values;
+pub use values::{Fill, Values};
 pub use writer::Writer;
 
 /// Why reading from a store `S` failed: the store, the file or the caller's buffer.

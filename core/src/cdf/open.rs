@@ -1,8 +1,8 @@
 //! The machine that scans a header once, and the metadata that it collects.
 
-use super::cursor::{Cursor, Item, ListKind, Var};
+use super::cursor::{Cursor, Item, Var};
 use super::error::Error;
-use super::kind::Version;
+use super::kind::{ListKind, Version};
 use super::layout::{Layout, RecordSize, Region, Slab};
 use super::raw::{Header1, Var1};
 use crate::endian::ByteOrder;

@@ -1,9 +1,8 @@
 //! The places of the values of a new file.
 
-use super::ListKind;
 use super::define::{Define, Size, check_name, flawed, numbered};
 use super::error::{Error, Flaw};
-use super::kind::{Type, Version};
+use super::kind::{ListKind, Type, Version};
 use super::layout::{LargeVars, RecordSize, padded};
 use crate::span::{Span, round_up};
 use crate::store::usize_to_u64;

@@ -5,8 +5,9 @@
 
 #[twin(ReadError = AsyncError)]
 use super::ReadError;
-use super::cursor::{Attr, Cursor, Dim, Item, ListKind};
+use super::cursor::{Attr, Cursor, Dim, Item};
 use super::error::Error;
+use super::kind::ListKind;
 use super::layout::{Region, Slab};
 use super::open::{Extent, Head, Scan, Survey, Variable, next};
 use crate::endian::ByteOrder;

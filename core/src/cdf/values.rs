@@ -85,6 +85,18 @@ impl<'a> Values<'a> {
     }
 }
 
+/// What becomes of values that nobody writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Fill {
+    /// They are fill values: the variable's `_FillValue`, or the default of its type.
+    #[default]
+    Values,
+    /// They are what the store has there: zeros in a file. For callers who write all values. The
+    /// store is extended to the length of the file where its last values are not written.
+    None,
+}
+
 /// Copies as many values of `N` bytes as fit, each in the other byte order. Returns the number of
 /// bytes.
 fn swap_front<const N: usize>(from: &[u8], to: &mut [u8]) -> usize {

@@ -5,21 +5,20 @@
 
 #[twin(ReadError = AsyncError)]
 use super::ReadError;
-use super::book::{Book, Fill, Slot};
-#[twin(begin)]
-use super::create::begin;
+use super::book::{Book, Slot};
 use super::define::Define;
+use super::encode::Encode;
 use super::error::Error;
 use super::layout::{Layout, Slab};
 use super::plan::Plan;
 use super::reader::Reader;
-use super::values::Values;
+use super::values::{Fill, Values};
 use crate::span::Span;
 use crate::step::DriveError;
 #[twin(drive_read, read_exact)]
 use crate::step::{drive_read, read_exact};
-#[twin(ReadAt, WriteAt)]
-use crate::store::{ReadAt, WriteAt};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use striae_twin::twin;
 
 /// Why writing to a store `S` failed.
@@ -200,7 +199,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         mut window: W,
     ) -> Result<Self, WriteError<S>> {
         let book = Book::create(definition, plan, fill, slots).map_err(DriveError::Format)?;
-        begin(&mut store, definition, plan, fill, window.as_mut()).await?;
+        let header = Encode::new(definition, plan, 0, window.as_mut());
+        let mut header = header.map_err(DriveError::Format)?;
+        header.begin(&mut store, fill).await?;
         Ok(Self { store, book, window })
     }
 
@@ -220,7 +221,17 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         slots: B,
         mut window: W,
     ) -> Result<Self, WriteError<S>> {
-        let book = open_book(&store, fill, lengths, slots, window.as_mut()).await?;
+        let buf = window.as_mut();
+        let file = Reader::open(&store, lengths, buf).await?;
+        let mut book = Book::open(file.head(), fill, slots).map_err(DriveError::Format)?;
+        let mut find = book.find_variables(file.head(), file.lengths());
+        drive_read(&mut find, &store, buf).await?;
+        drop(find);
+        while let Some((varid, at)) = book.next_fill() {
+            let mut value = [0; 8];
+            read_exact(&store, at.offset(), at.front_of(&mut value)).await?;
+            book.set_fill(varid, value).map_err(DriveError::Format)?;
+        }
         let is_streaming = book.is_streaming();
         if fill == Fill::None {
             store.set_size(book.file_len()).await.map_err(DriveError::Store)?;
@@ -329,26 +340,4 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         self.store.set_size(len).await.map_err(DriveError::Store)?;
         self.store.sync().await.map_err(DriveError::Store)
     }
-}
-
-/// The book of the file in `store`.
-#[twin(ReadAt, ReadError = AsyncError)]
-async fn open_book<S: ReadAt, B: AsMut<[Slot]>>(
-    store: &S,
-    fill: Fill,
-    lengths: &mut [u64],
-    slots: B,
-    window: &mut [u8],
-) -> Result<Book<B>, ReadError<S>> {
-    let file = Reader::open(store, lengths, window).await?;
-    let mut book = Book::open(file.head(), fill, slots).map_err(DriveError::Format)?;
-    let mut find = book.find_variables(file.head(), file.lengths());
-    drive_read(&mut find, store, window).await?;
-    drop(find);
-    while let Some((varid, at)) = book.next_fill() {
-        let mut value = [0; 8];
-        read_exact(store, at.offset(), at.front_of(&mut value)).await?;
-        book.set_fill(varid, value).map_err(DriveError::Format)?;
-    }
-    Ok(book)
 }

@@ -4,7 +4,6 @@ use crate::host::{Host, Text};
 use crate::{Answer, Fail, entries};
 use core::fmt::Write;
 use core::num::NonZeroU64;
-use striae_core::cdf::create::begin;
 use striae_core::cdf::{
     Alignment, AttrDef, Book, Definition, DimDef, Encode, Fill, Plan, Reader, Region, Slab, Slot,
     Type, Values, VarDef, Version, Writer,
@@ -97,7 +96,8 @@ entries! {
 
     fn gate_cdf_create(bytes, length: u64, dimid: u64, version: u64, values: bool) {
         defined([length, dimid, version], |definition, plan| {
-            begin(&mut Host { file: 0 }, definition, &plan, fill(values), bytes)?;
+            let mut header = Encode::new(definition, &plan, length, bytes)?;
+            header.begin(&mut Host { file: 0 }, fill(values))?;
             Ok(0)
         })
     }

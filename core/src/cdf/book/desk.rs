@@ -1,10 +1,10 @@
 //! [`Desk`]: what a [`Book`](super::Book) does in its store.
 
-use super::{Fill, Slot, State, end};
+use super::{Slot, State, end};
 use crate::cdf::kind::Version;
 use crate::cdf::layout::Slab;
 use crate::cdf::raw::{Header1, Header5};
-use crate::cdf::values::Values;
+use crate::cdf::values::{Fill, Values};
 use crate::endian::{ByteOrder, U32, U64};
 use crate::span::Span;
 #[twin(WriteAt)]
