@@ -1,8 +1,8 @@
 //! [`Encode`]: a header as bytes.
 
-#[twin(ReadError = AsyncError)]
-use super::ReadError;
 use super::define::{AttrDef, Define, Size, VarDef, flawed, numbered};
+#[twin(ReadError = AsyncError)]
+use super::error::ReadError;
 use super::error::{Error, Flaw};
 use super::kind::{ListKind, Version};
 use super::plan::{Begins, Plan};

@@ -264,3 +264,10 @@ impl Error {
 const fn at(field: FieldId, offset: u64) -> At {
     At(TABLES, field, offset)
 }
+
+/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
+pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
+
+/// Why reading from an asynchronous store `S` failed.
+#[cfg(feature = "async")]
+pub type AsyncError<S> = crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

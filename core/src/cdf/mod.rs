@@ -37,7 +37,9 @@ pub use book::{Book, Slot};
 pub use cursor::{Attr, Cursor, Dim, Item, Var};
 pub use define::{AttrDef, Define, Definition, DimDef, VarDef};
 pub use encode::Encode;
-pub use error::{Error, Flaw};
+#[cfg(feature = "async")]
+pub use error::AsyncError;
+pub use error::{Error, Flaw, ReadError};
 pub use kind::{ListKind, Type, Version};
 pub use layout::{Layout, Region, Slab};
 pub use open::{Head, Measured, Scan, Survey, Variable};
@@ -45,10 +47,3 @@ pub use plan::{Alignment, Plan};
 pub use reader::Reader;
 pub use values::{Fill, Values};
 pub use writer::Writer;
-
-/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
-pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
-
-/// Why reading from an asynchronous store `S` failed.
-#[cfg(feature = "async")]
-pub type AsyncError<S> = crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

@@ -3,10 +3,10 @@
 //! Nothing allocates. Lists stay in the store and pass through a window in the caller's memory. To
 //! find many items, iterate over a list once.
 
-#[twin(ReadError = AsyncError)]
-use super::ReadError;
 use super::cursor::{Attr, Cursor, Dim, Item};
 use super::error::Error;
+#[twin(ReadError = AsyncError)]
+use super::error::ReadError;
 use super::kind::ListKind;
 use super::layout::{Region, Slab};
 use super::open::{Extent, Head, Scan, Survey, Variable, next};

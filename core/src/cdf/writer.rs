@@ -3,12 +3,12 @@
 //! Nothing allocates: the caller lends a [`Slot`] for each variable and a window. Each write goes
 //! to the store at once.
 
-#[twin(ReadError = AsyncError)]
-use super::ReadError;
 use super::book::{Book, Slot};
 use super::define::Define;
 use super::encode::Encode;
 use super::error::Error;
+#[twin(ReadError = AsyncError)]
+use super::error::ReadError;
 use super::layout::{Layout, Slab};
 use super::plan::Plan;
 use super::reader::Reader;

@@ -1,6 +1,7 @@
 //! [`Desk`]: what a [`Book`](super::Book) does in its store.
 
-use super::{Slot, State, end};
+use super::{Book, Slot, State, WINDOW, end};
+use crate::cdf::error::Error;
 use crate::cdf::kind::Version;
 use crate::cdf::layout::Slab;
 use crate::cdf::raw::{Header1, Header5};
@@ -174,5 +175,69 @@ impl State {
             }
         };
         (prefix, len)
+    }
+}
+
+impl<B: AsMut<[Slot]>> Book<B> {
+    /// What is put: all values of a fixed variable, or of a record variable in the current record.
+    pub(super) fn whole<'w>(&mut self, varid: u64, values: Values<'w>) -> Result<Put<'w>, Error> {
+        let run = self.place(varid, self.state.ended)?;
+        let index = self.checked(varid, values, run.len())?;
+        let runs = Runs::One(run);
+        Ok(Put { index, runs, values, is_whole: true, touches_current: true })
+    }
+
+    /// What is put: the values of a region.
+    pub(super) fn region<'w>(
+        &mut self,
+        varid: u64,
+        slab: Slab<'w>,
+        values: Values<'w>,
+    ) -> Result<Put<'w>, Error> {
+        let (_, slot) = self.slot(varid)?;
+        if !slab.is_of(self.state.layout(&slot)) {
+            return Err(Error::Shape { varid });
+        }
+        let (current, length) = (self.state.ended, self.state.ended.saturating_add(1));
+        let (mut touches_current, mut is_whole) = (true, slab.len() == slot.first.len());
+        if slot.is_record {
+            let (first, last) = slab.records().unwrap_or((u64::MAX, 0));
+            if last > current {
+                return Err(Error::OutOfShape { dim: 0, last, length });
+            }
+            touches_current = (first, last) != (u64::MAX, 0) && last == current;
+            is_whole &= touches_current && first == current;
+        }
+        if touches_current {
+            self.place(varid, current)?;
+        }
+        let index = self.checked(varid, values, slab.len())?;
+        Ok(Put { index, runs: Runs::Slab(slab), values, is_whole, touches_current })
+    }
+
+    /// The index of a variable that can have these values in `len` bytes.
+    fn checked(&mut self, varid: u64, values: Values<'_>, len: u64) -> Result<usize, Error> {
+        let (index, Slot { nc_type, .. }) = self.slot(varid)?;
+        let given = values.nc_type();
+        if nc_type != given {
+            return Err(Error::Type { varid, nc_type, given });
+        }
+        let given = usize_to_u64(values.len());
+        if given != len {
+            return Err(Error::Count { varid, len, given });
+        }
+        Ok(index)
+    }
+
+    pub(super) fn desk<'w, S>(
+        &'w mut self,
+        store: &'w mut S,
+        window: &'w mut [u8],
+    ) -> Result<Desk<'w, S>, Error> {
+        if window.len() < WINDOW {
+            return Err(Error::window(window.len(), WINDOW));
+        }
+        let slots = self.memory.as_mut().get_mut(..self.state.nvars).unwrap_or_default();
+        Ok(Desk { store, state: &mut self.state, slots, window })
     }
 }
