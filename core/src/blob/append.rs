@@ -15,7 +15,7 @@ use crate::store::WriteAt;
 use zerocopy::IntoBytes;
 
 /// The offset of `numrecs` in a CDF-5 file.
-const NUMRECS: u64 = 4;
+pub(super) const NUMRECS: u64 = 4;
 
 /// A seal that is written.
 #[derive(Debug, Clone, Copy)]

@@ -10,6 +10,7 @@
 //! | [`distribute`] | the subfiles of processes, shares of blobs |
 //! | [`map`] | decomposition maps, from which sets are written |
 //! | [`seal`] | checksums of blobs |
+//! | [`book`] | what every writer of a set computes |
 //! | [`append`] | how records become part of a subfile |
 //! | [`tie`] | what makes a sealed subfile one of its set |
 //! | [`raw`] | the structures of a seal as stored |
@@ -23,6 +24,7 @@
 //! other. In the process-centric layout it is an HDF5 file, and so do the variables of a blob.
 
 pub mod append;
+pub mod book;
 pub mod define;
 pub mod distribute;
 pub mod error;

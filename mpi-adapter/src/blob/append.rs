@@ -2,7 +2,6 @@
 
 use super::plan::{Plan, Variable};
 use super::refused;
-use super::seal::Sum;
 use super::writer::Writer;
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
@@ -11,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use striae::blob::{OldSet, OldSubfile};
 use striae_core::blob::Fingerprint;
+use striae_core::blob::book::Sum;
 use striae_core::integrity::crc32c;
 
 /// Bytes of ranks that the first one takes at once.

@@ -8,17 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use striae::cdf::Header;
 use striae::posix::PosixFile;
+use striae_core::blob::book::{self, Size, numbers_of, put_part, row_len};
 use striae_core::blob::layout::maps_len;
 use striae_core::blob::seal::Shape;
-use striae_core::blob::{Content, Decomposition, Group, Part, Partition, Share, Subfile, Width};
+use striae_core::blob::{Decomposition, Group, Part, Partition, Share, Subfile, Width};
 use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
-use striae_core::endian::{ByteOrder, I32, I64};
-use striae_core::hdf5;
+use striae_core::endian::ByteOrder;
 use striae_core::integrity::Crc32cParts;
-use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
-use zerocopy::IntoBytes;
 
 /// Bytes of ranks that their first one takes at once.
 const WINDOW: usize = 1 << 12;
@@ -178,7 +176,7 @@ impl Plan {
                 let len = usize_to_u64(bytes.len());
                 // In the variable-centric layout the rows are filled up with zeros.
                 let zeros = match self.maps {
-                    Maps::Values { .. } => sum.row_len(part).saturating_sub(len),
+                    Maps::Values { .. } => row_len(part, sum.max_nreqs).saturating_sub(len),
                     Maps::Blobs { .. } | Maps::Old => 0,
                 };
                 let mut parts = Crc32cParts::NONE;
@@ -216,7 +214,7 @@ impl Plan {
                 });
                 for (begin, (part, sum, requests)) in begins.iter().zip(columns) {
                     // What follows the requests of a blob is zero, as a new file is.
-                    let row = sum.row_len(part).checked_mul(self.blob.into());
+                    let row = row_len(part, sum.max_nreqs).checked_mul(self.blob.into());
                     let place = row.and_then(|row| begin.checked_add(row)).ok_or_else(size)?;
                     write(place, &sum.bytes(part, requests, ByteOrder::Big))?;
                 }
@@ -227,32 +225,11 @@ impl Plan {
 }
 
 impl Sum {
-    /// The bytes that each blob has in a variable of the decomposition.
-    const fn row_len(&self, part: Part) -> u64 {
-        match part {
-            Part::Nreqs => 4,
-            Part::BlobStart | Part::BlobCount => 8,
-            _ => self.max_nreqs.saturating_mul(4),
-        }
-    }
-
     /// What this rank has in a variable of the decomposition.
     fn bytes(&self, part: Part, requests: &[Request], order: ByteOrder) -> Vec<u8> {
-        // All numbers were checked to be below 2^31, or 2^63.
-        let int = |value: u64| I32::new(i32::try_from(value).unwrap_or(i32::MAX), order);
-        let ints = |values: &mut dyn Iterator<Item = u64>| {
-            let mut bytes = Vec::new();
-            values.for_each(|value| bytes.extend_from_slice(int(value).as_bytes()));
-            bytes
-        };
-        let int64 = |value: u64| I64::new(i64::try_from(value).unwrap_or(i64::MAX), order);
-        match part {
-            Part::Nreqs => int(self.share.nreqs).as_bytes().to_vec(),
-            Part::BlobStart => int64(self.share.start).as_bytes().to_vec(),
-            Part::BlobCount => int64(self.share.count).as_bytes().to_vec(),
-            Part::Offsets => ints(&mut requests.iter().map(|one| one.offset)),
-            _ => ints(&mut requests.iter().map(|one| one.len)),
-        }
+        let mut bytes = Vec::new();
+        put_part(part, self.share, requests, order, |one| bytes.extend(one));
+        bytes
     }
 }
 
@@ -287,10 +264,8 @@ fn sums<C: Collective>(
 fn own_numbers(some: &[(Vec<u64>, Vec<Request>)]) -> Result<[[u64; 2]; SUMS], Failure> {
     let mut numbers = [[0; 2]; SUMS];
     for (numbers, (_, requests)) in numbers.iter_mut().zip(some) {
-        let count = requests.iter().try_fold(0_u64, |sum, one| sum.checked_add(one.len));
-        let nreqs = usize_to_u64(requests.len());
-        let is_storable = i32::try_from(nreqs).is_ok(); // the values of the file are signed
-        *numbers = [count.filter(|_| is_storable).ok_or_else(size)?, nreqs];
+        let (nreqs, count) = numbers_of(requests).ok_or_else(size)?;
+        *numbers = [count, nreqs];
     }
     Ok(numbers)
 }
@@ -313,25 +288,19 @@ impl<D: Define + ?Sized> Input<'_, D> {
         let (mut variables, mut memory) = (Vec::new(), vec![0; sums.len()]);
         let mut width = Width::new(&mut memory);
         for (varid, var) in (0..).map_while(|varid| Some((varid, self.definition.var(varid)?))) {
-            let length = |&dimid| self.definition.dim(dimid).map_or(0, |dim| dim.length);
-            let is_record = var.dimids.first().is_some_and(|dimid| length(dimid) == 0);
-            let mut own = var.dimids.iter().skip(is_record.into()).map(length);
-            let (nc_type, value_len) = (var.nc_type, var.nc_type.size());
-            let whole = own.try_fold(value_len, u64::checked_mul).ok_or_else(size)?;
+            let whole = Size::of(self.definition, &var).ok_or_else(size)?;
+            let (nc_type, is_record) = (var.nc_type, whole.is_record);
             let decomposition = self.partitions.get(&varid).copied();
-            let records = if is_record { self.records.unwrap_or(0) } else { 1 };
-            let (unit, len) = match decomposition {
-                None => (whole, if blob == 0 { whole } else { 0 }),
+            let len = match decomposition {
+                None => Some(if blob == 0 { whole.len } else { 0 }),
                 Some(of) => {
                     let share = shares.get(of).ok_or_else(|| refused("no such decomposition"))?;
-                    (value_len, share.count.checked_mul(value_len).ok_or_else(size)?)
+                    share.count.checked_mul(whole.value_len)
                 }
             };
-            let unit = unit.checked_mul(records).ok_or_else(size)?;
-            let content = match decomposition {
-                None => Content::Whole { len: unit },
-                Some(decomposition) => Content::Elements { decomposition, len: unit },
-            };
+            let len = len.ok_or_else(size)?;
+            let content = whole.content(decomposition, self.records.unwrap_or(0));
+            let content = content.ok_or_else(size)?;
             let start = width.of_blob(blob, &shares).ok_or_else(size)?;
             width.add(content).ok_or_else(size)?;
             let name = var.name.into();
@@ -409,15 +378,8 @@ impl<D: Define + ?Sized> Input<'_, D> {
         bytes: Bytes,
     ) -> Result<(Front, Maps, Option<Seal>), Failure> {
         let header_len = plan.header_len();
-        let header_end = hdf5::Container::header_end(header_len).ok_or_else(size)?;
-        let shape = shape.filter(|_| bytes.all > 0);
-        let gap = match shape {
-            Some(shape) => shape.gap_after(header_end),
-            None => Span::new(header_end, 0),
-        };
-        let gap = gap.ok_or_else(size)?;
-        let container = hdf5::Container::with_gap(header_len, gap.end(), bytes.all);
-        let container = container.ok_or_else(size)?;
+        let container = book::container(header_len, bytes.all, shape).ok_or_else(size)?;
+        let (container, sealed) = container;
         let shares: Vec<_> = sums.iter().map(|sum| sum.share).collect();
         let start = container.data().offset().saturating_add(bytes.before); // inside the data
         let after_maps = maps_len(&shares).and_then(|len| start.checked_add(len));
@@ -433,7 +395,7 @@ impl<D: Define + ?Sized> Input<'_, D> {
             front.push((container.header().offset(), header));
         }
         let header = front.last().map_or(&[][..], |(_, header)| header);
-        let seal = shape.and_then(|shape| Seal::new(shape, header_len, header, gap));
+        let seal = sealed.and_then(|sealed| Seal::new(sealed, header_len, header));
         Ok((front, Maps::Blobs { start, end: container.data().end() }, seal))
     }
 }
@@ -460,11 +422,8 @@ fn values<D: Define + ?Sized>(
         let start = skip.and_then(|skip| begin.checked_add(skip));
         (variable.start, variable.step) = (start.ok_or_else(size)?, plan.recsize());
     }
-    // A file without values has no place for a seal before them.
-    let has_values = !plan.fixed().is_empty() || plan.recsize() > 0;
-    let gap = Span::between(plan.header_len(), plan.fixed().offset());
-    let seal = shape.filter(|_| has_values).zip(gap);
-    let seal = seal.and_then(|(shape, gap)| Seal::new(shape, plan.header_len(), &bytes, gap));
+    let seal = shape.zip(book::gap(&plan));
+    let seal = seal.and_then(|sealed| Seal::new(sealed, plan.header_len(), &bytes));
     Ok((vec![(0, bytes)], Maps::Values { begins: maps, plan }, seal))
 }
 

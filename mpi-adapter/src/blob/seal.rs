@@ -4,6 +4,7 @@ use super::size;
 use crate::collective::{Collective, Fold};
 use crate::error::Failure;
 use striae::posix::PosixFile;
+use striae_core::blob::book::Sum;
 use striae_core::blob::raw::SealTie;
 use striae_core::blob::seal::{Facts, SealPlace, Shape, header_crc};
 use striae_core::blob::{Fingerprint, Tie};
@@ -31,72 +32,39 @@ pub(super) struct Seal {
     subfile: (u32, u32),
 }
 
-/// The checksum of this rank's bytes of a variable, over the records that were put in order.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sum {
-    /// The record that comes next.
-    next: u64,
-    crc: u32,
-    /// That of the records that there were before.
-    before: u32,
-    /// Whether records were put out of order, or twice: the bytes must be read again.
-    is_stale: bool,
-}
-
-impl Sum {
-    /// The checksum of so many records, to be continued.
-    pub(super) const fn after(records: u64, crc: u32) -> Self {
-        Self { next: records, crc, before: crc, is_stale: false }
-    }
-
-    /// The checksum so far, which that of the next record continues.
-    pub(super) const fn crc(self) -> u32 {
-        self.crc
-    }
-
-    /// Adds a record, whose bytes continue the checksum to `crc`.
-    pub(super) const fn add(&mut self, record: u64, crc: u32) {
-        if self.next == record {
-            self.crc = crc;
-            self.next = record.saturating_add(1);
-        } else {
-            self.is_stale = true;
+/// The checksum over all records of this rank's values of a variable, at these places in the file.
+pub(super) fn sum_of(
+    sum: Sum,
+    places: impl Iterator<Item = Option<Span>>,
+    file: &PosixFile,
+) -> Result<u32, Failure> {
+    let mut crc = match sum.all() {
+        Ok(crc) => return Ok(crc),
+        Err(before) => before,
+    };
+    let mut window = vec![0; WINDOW];
+    for place in places {
+        let mut rest = place.ok_or_else(size)?;
+        while !rest.is_empty() {
+            let len = usize::try_from(rest.len()).unwrap_or(WINDOW).min(WINDOW);
+            let bytes = window.get_mut(..len).unwrap_or_default();
+            let read = file.read_exact_at(rest.offset(), bytes).map_err(std::io::Error::from);
+            read.map_err(|error| Failure::io("reading values for the seal", &error))?;
+            crc = crc32c::crc32c_append(crc, bytes);
+            rest = rest.skip(usize_to_u64(len));
         }
     }
-
-    /// The checksum of the records before, and of all of these places in the file.
-    pub(super) fn of(
-        self,
-        places: impl Iterator<Item = Option<Span>>,
-        file: &PosixFile,
-    ) -> Result<u32, Failure> {
-        if !self.is_stale {
-            return Ok(self.crc);
-        }
-        let (mut crc, mut window) = (self.before, vec![0; WINDOW]);
-        for place in places {
-            let mut rest = place.ok_or_else(size)?;
-            while !rest.is_empty() {
-                let len = usize::try_from(rest.len()).unwrap_or(WINDOW).min(WINDOW);
-                let bytes = window.get_mut(..len).unwrap_or_default();
-                let read = file.read_exact_at(rest.offset(), bytes).map_err(std::io::Error::from);
-                read.map_err(|error| Failure::io("reading values for the seal", &error))?;
-                crc = crc32c::crc32c_append(crc, bytes);
-                rest = rest.skip(usize_to_u64(len));
-            }
-        }
-        Ok(crc)
-    }
+    Ok(crc)
 }
 
 impl Seal {
     /// The seal in this gap after the header; `None` if there is no room for it. Only the first
     /// rank of a subfile needs the header.
-    pub(super) fn new(shape: Shape, header_len: u64, header: &[u8], gap: Span) -> Option<Self> {
+    pub(super) fn new((shape, gap): (Shape, Span), len: u64, header: &[u8]) -> Option<Self> {
         let tie = None; // it is known when the values are
         let header_crc = header_crc(header, crc32c::crc32c_append);
         let values_begin = gap.end();
-        let facts = Facts { shape, header_len, header_crc, values_begin, numrecs: 0, tie };
+        let facts = Facts { shape, header_len: len, header_crc, values_begin, numrecs: 0, tie };
         Some(Self { facts, places: shape.places(gap, true)?, subfile: (0, 0) })
     }
 

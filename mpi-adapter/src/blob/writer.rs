@@ -2,7 +2,7 @@
 
 use super::append::Old;
 use super::plan::{Plan, Variable};
-use super::seal::Sum;
+use super::seal::sum_of;
 use super::{of_striae, refused};
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
@@ -14,6 +14,7 @@ use striae::cdf::Element;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae_core::blob::Fingerprint;
+use striae_core::blob::book::{Sum, bit, complete};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
@@ -28,9 +29,6 @@ const LONG: usize = 1 << 16;
 
 /// Bytes of long values that are turned into the byte order of the file at once.
 const WINDOW: usize = 1 << 17;
-
-/// The offset of `numrecs` in a CDF-5 file.
-const NUMRECS: u64 = 4;
 
 /// A new set, or new records of a set, that all ranks write, each its own blobs.
 ///
@@ -170,7 +168,7 @@ impl<C: Collective> Writer<C> {
         values.write_to(0, self.plan.order(), &mut stored);
         if let Some(sum) = self.sums.get_mut(number) {
             let crc = crc32c::crc32c_append(sum.crc(), &stored);
-            sum.add(record, crc);
+            sum.add(*sum, record, crc);
         }
         self.held_len = self.held_len.saturating_add(stored.len());
         self.held.push((place, stored));
@@ -199,7 +197,7 @@ impl<C: Collective> Writer<C> {
         }
         self.window = window;
         if let (Some(sum), Some(crc)) = (self.sums.get_mut(number), crc) {
-            sum.add(record, crc);
+            sum.add(*sum, record, crc);
         }
         self.note(written)
     }
@@ -214,10 +212,7 @@ impl<C: Collective> Writer<C> {
     }
 
     fn bit(&self, number: usize, record: u64) -> (usize, u64) {
-        let record = record.saturating_sub(self.first());
-        let row = usize_to_u64(self.plan.variables.len()).saturating_mul(record);
-        let bit = row.saturating_add(usize_to_u64(number));
-        (usize::try_from(bit >> 6).unwrap_or(usize::MAX), 1 << (bit & 63))
+        bit(self.plan.variables.len(), number, record.saturating_sub(self.first()))
     }
 
     fn set_done(&mut self, number: usize, record: u64) {
@@ -367,7 +362,7 @@ impl<C: Collective> Writer<C> {
         let sums = all.map(|(variable, sum)| {
             let records = if variable.is_record { self.first()..records } else { 0..1 };
             let place = |record| Span::new(self.plan.place(variable, record).ok()?, variable.len);
-            sum.of(records.map(place), &self.file)
+            sum_of(*sum, records.map(place), &self.file)
         });
         sums.collect()
     }
@@ -376,10 +371,8 @@ impl<C: Collective> Writer<C> {
     fn finish(&self, records: u64) -> Result<(), Failure> {
         if self.is_first() {
             let at = |error| Failure::io("completing a subfile", &error);
-            self.file.set_size(self.plan.file_len(records)?).map_err(at)?;
-            if self.plan.order() == ByteOrder::Big {
-                self.file.write_all_at(NUMRECS, &records.to_be_bytes()).map_err(at)?;
-            }
+            let numrecs = Some(records).filter(|_| self.plan.order() == ByteOrder::Big);
+            complete(&mut &*self.file, self.plan.file_len(records)?, numrecs).map_err(at)?;
         }
         if self.is_durable { self.sync() } else { Ok(()) }
     }

@@ -3,7 +3,7 @@
 use super::Container;
 use super::error::BuildError;
 use super::header::{Made, Places, Variable};
-use super::sealing::{Sealing, Sum, rows_of};
+use super::sealing::{Sealing, rows_of};
 use super::writer::{Subfile, Target, Writer};
 use crate::blob::error::ErrorKind as BlobError;
 use crate::blob::grammar::{Canonical, numbers};
@@ -15,6 +15,7 @@ use crate::store::lock::Locked;
 use std::path::Path;
 use striae_core::blob::Fingerprint;
 use striae_core::blob::append::{Reseal, count, settle, take_back};
+use striae_core::blob::book::Sum;
 use striae_core::blob::map::Request;
 use striae_core::cdf::raw::Header5;
 use striae_core::cdf::{self, Fill, Slot};
@@ -306,7 +307,7 @@ impl Writer {
             let (Some(rows), true) = (rows, nvars > 0) else { return Box::default() };
             let nblobs = rows.len().checked_div(nvars).unwrap_or(0).max(1);
             let own = rows.iter().skip(blob).step_by(nblobs);
-            own.map(|&crc| Sum { next: numrecs, crc, before: crc, is_stale: false }).collect()
+            own.map(|&crc| Sum::after(numrecs, crc)).collect()
         };
         let writer = Self::new(
             names.base(),

@@ -7,13 +7,12 @@ use super::{Builder, Container, Members};
 use crate::error::ErrorKind;
 use crate::posix::PosixFile;
 use std::collections::HashMap;
+use striae_core::blob::book::{self, Size};
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::seal::Shape;
-use striae_core::blob::{Content, Decomposition, Fixed, Group, Partition, Share, Subfile, Width};
+use striae_core::blob::{Decomposition, Fixed, Group, Partition, Share, Subfile, Width};
 use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
 use striae_core::endian::ByteOrder;
-use striae_core::hdf5;
-use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use striae_inspect::blob::Compared;
 use striae_inspect::cdf::Header;
@@ -87,22 +86,11 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         let mut memory = vec![0; builder.decompositions.len()];
         let mut width = Width::new(&mut memory);
         for (varid, var) in (0..).map_while(|varid| Some((varid, definition.var(varid)?))) {
-            let length = |&dimid| definition.dim(dimid).map_or(0, |dim| dim.length);
-            let is_record = var.dimids.first().is_some_and(|dimid| length(dimid) == 0);
-            let mut own = var.dimids.iter().skip(is_record.into()).map(length);
-            let len = own.try_fold(var.nc_type.size(), u64::checked_mul);
-            let len = len.ok_or(BuildError::Size)?;
+            let size = Size::of(definition, &var).ok_or(BuildError::Size)?;
+            let Size { is_record, len, .. } = size;
             let decomposition = builder.partitions.get(&varid).copied();
             let before = Before { fixed: width.fixed(), elements: width.elements().into() };
-            let records = if is_record { builder.records.unwrap_or(0) } else { 1 };
-            let content = match decomposition {
-                None => len.checked_mul(records).map(|len| Content::Whole { len }),
-                Some(decomposition) => var
-                    .nc_type
-                    .size()
-                    .checked_mul(records)
-                    .map(|len| Content::Elements { decomposition, len }),
-            };
+            let content = size.content(decomposition, builder.records.unwrap_or(0));
             content.and_then(|content| width.add(content)).ok_or(BuildError::Size)?;
             let (name, nc_type): (Box<str>, _) = (var.name.into(), var.nc_type);
             names.insert(name.clone(), variables.len());
@@ -161,12 +149,8 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
                 let maps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
                 let (maps, begins) = begins.split_at_checked(maps).unwrap_or_default();
                 file.write_all_at(0, &bytes)?;
-                let gap = Span::between(plan.header_len(), plan.fixed().offset());
-                // A file without values has no place for a seal before them.
-                let has_values = !plan.fixed().is_empty() || plan.recsize() > 0;
-                let seal = shape.filter(|_| has_values).zip(gap);
-                let mut seal =
-                    seal.and_then(|(shape, gap)| Sealing::new(shape, nmaps, gap, &bytes));
+                let seal = shape.zip(book::gap(&plan));
+                let mut seal = seal.and_then(|sealed| Sealing::new(sealed, nmaps, &bytes));
                 for ((number, &begin), table) in (0..).zip(maps).zip(tables.columns()) {
                     file.write_all_at(begin, &table)?;
                     if let Some(seal) = &mut seal {
@@ -205,16 +189,9 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             at = len.and_then(|len| maps.checked_add(len)).ok_or(BuildError::Size)?;
         }
         let header_len = usize_to_u64(bytes.len());
-        let header_end = hdf5::Container::header_end(header_len).ok_or(BuildError::Size)?;
-        let shape = shape.filter(|_| at > 0);
-        let gap = match shape {
-            Some(shape) => shape.gap_after(header_end),
-            None => Span::new(header_end, 0),
-        };
-        let gap = gap.ok_or(BuildError::Size)?;
-        let container = hdf5::Container::with_gap(header_len, gap.end(), at);
-        let container = container.ok_or(BuildError::Size)?;
-        let mut seal = shape.and_then(|shape| Sealing::new(shape, subfile.nmaps(), gap, &bytes));
+        let container = book::container(header_len, at, shape).ok_or(BuildError::Size)?;
+        let (container, sealed) = container;
+        let mut seal = sealed.and_then(|sealed| Sealing::new(sealed, subfile.nmaps(), &bytes));
         let data = container.data().offset();
         file.write_all_at(0, &container.metadata())?;
         file.write_all_at(container.header().offset(), &bytes)?;

@@ -30,7 +30,7 @@ pub(super) struct Sealing {
 impl Sealing {
     /// The seal of a subfile with this header and `nmaps` variables of decompositions; `None` if
     /// the gap has no room for it.
-    pub(super) fn new(shape: Shape, nmaps: u64, gap: Span, header: &[u8]) -> Option<Self> {
+    pub(super) fn new((shape, gap): (Shape, Span), nmaps: u64, header: &[u8]) -> Option<Self> {
         let facts = Facts {
             shape,
             header_len: usize_to_u64(header.len()),
@@ -136,30 +136,6 @@ pub(super) fn rows_of(table: &[u8]) -> impl Iterator<Item = u32> {
     table.chunks_exact(4).map(|row| u32::from_be_bytes(row.try_into().unwrap_or_default()))
 }
 
-/// The checksum of a rank's bytes of a variable, over the records that it has written in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Sum {
-    /// The record that comes next.
-    pub(super) next: u64,
-    pub(super) crc: u32,
-    /// The checksum over the records that there were before.
-    pub(super) before: u32,
-    /// Whether records were written out of order, or twice: the bytes must be read again.
-    pub(super) is_stale: bool,
-}
-
-impl Sum {
-    /// The sum after a record, whose bytes continue it to `crc`. `before` is the sum as it was when
-    /// the bytes were written.
-    pub(super) fn add(&mut self, before: Self, record: u64, crc: u32) {
-        if *self == before && self.next == record {
-            *self = Self { next: record.saturating_add(1), crc, ..*self };
-        } else {
-            self.is_stale = true;
-        }
-    }
-}
-
 impl Writer {
     /// The fingerprint of the values of all sealed subfiles, with so many records.
     pub(super) fn fingerprint(&self, records: u64) -> Result<Fingerprint, Error> {
@@ -202,9 +178,9 @@ impl Writer {
                 let Some(known) = self.ranks.get(index(rank)) else { continue };
                 let sum = known.done().sums.get(number).copied().unwrap_or_default();
                 let records = if variable.is_record { self.first..records } else { 0..1 };
-                sums.push(match sum.is_stale {
-                    true => self.read_sum(known, number, file, (records, sum.before))?,
-                    false => sum.crc,
+                sums.push(match sum.all() {
+                    Ok(crc) => crc,
+                    Err(before) => self.read_sum(known, number, file, (records, before))?,
                 });
             }
         }

@@ -1,11 +1,10 @@
 //! The maps of a subfile, as bytes.
 
 use super::{Decomposed, Members};
+use striae_core::blob::book::{numbers_of, put_part, row_len};
 use striae_core::blob::map::Request;
 use striae_core::blob::{Part, Share, Shares};
-use striae_core::endian::{ByteOrder, I32, I64};
-use striae_core::store::usize_to_u64;
-use zerocopy::IntoBytes;
+use striae_core::endian::ByteOrder;
 
 /// The requests of the blobs of a subfile.
 pub(super) struct Tables<'b> {
@@ -17,15 +16,6 @@ pub(super) struct Tables<'b> {
     pub(super) sums: Vec<Shares>,
 }
 
-/// An integer of 4 bytes, as [`outside`](striae_core::blob::distribute::outside) has checked.
-fn int(value: u64, order: ByteOrder) -> I32 {
-    I32::new(i32::try_from(value).unwrap_or(i32::MAX), order)
-}
-
-fn int64(value: u64, order: ByteOrder) -> I64 {
-    I64::new(i64::try_from(value).unwrap_or(i64::MAX), order)
-}
-
 impl<'b> Tables<'b> {
     pub(super) fn new(decompositions: &'b [Decomposed], ranks: &Members) -> Option<Self> {
         let mut sums = vec![Shares::default(); decompositions.len()];
@@ -35,11 +25,8 @@ impl<'b> Tables<'b> {
             let of = |one: &'b Decomposed| one.requests.get(rank).map(Vec::as_slice);
             let own: Vec<_> = decompositions.iter().map(of).collect::<Option<_>>()?;
             let share = |(sum, requests): (&mut Shares, &&[Request])| {
-                let mut lens = requests.iter().map(|request| request.len);
-                let count = lens.try_fold(0, u64::checked_add)?;
-                // The values of a CDF file are signed.
-                let is_storable = i32::try_from(requests.len()).is_ok();
-                sum.push(usize_to_u64(requests.len()), count).filter(|_| is_storable)
+                let (nreqs, count) = numbers_of(requests)?;
+                sum.push(nreqs, count)
             };
             shares.push(sums.iter_mut().zip(&own).map(share).collect::<Option<_>>()?);
             requests.push(own);
@@ -56,42 +43,26 @@ impl<'b> Tables<'b> {
     }
 
     fn column(&self, index: usize, part: Part, max_nreqs: u64) -> Vec<u8> {
-        let (order, mut bytes) = (ByteOrder::Big, Vec::new());
-        let row = usize::try_from(max_nreqs).unwrap_or(0).saturating_mul(4);
+        let mut bytes = Vec::new();
+        let row = usize::try_from(row_len(part, max_nreqs)).unwrap_or(0);
         for (shares, requests) in self.shares.iter().zip(&self.requests) {
             let Some((share, requests)) = shares.get(index).zip(requests.get(index)) else { break };
             let end = bytes.len().saturating_add(row);
-            match part {
-                Part::Nreqs => bytes.extend(int(share.nreqs, order).as_bytes()),
-                Part::BlobStart => bytes.extend(int64(share.start, order).as_bytes()),
-                Part::BlobCount => bytes.extend(int64(share.count, order).as_bytes()),
-                part => {
-                    put(&mut bytes, requests, part, order);
-                    bytes.resize(end, 0); // E3SM-IO leaves garbage after the requests
-                }
-            }
+            put_part(part, *share, requests, ByteOrder::Big, |one| bytes.extend(one));
+            bytes.resize(end, 0);
         }
         bytes
     }
 
     /// The maps of a process-centric blob, little-endian.
     pub(super) fn of_blob(&self, blob: usize) -> Vec<u8> {
-        let (order, mut bytes) = (ByteOrder::Little, Vec::new());
+        let mut bytes = Vec::new();
         let of = self.shares.get(blob).zip(self.requests.get(blob));
         for (share, requests) in of.into_iter().flat_map(|(shares, own)| shares.iter().zip(own)) {
-            bytes.extend(int(share.nreqs, order).as_bytes());
-            bytes.extend(int64(share.start, order).as_bytes());
-            bytes.extend(int64(share.count, order).as_bytes());
-            put(&mut bytes, requests, Part::Offsets, order);
-            put(&mut bytes, requests, Part::Lengths, order);
+            for part in Part::VARIABLES {
+                put_part(part, *share, requests, ByteOrder::Little, |one| bytes.extend(one));
+            }
         }
         bytes
-    }
-}
-
-fn put(bytes: &mut Vec<u8>, requests: &[Request], part: Part, order: ByteOrder) {
-    for request in requests {
-        let value = if part == Part::Offsets { request.offset } else { request.len };
-        bytes.extend(int(value, order).as_bytes());
     }
 }

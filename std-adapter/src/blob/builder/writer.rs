@@ -3,7 +3,6 @@
 use super::buffer::{self, Buffer};
 use super::error::BuildError;
 use super::header::{Made, Places, Variable};
-use super::sealing::Sum;
 use super::{Container, Members};
 use crate::cdf::ErrorKind as CdfError;
 use crate::error::{Error, ErrorKind};
@@ -16,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use striae_core::blob::Share;
+use striae_core::blob::book::{Sum, bit, complete};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
@@ -235,10 +235,8 @@ impl Writer {
     }
 
     /// The bit of a record of a variable.
-    fn bit(&self, number: usize, record: u64) -> u64 {
-        let record = record.saturating_sub(self.first);
-        let row = usize_to_u64(self.variables.len()).saturating_mul(record);
-        row.saturating_add(usize_to_u64(number))
+    fn bit(&self, number: usize, record: u64) -> (usize, u64) {
+        bit(self.variables.len(), number, record.saturating_sub(self.first))
     }
 
     /// Writes everything that ranks have handed over to the disk, and gives its memory free.
@@ -270,15 +268,14 @@ impl Writer {
         let values = self.fingerprint(records)?;
         for (number, subfile) in (0..).zip(&self.subfiles) {
             let file = self.open(number)?;
-            let done = match &subfile.made.places {
-                Places::Values { plan, .. } => plan
-                    .as_ref()
-                    .and_then(|plan| plan.file_len(records))
-                    .ok_or_else(|| BuildError::Size.into())
-                    .and_then(|len| Ok(file.set_size(len)?))
-                    .and_then(|()| Ok(file.write_all_at(NUMRECS, &records.to_be_bytes())?)),
-                Places::Blobs { end, .. } => file.set_size(*end).map_err(ErrorKind::from),
+            let (len, numrecs) = match &subfile.made.places {
+                Places::Values { plan, .. } => {
+                    (plan.as_ref().and_then(|plan| plan.file_len(records)), Some(records))
+                }
+                Places::Blobs { end, .. } => (Some(*end), None),
             };
+            let done: Result<_, ErrorKind> = len.ok_or_else(|| BuildError::Size.into());
+            let done = done.and_then(|len| Ok(complete(&mut &*file, len, numrecs)?));
             let seal = || self.seal((number, subfile), &file, records, values);
             let done = done.and_then(|()| Ok(seal()?));
             done.map_err(|error| self.error(number, error))?;
@@ -314,20 +311,11 @@ impl Writer {
     }
 }
 
-/// The offset of `numrecs` in a CDF-5 file.
-const NUMRECS: u64 = 4;
-
-fn word(bit: u64) -> (usize, u64) {
-    (usize::try_from(bit >> 6).unwrap_or(usize::MAX), 1 << (bit & 63))
-}
-
-fn has(bits: &[u64], bit: u64) -> bool {
-    let (place, mask) = word(bit);
+fn has(bits: &[u64], (place, mask): (usize, u64)) -> bool {
     bits.get(place).is_some_and(|word| word & mask != 0)
 }
 
-fn set(bits: &mut Vec<u64>, bit: u64) {
-    let (place, mask) = word(bit);
+fn set(bits: &mut Vec<u64>, (place, mask): (usize, u64)) {
     if bits.len() <= place {
         bits.resize(place.saturating_add(1), 0);
     }
@@ -420,7 +408,7 @@ impl Rank<'_> {
         let values = Values::new(variable.nc_type, order, bytes);
         let before = known.done().sums.get(number).copied();
         let subfile = (known.subfile, &*self.file);
-        let crc = writer.write(subfile, place, values, to, before.map(|before| before.crc))?;
+        let crc = writer.write(subfile, place, values, to, before.map(Sum::crc))?;
         let mut done = known.done();
         set(&mut done.bits, writer.bit(number, record));
         if let (Some(sum), Some(before), Some(crc)) = (done.sums.get_mut(number), before, crc) {
