@@ -2,7 +2,6 @@
 
 mod attributes;
 mod blank;
-mod clear;
 
 pub use attributes::Attributes;
 pub(super) use attributes::{Blocks, align_of, checked};
@@ -14,10 +13,9 @@ use super::layout::NAME_UNIT;
 use super::raw::{self, Shadow};
 use crate::integrity::Checksum;
 use crate::span::Span;
-use crate::step::{Machine, Step};
 #[twin(WriteAt)]
 use crate::store::WriteAt;
-use core::convert::Infallible;
+use crate::store::usize_to_u64;
 use core::num::NonZeroU64;
 use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
@@ -48,32 +46,11 @@ pub struct Create {
     data_end: u64,
     /// Length of the store, which is never made shorter.
     store_len: u64,
-    stage: Stage,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Stage {
-    /// Comes first: a store that is too small stays as it is.
-    Size,
-    Invalidate,
-    SyncInvalid,
-    Shadow,
-    /// Clears this unit of the second shadow, which may be from an older file, and of the name list
-    /// after it.
-    Units(u64),
-    /// Clears the visible slots, two at a time, from this one on.
-    Slots(u64),
-    SyncBlocks,
-    Rest,
-    /// Syncs the rest of the header before the magic is written: a torn sector may have the magic
-    /// and not the rest.
-    SyncRest,
-    Magic,
-    SyncAll,
-    Done,
 }
 
 const ZEROS: [u8; 64] = [0; 64];
+/// Length of the header's magic.
+const MAGIC: usize = 8;
 
 impl Create {
     /// A file with `attributes` for a store of `store_len` bytes, which [`run`](Self::run) makes.
@@ -91,11 +68,11 @@ impl Create {
         Ok(create)
     }
 
-    /// A machine that makes nothing yet.
+    /// No file yet.
     #[inline]
     pub(super) fn nothing() -> Self {
         let (header, shadow) = (raw::Header::new_zeroed(), Shadow::new_zeroed());
-        Self { header, shadow, data_end: 0, store_len: 0, stage: Stage::Done }
+        Self { header, shadow, data_end: 0, store_len: 0 }
     }
 
     /// Sets this to make a file, as [`new`](Self::new), in place: it is large for a device's stack.
@@ -126,7 +103,6 @@ impl Create {
 
     fn begin(&mut self, data_end: u64, store_len: u64, checksum: Checksum) {
         (self.data_end, self.store_len) = (data_end, store_len);
-        self.stage = Stage::Size;
         let image = self.header.image();
         self.shadow.set(&image, &image, 0, checksum);
     }
@@ -164,31 +140,6 @@ impl Create {
     pub(super) fn len(&self) -> u64 {
         self.data_end.max(self.store_len)
     }
-
-    fn next(&self) -> Stage {
-        let units = self.header.namelist_allocated_entries.get();
-        let slots = self.header.index_allocated_entries.get();
-        match self.stage {
-            Stage::Size if self.store_len == 0 => Stage::Shadow,
-            Stage::Size => Stage::Invalidate,
-            Stage::Invalidate => Stage::SyncInvalid,
-            Stage::SyncInvalid => Stage::Shadow,
-            Stage::Shadow => Stage::Units(0),
-            Stage::Units(unit) if unit < units.saturating_add(3) => {
-                Stage::Units(unit.saturating_add(1))
-            }
-            Stage::Units(_) => Stage::Slots(0),
-            Stage::Slots(slot) if slot.saturating_add(2) < slots => {
-                Stage::Slots(slot.saturating_add(2))
-            }
-            Stage::Slots(_) => Stage::SyncBlocks,
-            Stage::SyncBlocks => Stage::Rest,
-            Stage::Rest => Stage::SyncRest,
-            Stage::SyncRest => Stage::Magic,
-            Stage::Magic => Stage::SyncAll,
-            Stage::SyncAll | Stage::Done => Stage::Done,
-        }
-    }
 }
 
 #[twin(WriteAt)]
@@ -201,46 +152,40 @@ impl Create {
         self.clear(store).await?;
         self.show(store).await
     }
-}
 
-impl Machine for Create {
-    type Output = ();
-    type Error = Infallible;
-
-    fn poll(&mut self) -> Step<'_, ()> {
-        let stage = self.stage;
-        self.stage = self.next();
-        let (header, zeros) = (&self.header, &ZEROS);
-        match stage {
-            Stage::Size => Step::SetSize { len: self.len() },
-            Stage::Invalidate => {
-                Step::Write { offset: 0, bytes: zeros.get(..8).unwrap_or_default() }
-            }
-            Stage::SyncInvalid | Stage::SyncBlocks | Stage::SyncRest | Stage::SyncAll => Step::Sync,
-            Stage::Shadow => Step::Write { offset: SHADOW, bytes: self.shadow.as_bytes() },
-            Stage::Units(unit) => {
-                let offset = OTHER_SHADOW.saturating_add(unit.saturating_mul(NAME_UNIT));
-                Step::Write { offset, bytes: zeros }
-            }
-            Stage::Slots(slot) => {
-                let shown = self.header.image().index();
-                let both = shown.slots.saturating_sub(slot) > 1;
-                let len = if both { 64 } else { 32 };
-                let bytes = zeros.get(..len).unwrap_or_default();
-                Step::Write { offset: shown.offset_of(slot), bytes }
-            }
-            Stage::Rest => {
-                Step::Write { offset: 8, bytes: header.as_bytes().get(8..).unwrap_or_default() }
-            }
-            Stage::Magic => {
-                Step::Write { offset: 0, bytes: header.as_bytes().get(..8).unwrap_or_default() }
-            }
-            Stage::Done => Step::Done(()),
+    /// Clears the blocks, but does not make them durable. The caller may write names then.
+    pub(super) async fn clear<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
+        store.set_size(self.len()).await?; // first: a store that is too small stays as it is
+        if self.store_len > 0 {
+            store.write_all_at(0, &[0; MAGIC]).await?;
+            store.sync().await?;
         }
+        store.write_all_at(SHADOW, self.shadow.as_bytes()).await?;
+        // The second shadow may be from an older file; the name list is after it.
+        let image = self.header.image();
+        let names = image.name_block().units.saturating_mul(NAME_UNIT);
+        let other = Span::exact(OTHER_SHADOW, Shadow::LEN.saturating_add(names));
+        for cleared in [other, image.index().exact_span()] {
+            let mut left = cleared;
+            while !left.is_empty() {
+                let len = usize::try_from(left.len()).unwrap_or(ZEROS.len()).min(ZEROS.len());
+                store.write_all_at(left.offset(), ZEROS.get(..len).unwrap_or_default()).await?;
+                left = left.skip(usize_to_u64(len));
+            }
+        }
+        Ok(())
     }
 
-    fn feed(&mut self, _: &[u8]) -> Result<(), Infallible> {
-        Ok(())
+    /// Writes the header: the file is one after the last step.
+    pub(super) async fn show<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
+        store.sync().await?;
+        let header = self.header.as_bytes().split_at_checked(MAGIC);
+        let (magic, rest) = header.unwrap_or_default();
+        // The magic comes last: a torn sector may have it and not the rest.
+        store.write_all_at(usize_to_u64(MAGIC), rest).await?;
+        store.sync().await?;
+        store.write_all_at(0, magic).await?;
+        store.sync().await
     }
 }
 

@@ -13,7 +13,7 @@
 //! | [`checksums`] | checksums of a frame |
 //! | [`entries`], [`check_entry`] | lists of chunks; checks of index entries |
 //! | [`reader`] | read a file ([`Reader`]) |
-//! | [`create`], [`publish`] | create a file, publish a commit |
+//! | [`create`] | create a file |
 //! | [`book`] | a writer's state, and its work in a store |
 //! | [`writer`], [`stream`] | write a file ([`Writer`]), write a chunk in pieces |
 //! | [`logger`] | a writer for devices ([`Logger`]) |
@@ -39,7 +39,7 @@ pub mod logger;
 pub mod name_table;
 pub mod names;
 pub mod open;
-pub mod publish;
+mod publish;
 pub mod raw;
 pub mod reader;
 pub mod record;

@@ -4,13 +4,12 @@ use crate::host::{Cursor as Device, Host};
 use crate::{Answer, Fail, entries};
 use striae_core::gsd::book::Book;
 use striae_core::gsd::create::Create;
-use striae_core::gsd::publish::Publish;
-use striae_core::gsd::raw::{Header, Image, IndexEntry};
+use striae_core::gsd::raw::{Header, IndexEntry};
 use striae_core::gsd::{
     Attributes, ChunkType, FixedLogger, Logger, OwnLogger, Reader, Shape, Slot, Version, Writer,
 };
 use striae_core::integrity::crc32c;
-use striae_core::step::{drive, drive_read};
+use striae_core::step::drive_read;
 use striae_core::store::{SeekStore, WriteAt};
 
 type Host4 = Writer<Host, [Slot; 4]>;
@@ -228,16 +227,6 @@ entries! {
         core::hint::black_box(create.header());
         create.run(&mut Host { file: 0 })?;
         Ok(create.data_end())
-    }
-
-    fn gate_gsd_publish(window) {
-        let reader = Reader::open(Host { file: 0 }, window)?;
-        let image: Image = reader.head().image;
-        let mut publish = Publish::new(&image, &image, 0, crc32c);
-        drive(&mut publish, &mut Host { file: 0 }, window)?;
-        let mut again = Publish::again(&image, crc32c);
-        drive(&mut again, &mut Host { file: 0 }, window)?;
-        Ok(u64::from(publish.is_of_one_sync()))
     }
 
     fn gate_gsd_entry(bytes, crc: u32) {

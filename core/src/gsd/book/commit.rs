@@ -1,12 +1,11 @@
 //! Commits: they make the written bytes part of the file.
 
-use super::desk::{Desk, Failed, Medium, SMALL};
+use super::desk::{Desk, Failed, SMALL};
 use super::tail::{Stands, Tail};
 use crate::exact::Exact;
 use crate::gsd::error::Error;
 use crate::gsd::layout::IndexBlock;
 use crate::gsd::raw::{Image, Shadow};
-use crate::gsd::record::OFFSET;
 use crate::gsd::shadow::Added;
 use crate::integrity::Checksum;
 use crate::span::Span;
@@ -14,9 +13,6 @@ use crate::span::Span;
 use crate::store::WriteAt;
 use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
-
-/// Offset of the part of an image that is before application and schema.
-const FIELDS: u64 = 8;
 
 #[twin(WriteAt)]
 impl<S: WriteAt> Desk<'_, S> {
@@ -127,7 +123,13 @@ impl<S: WriteAt> Desk<'_, S> {
         (self.tail.image, self.tail.is_torn) = (shadow.new, true);
         self.tail.stands = if is_of_one_sync { Stands::Written } else { Stands::Durable };
         self.tail.begin_sums();
-        self.disk.write_image(&shadow.new, is_of_one_sync).await?;
+        self.disk.show(&shadow.new).await?;
+        // After a commit of one sync, the next commit makes the header durable; until then the
+        // shadow proves the commit.
+        match is_of_one_sync {
+            true => self.disk.order().await?,
+            false => self.disk.sync().await?,
+        }
         self.tail.is_torn = false;
         Ok(())
     }
@@ -139,7 +141,8 @@ impl<S: WriteAt> Desk<'_, S> {
         }
         if self.tail.is_torn {
             self.disk.sync().await?;
-            self.disk.write_image(&self.tail.image, false).await?;
+            self.disk.show(&self.tail.image).await?;
+            self.disk.sync().await?;
             (self.tail.is_torn, self.tail.stands) = (false, Stands::Durable);
             self.tail.committed = self.tail.image.commit.entries.get();
         }
@@ -158,7 +161,8 @@ impl<S: WriteAt> Desk<'_, S> {
         let shadow = Shadow::parse(self.disk.read_front(place, &mut [], &mut small).await?);
         let before = shadow.ok_or_else(|| self.tail.image.crc_error())?;
         self.disk.sync().await?;
-        self.disk.write_image(&before.new, false).await?;
+        self.disk.show(&before.new).await?;
+        self.disk.sync().await?;
         self.tail.is_torn_before = false;
         Ok(())
     }
@@ -179,26 +183,6 @@ impl<S: WriteAt> Desk<'_, S> {
     pub(super) async fn cut_store(&mut self) -> Result<(), Failed<S::Error>> {
         self.set_store_len(self.tail.data_end).await?;
         self.disk.sync().await
-    }
-}
-
-#[twin(WriteAt)]
-impl<S: WriteAt> Medium<'_, S> {
-    /// Writes an image to the header, in the order of its bytes, and makes it durable; or, for a
-    /// commit of one sync, orders it before later writes.
-    async fn write_image(
-        &mut self,
-        image: &Image,
-        is_of_one_sync: bool,
-    ) -> Result<(), Failed<S::Error>> {
-        let image = image.as_bytes();
-        let (fields, record) = image.split_at_checked(40).unwrap_or((image, &[]));
-        self.write(FIELDS, fields).await?;
-        self.write(OFFSET, record).await?;
-        match is_of_one_sync {
-            true => self.order().await,
-            false => self.sync().await,
-        }
     }
 }
 

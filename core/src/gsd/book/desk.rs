@@ -3,6 +3,7 @@
 use super::tail::Tail;
 use super::waiting::Waiting;
 use crate::gsd::error::Error;
+use crate::gsd::raw::Image;
 use crate::integrity::Checksum;
 use crate::span::Span;
 use crate::step::DriveError;
@@ -94,6 +95,12 @@ impl<S: WriteAt> Medium<'_, S> {
             left = left.skip(usize_to_u64(len));
         }
         Ok(())
+    }
+
+    /// Writes the part of the header that commits change.
+    pub(super) async fn show(&mut self, image: &Image) -> Result<(), Failed<S::Error>> {
+        let store = &mut *self.store;
+        image.show(store).await.map_err(DriveError::Store)
     }
 
     pub(super) async fn set_size(&mut self, len: u64) -> Result<(), Failed<S::Error>> {

@@ -7,18 +7,15 @@ use super::fault::Fault;
 use super::form::Form;
 use crate::gsd::layout::ENTRY_LEN;
 use crate::gsd::raw::{Image, Shadow};
-use crate::gsd::record::{OFFSET, Record};
+use crate::gsd::record::Record;
 use crate::integrity::crc32c;
 use crate::span::Span;
+use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::{copy_front, usize_to_u64};
 use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
-
-/// Offset of the part of an image that is before application and schema, and its bytes.
-const FIELDS: u64 = 8;
-const FIELDS_LEN: usize = 40;
 
 const ENTRY: usize = 32;
 
@@ -90,13 +87,10 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         Ok(())
     }
 
-    /// Writes the part of the header that commits change, in the order of its bytes: a torn header
-    /// is the start of this one and the rest of the old one.
+    /// Writes the part of the header that commits change, and makes it durable.
     #[inline(never)]
     async fn show(&mut self, new: &Image) -> Result<(), FixedError<S>> {
-        let (fields, record) = new.as_bytes().split_at_checked(FIELDS_LEN).unwrap_or_default();
-        self.disk.write(FIELDS, fields).await?;
-        self.disk.write(OFFSET, record).await?;
+        new.show(self.disk.store_mut()).await.map_err(DriveError::Store)?;
         self.disk.sync().await?;
         self.log.is_torn = false;
         Ok(())
