@@ -172,6 +172,32 @@ where
     read_windows(store, span, WINDOW, window, |_, bytes| Ok(each(bytes)))
 }
 
+/// The parts of `span` that are stored, in order, each with `around` bytes before and after it that
+/// are in `span`, too: what is searched for may begin or end with zeros.
+///
+/// # Errors
+/// An error of the store.
+pub fn stored_parts<S: Subject + ?Sized>(
+    store: &S,
+    span: Span,
+    around: u64,
+) -> Result<Vec<Span>, S::Error> {
+    let (mut parts, mut at): (Vec<Span>, _) = (Vec::new(), span.offset());
+    while let Some(rest) = Span::between(at, span.end()).filter(|rest| !rest.is_empty()) {
+        let Some(part) = store.first_data(rest)? else { break };
+        at = part.end().max(at.saturating_add(1));
+        let start = part.offset().saturating_sub(around).max(span.offset());
+        let end = part.end().saturating_add(around).min(span.end());
+        let before = parts.last().copied().filter(|before| start <= before.end());
+        let joined = Span::between(before.map_or(start, Span::offset), end);
+        if before.is_some() {
+            parts.pop();
+        }
+        parts.extend(joined);
+    }
+    Ok(parts)
+}
+
 /// Passes all bytes of `span` to `each` with their offset, in pieces of `len` bytes and a shorter
 /// last one, until `each` returns `Ok(false)`. The memory is that of the longest piece.
 ///

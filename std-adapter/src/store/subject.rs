@@ -97,6 +97,10 @@ impl<B: Borrow<Bulk>> Subject for Inspected<'_, B> {
         let _: Result<(), Unread> = self.ahead.borrow_mut().ahead.bring(self.bulk.borrow(), span);
     }
 
+    fn first_data(&self, span: Span) -> io::Result<Option<Span>> {
+        Subject::first_data(&**self.bulk.borrow().file(), span)
+    }
+
     fn data(&self, span: Span, each: &mut dyn FnMut(&[u8])) -> Result<(), Unread> {
         self.ahead.borrow_mut().ahead.read_pieces(self.bulk.borrow(), span, &mut |bytes| {
             each(bytes);

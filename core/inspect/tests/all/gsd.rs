@@ -1,12 +1,17 @@
 //! GSD files of gsd itself and of core's writer, whole and damaged: what is verified, recovered and
 //! dumped of them, in memory.
 
+use std::cell::Cell;
+use std::convert::Infallible;
 use std::path::Path;
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Version, Writer};
+use striae_core::span::Span;
+use striae_core::store::ReadAt;
 use striae_inspect::finding::{Found as _, Severity};
 use striae_inspect::gsd::recover::{Certainty, Doubt, IntoWriter, Loss, Proof, Recovery};
 use striae_inspect::gsd::verify::{Depth, Summary, verify};
 use striae_inspect::gsd::{Basis, FindingKind};
+use striae_inspect::subject::Subject;
 use striae_kit::growing::Growing;
 
 fn golden() -> Vec<(String, Vec<u8>)> {
@@ -310,4 +315,61 @@ fn a_lost_header_is_recovered_from_shadows_at_512_and_at_256() {
             assert_eq!(reader.frames(), frames, "{lost} bytes of {fill}");
         }
     }
+}
+
+/// A file that ends in a hole; whoever reads too much of it is stopped.
+struct Holed<'a> {
+    bytes: &'a [u8],
+    len: u64,
+    left: Cell<u64>,
+}
+
+impl ReadAt for Holed<'_> {
+    type Error = Infallible;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Infallible> {
+        let len = self.len.saturating_sub(offset).min(buf.len() as u64);
+        self.left.set(self.left.get().checked_sub(len).expect("a hole is read"));
+        let buf = &mut buf[..len as usize];
+        buf.fill(0);
+        if let Ok(from) = usize::try_from(offset) {
+            let stored = self.bytes.get(from..).unwrap_or_default();
+            buf.iter_mut().zip(stored).for_each(|(to, byte)| *to = *byte);
+        }
+        Ok(buf.len())
+    }
+
+    fn size(&self) -> Result<u64, Infallible> {
+        Ok(self.len)
+    }
+}
+
+impl Subject for Holed<'_> {
+    fn first_data(&self, span: Span) -> Result<Option<Span>, Infallible> {
+        Ok(Span::between(span.offset(), span.end().min(self.bytes.len() as u64))
+            .filter(|part| !part.is_empty()))
+    }
+}
+
+/// Golden files, whole and without their header or a half of their index, before a hole of a
+/// terabyte.
+#[test]
+fn the_work_of_a_recovery_is_that_of_the_bytes_that_exist() {
+    let (mut cases, mut saved) = (0, 0);
+    for (_, whole) in golden().into_iter().filter(|(_, bytes)| bytes.len() > 512) {
+        for damage in 0..3 {
+            let mut bytes = whole.clone();
+            match damage {
+                1 => bytes[8..24].fill(0x55),
+                2 => bytes.truncate(whole.len() * 3 / 4),
+                _ => {}
+            }
+            let left = Cell::new(96 * bytes.len() as u64 + (4 << 20));
+            let holed = Holed { bytes: &bytes, len: 1 << 40, left };
+            let Ok(recovery) = Recovery::examine(&holed) else { continue };
+            cases += 1;
+            saved += recovery.frames();
+        }
+    }
+    assert!(cases > 80 && saved > 1000, "{cases} {saved}");
 }

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use crate::gsd::Failed;
-use crate::subject::{Subject, Sum, read as read_bytes, read_pieces};
+use crate::subject::{Subject, Sum, read as read_bytes, read_pieces, stored_parts};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -11,6 +11,7 @@ use striae_core::gsd::layout::{MAX_NAMES, NameBlock};
 use striae_core::gsd::{Version, checksums};
 use striae_core::integrity::{Checksum, wrong_bit};
 use striae_core::span::Span;
+use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
 
 /// The most bytes of a name list that are read.
@@ -282,17 +283,21 @@ fn find_all<S: Subject>(
     }
     let from = 256.min(file_len);
     let all = Span::between(from, file_len).unwrap_or(Span::ZERO);
-    let (mut end, len) = (from, usize_to_u64(wanted.len()));
+    let len = usize_to_u64(wanted.len());
     let mut search = Search::new(wanted);
-    read_pieces(subject, all, &mut Vec::new(), &mut |piece| {
-        for byte in piece {
-            end = end.saturating_add(1);
-            if search.is_end(byte) && found.len() < 64 {
-                found.push(end.saturating_sub(len));
+    for part in stored_parts(subject, all, len).map_err(DriveError::Store)? {
+        let mut end = part.offset();
+        search.seen = 0;
+        read_pieces(subject, part, &mut Vec::new(), &mut |piece| {
+            for byte in piece {
+                end = end.saturating_add(1);
+                if search.is_end(byte) && found.len() < 64 {
+                    found.push(end.saturating_sub(len));
+                }
             }
-        }
-        true
-    })?;
+            true
+        })?;
+    }
     Ok(found)
 }
 

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use crate::gsd::Failed;
-use crate::subject::{Subject, read, read_pieces};
+use crate::subject::{Subject, read, read_pieces, stored_parts};
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,6 +11,7 @@ use striae_core::gsd::ChunkType;
 use striae_core::gsd::layout::chunk_len;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::span::Span;
+use striae_core::step::DriveError;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The smallest number of entries of a block that is recognized.
@@ -95,7 +96,7 @@ fn end_of(entry: &IndexEntry) -> u64 {
     u64::try_from(entry.location.get()).unwrap_or(0).saturating_add(len)
 }
 
-/// Searches every offset of the file.
+/// Searches every offset of the file that is not in a hole: an entry is not zero.
 pub(super) fn find_blocks<S: Subject>(
     subject: &S,
     evidence: &Evidence,
@@ -109,20 +110,22 @@ pub(super) fn find_blocks<S: Subject>(
     };
     let from = 256.min(evidence.file_len);
     let all = Span::between(from, evidence.file_len).unwrap_or(Span::ZERO);
-    let (mut at, mut rest) = (from, Vec::new());
-    read_pieces(subject, all, &mut Vec::new(), &mut |piece| {
-        rest.extend_from_slice(piece);
-        for window in rest.windows(32) {
-            if let Ok(entry) = IndexEntry::ref_from_bytes(window) {
-                search.look(at, entry);
+    for part in stored_parts(subject, all, 31).map_err(DriveError::Store)? {
+        let (mut at, mut rest) = (part.offset(), Vec::new());
+        read_pieces(subject, part, &mut Vec::new(), &mut |piece| {
+            rest.extend_from_slice(piece);
+            for window in rest.windows(32) {
+                if let Ok(entry) = IndexEntry::ref_from_bytes(window) {
+                    search.look(at, entry);
+                }
+                at = at.saturating_add(1);
             }
-            at = at.saturating_add(1);
-        }
-        let keep = rest.len().saturating_sub(31);
-        rest.drain(..keep);
-        true
-    })?;
-    search.runs.into_iter().flatten().for_each(|run| search.found.push(run));
+            let keep = rest.len().saturating_sub(31);
+            rest.drain(..keep);
+            true
+        })?;
+        search.end_part();
+    }
     search.found.retain(|run| run.entries >= SHORTEST);
     let blocks = search.found.iter().map(|run| {
         let has_end = has_end(subject, run, evidence)?;
@@ -191,6 +194,12 @@ impl Search {
         if let Some(place) = self.runs.get_mut(phase) {
             *place = next;
         }
+    }
+
+    /// No run goes on after the end of a part.
+    fn end_part(&mut self) {
+        let runs = core::mem::replace(&mut self.runs, [None; 32]);
+        runs.into_iter().flatten().for_each(|run| self.close(run));
     }
 
     fn close(&mut self, run: Run) {
