@@ -31,6 +31,7 @@ use std::path::Path;
 use striae::direct::{Batch, DirectFile, OpenOptions};
 use striae::posix::PosixFile;
 use striae_core::align::{Alignment, Part, Plan, Read, Rules, Run};
+use striae_core::integrity::crc32c;
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 
@@ -116,24 +117,19 @@ impl<C: Collective> File<C> {
             Ok((file, len.map_err(|error| Failure::io("opening the file", &error))?))
         };
         let opened = open();
-        let words = opened.as_ref().map(|(file, len)| {
+        let equal = opened.as_ref().map_or(0, |(_, len)| crc32c(0, &len.to_le_bytes()));
+        node.begin(Operation::DirectOpen, equal);
+        let words = opened.as_ref().map(|(file, _)| {
             let Alignment { offset, length, memory } = file.alignment();
-            [*len, *len, offset, length, memory]
+            [offset, length, memory]
         });
-        let folds = [Fold::Min, Fold::Max, Fold::Max, Fold::Max, Fold::Max];
-        let words = node.combine(words.map_err(Clone::clone), folds)?;
-        let [len, most, offset, length, memory] = words;
+        let [offset, length, memory] = node.combine(words.map_err(Clone::clone), [Fold::Max; 3])?;
+        let (file, len) = opened.map_err(Error::agreed)?; // never: no rank has failed
         let rules = Rules::new(Alignment { offset, length, memory }, len);
         let rules = rules.and_then(|rules| rules.with_max_io(PIECE.max(rules.granule())));
-        match (opened, rules) {
-            _ if len != most => {
-                let text = "the ranks see different lengths of the file";
-                Err(Error::agreed(Failure::new(Code::Differ, text))) // all of the node know
-            }
-            (_, Err(error)) => Err(Error::agreed(Failure::new(Code::Refused, error))), // as above
-            (Err(failure), _) => Err(Error::agreed(failure)), // never: no rank has failed
-            (Ok((file, _)), Ok(rules)) => Ok(Self { node, file, rules }),
-        }
+        // All of the node know it.
+        let rules = rules.map_err(|error| Error::agreed(Failure::new(Code::Refused, error)))?;
+        Ok(Self { node, file, rules })
     }
 
     /// The communicator of the node.

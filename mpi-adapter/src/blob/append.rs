@@ -3,7 +3,7 @@
 use super::plan::{Plan, Variable};
 use super::refused;
 use super::writer::Writer;
-use crate::collective::{Collective, Fold};
+use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use crate::operation::Operation;
 use std::path::Path;
@@ -160,16 +160,12 @@ fn lock<C: Collective>(comm: &C, path: &Path) -> Result<Result<OldSet, Failure>,
         Some(set) => Ok(set),
         None => OldSet::open(path, false).map_err(Failure::from),
     };
-    let words = set.as_ref().map(|set| {
-        let crc = crc32c(0, path.as_os_str().as_encoded_bytes());
-        let crc = crc32c(crc, format!("{} {}", set.records(), set.nsubfiles()).as_bytes());
-        [u64::from(crc); 2]
-    });
-    let [min, max] = comm.combine(words.map_err(Clone::clone), [Fold::Min, Fold::Max])?;
-    match min == max {
-        true => Ok(set),
-        false => Err(super::set::differ("append to different sets")), // all of them know
-    }
+    let equal = set
+        .as_ref()
+        .map_or(0, |set| crc32c(0, format!("{} {}", set.records(), set.nsubfiles()).as_bytes()));
+    comm.begin(Operation::BlobAppend, equal);
+    comm.agree(set.as_ref().map(drop).map_err(Clone::clone))?;
+    Ok(set)
 }
 
 /// The blob of this rank. The first ranks each look into a subfile.

@@ -1,6 +1,6 @@
 //! The canonical file of a set, made by all ranks.
 
-use super::set::{Set, differ};
+use super::set::Set;
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
 use crate::operation::Operation;
@@ -127,13 +127,10 @@ impl Convert {
         let output = Output::new().threads(NonZeroUsize::MIN).max_size(self.max_size);
         let serial = Serial::new().output(output).fill(self.fill.as_deref());
         let pieces = serial.pieces(set.whole(), out).map_err(Failure::from);
-        let equal = crc32c(0, format!("{out:?} {self:?}").as_bytes());
+        let count = pieces.as_ref().map_or(0, Pieces::count);
+        let equal = crc32c(0, format!("{out:?} {self:?} {count}").as_bytes());
         comm.begin(Operation::BlobConvert, equal);
-        let count = pieces.as_ref().map(|pieces| [pieces.count(); 2]).map_err(Clone::clone);
-        let [fewest, most] = comm.combine(count, [Fold::Min, Fold::Max])?;
-        if fewest != most {
-            return Err(differ("convert different sets")); // all know
-        }
+        comm.agree(pieces.as_ref().map(drop).map_err(Clone::clone))?;
         let pieces = pieces.map_err(Error::agreed)?; // never: no rank has failed
         let made = self.make(set, out, &pieces)?;
         let written = made.and_then(|(file, publish)| {

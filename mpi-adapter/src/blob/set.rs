@@ -2,7 +2,7 @@
 
 use super::{of_striae, refused};
 use crate::collective::{Collective, Fold};
-use crate::error::{Code, Error, Failure};
+use crate::error::{Error, Failure};
 use crate::operation::Operation;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -69,8 +69,9 @@ impl<C: Collective> Set<C> {
     /// It takes one call of the message layer.
     ///
     /// # Errors
-    /// The failure of a rank, at all ranks: [`Code::Refused`] if the files are no set;
-    /// [`Code::Differ`] if the ranks have found different sets; an error of the operating system.
+    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if the files are
+    /// no set; [`Code::Differ`](crate::Code::Differ) if the ranks have found different sets; an
+    /// error of the operating system.
     pub fn open(comm: C, path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(comm, path, &OpenOptions::new())
     }
@@ -84,18 +85,14 @@ impl<C: Collective> Set<C> {
         path: impl AsRef<Path>,
         options: &OpenOptions,
     ) -> Result<Self, Error> {
-        comm.begin(Operation::BlobOpen, 0);
         let opened = options.open(path).map_err(|error| of_striae("opening the set", &error));
-        let mine = opened.as_ref().map_err(Clone::clone).map(|whole| {
+        let equal = opened.as_ref().map_or(0, |whole| {
             let crc = crc32c(0, whole.path().as_os_str().as_bytes());
             let crc = crc32c(crc, whole.header().bytes());
-            u64::from(crc32c(crc, &whole.missing_count().to_le_bytes()))
+            crc32c(crc, &whole.missing_count().to_le_bytes())
         });
-        let folds = [Fold::Min, Fold::Max];
-        let [min, max] = comm.combine(mine.map(|crc| [crc; 2]), folds)?;
-        if min != max {
-            return Err(differ("opened different sets")); // all of them know
-        }
+        comm.begin(Operation::BlobOpen, equal);
+        comm.agree(opened.as_ref().map(drop).map_err(Clone::clone))?;
         let whole = opened.map_err(Error::agreed)?; // never: no rank has failed
         Ok(Self { comm, whole })
     }
@@ -134,9 +131,10 @@ impl<C: Collective> Set<C> {
     /// one with at least as many indices as there are ranks, or the one with the most.
     ///
     /// # Errors
-    /// The failure of a rank, at all ranks: [`Code::Refused`] if the set does not have the variable
-    /// or the variable the region, or if its values have another type; [`Code::Differ`]; an error
-    /// of the operating system that says nothing about a subfile.
+    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if the set does
+    /// not have the variable or the variable the region, or if its values have another type;
+    /// [`Code::Differ`](crate::Code::Differ); an error of the operating system that says nothing
+    /// about a subfile.
     pub fn read_region<T: Element>(
         &self,
         name: &str,
@@ -187,9 +185,4 @@ fn part_of(region: Region<'_>, rank: u32, size: u32) -> (Vec<u64>, Vec<u64>) {
         *first = region.start.get(dim).copied().unwrap_or(0); // nothing, but inside
     }
     (start, count)
-}
-
-pub(super) fn differ(what: &str) -> Error {
-    let text = format_args!("the ranks {what}, must be the same");
-    Error::agreed(Failure::new(Code::Differ, text))
 }

@@ -22,6 +22,10 @@ pub(crate) enum State {
     Gsd,
     /// A new blob set.
     Blob,
+    /// A file of each format that all ranks read.
+    SionReader,
+    GsdReader,
+    BlobReader,
 }
 
 /// How a set is written.
@@ -57,6 +61,9 @@ pub(crate) fn calls(state: State) -> &'static [&'static str] {
         State::Sion(_) => &["write_all", "advance", "commit", "commit_set", "close", "drop"],
         State::Gsd => &["write", "end_frame", "commit", "close", "drop"],
         State::Blob => &["flush", "close", "drop"],
+        State::SionReader => &["check", "close", "drop"],
+        State::GsdReader => &["chunk", "read", "read_rows", "drop"],
+        State::BlobReader => &["read", "convert", "drop"],
     }
 }
 
@@ -179,6 +186,7 @@ pub(crate) fn make<C: Collective + 'static>(
         State::Sion(kind) => with_sion(comm, kind, call, folder),
         State::Gsd => with_gsd(comm, call, folder),
         State::Blob => with_blob(comm, call, folder),
+        _ => read(comm, state, call, folder),
     }
 }
 
@@ -244,10 +252,51 @@ fn with_blob<C: Collective>(comm: C, call: &str, folder: &Path) -> Outcome {
     }
 }
 
+fn read<C: Collective>(comm: C, state: State, call: &str, folder: &Path) -> Outcome {
+    let all = || -> Result<(), Error> {
+        match state {
+            State::SionReader => {
+                let set = sion::OpenOptions::new().open(comm, folder.join("a.sion")).unwrap();
+                match call {
+                    "drop" => return Ok(()),
+                    "check" => drop(set.check()?),
+                    _ => {}
+                }
+                set.close(Ok(())).map(drop)
+            }
+            State::GsdReader => {
+                let file = gsd::File::open(comm, folder.join("a.gsd")).unwrap();
+                let chunk = file.chunk(0, "x").unwrap();
+                match call {
+                    "drop" => return Ok(()),
+                    "chunk" => drop(file.chunk(0, "x")?),
+                    "read" => drop(file.read::<u32>(&chunk)?),
+                    _ => drop(file.read_rows::<u32>(&chunk, 0..1)?),
+                }
+                file.chunk(0, "x").map(drop)
+            }
+            _ => {
+                let set = blob::Set::open(comm, folder.join("a")).unwrap();
+                match call {
+                    "drop" => return Ok(()),
+                    "read" => drop(set.read::<f64>("heat")?),
+                    _ => drop(blob::Convert::new().run(&set, folder.join("d.nc"))?),
+                }
+                set.read::<f64>("heat").map(drop)
+            }
+        }
+    };
+    match call {
+        "drop" => all().map_or_else(Some, |()| None),
+        _ => error(all(), call),
+    }
+}
+
 /// The files are those of the last commit that all ranks made.
 pub(crate) fn check(state: State, folder: &Path, size: u32) {
     match state {
-        State::Fresh => {}
+        State::Fresh | State::SionReader | State::GsdReader => {}
+        State::BlobReader => assert!(!folder.join("d.nc").exists()),
         State::Sion(_) => {
             let set = striae::sion::File::open(folder.join("b.sion")).unwrap();
             assert_eq!(set.ntasks(), u64::from(size));

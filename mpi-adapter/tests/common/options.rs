@@ -6,16 +6,16 @@ use crate::calls::{Kind, blob_builder, builder, gsd_builder, with_definition};
 use std::num::NonZeroU32;
 use std::path::Path;
 use striae::gsd::Durability;
-use striae_core::cdf::{Definition, DimDef, Type, VarDef};
+use striae_core::cdf::{Definition, DimDef, Region, Type, VarDef};
 use striae_core::endian::ByteOrder;
-use striae_core::gsd::Version;
+use striae_core::gsd::{Chunk, Version};
 use striae_core::sion::{ChunkRule, Grouping};
 use striae_mpi::blob::Container;
 use striae_mpi::sion::{OpenOptions, Placed, Reopen};
-use striae_mpi::{Collect, Collective, Error, blob, gsd};
+use striae_mpi::{Collect, Collective, Error, blob, direct, gsd};
 
 /// The calls with options.
-pub(crate) const GROUPS: [&str; 9] = [
+pub(crate) const GROUPS: [&str; 14] = [
     "create sion",
     "reopen sion",
     "open sion",
@@ -25,6 +25,11 @@ pub(crate) const GROUPS: [&str; 9] = [
     "create blob",
     "append blob",
     "convert blob",
+    "open blob",
+    "read blob",
+    "chunk gsd",
+    "read gsd",
+    "open direct",
 ];
 
 /// The number of options of a call, with the first, which all but one rank pass.
@@ -35,14 +40,15 @@ pub(crate) const fn count(group: &str) -> u32 {
         b"open sion" => 3,
         b"create gsd" => 13,
         b"reopen gsd" => 4,
-        b"open gsd" | b"append blob" => 2,
+        b"open gsd" | b"append blob" | b"open blob" | b"open direct" => 2,
+        b"read blob" | b"chunk gsd" | b"read gsd" => 3,
         b"create blob" => 10,
         _ => 4,
     }
 }
 
 /// The number of options that are changed.
-pub(crate) const TOTAL: u32 = 17 + 3 + 2 + 12 + 3 + 1 + 9 + 1 + 3;
+pub(crate) const TOTAL: u32 = 17 + 3 + 2 + 12 + 3 + 1 + 9 + 1 + 3 + 1 + 2 + 2 + 2 + 1;
 
 /// Makes a call with an option.
 pub(crate) fn call<C: Collective>(
@@ -88,6 +94,21 @@ pub(crate) fn call<C: Collective>(
             let name = if option == 1 { "./a" } else { "a" };
             blob::Writer::append(comm, folder.join(name)).map(drop)
         }
+        "open blob" => {
+            let name = if option == 1 { "./a" } else { "a" };
+            blob::Set::open(comm, folder.join(name)).map(drop)
+        }
+        "open direct" => {
+            let name = if option == 1 { "a.gsd" } else { "a.sion" };
+            direct::File::open(comm, folder.join(name)).map(drop)
+        }
+        "chunk gsd" | "read gsd" => read_gsd(comm, group, option, folder),
+        "read blob" => {
+            let set = blob::Set::open(comm, folder.join("a")).unwrap();
+            let (start, count) = ([0, u64::from(option == 1)], [1, 3 - u64::from(option == 2)]);
+            let region = Region { start: &start, count: &count, stride: None };
+            set.read_region::<f64>("heat", region).map(drop)
+        }
         _ => {
             let set = blob::Set::open(comm, folder.join("a")).unwrap();
             let with = match option {
@@ -97,6 +118,21 @@ pub(crate) fn call<C: Collective>(
             };
             with.run(&set, folder.join(if option == 3 { "v.nc" } else { "w.nc" })).map(drop)
         }
+    }
+}
+
+fn read_gsd<C: Collective>(comm: C, group: &str, option: u32, folder: &Path) -> Result<(), Error> {
+    let file = gsd::File::open(comm, folder.join("a.gsd")).unwrap();
+    if group == "chunk gsd" {
+        let name = if option == 2 { "y" } else { "x" };
+        return file.chunk(u64::from(option == 1), name).map(drop);
+    }
+    let chunk = file.chunk(0, "x").unwrap();
+    let other = Chunk { id: 7, ..chunk };
+    match option {
+        0 => file.read::<u32>(&chunk).map(drop),
+        1 => file.read::<u32>(&other).map(drop),
+        _ => file.read_rows::<u32>(&chunk, 0..1).map(drop),
     }
 }
 
