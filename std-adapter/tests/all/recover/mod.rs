@@ -6,6 +6,7 @@ mod mapping;
 #[cfg(feature = "cli")]
 mod program;
 mod sealed;
+mod sets;
 mod sparse;
 
 use std::fs;
