@@ -1,21 +1,21 @@
 //! The lengths of a task's chunks, read from META2.
 
+#[twin(ReadError = AsyncError)]
 use super::ReadError;
 use super::error::Error;
 use super::layout::ENTRY_LEN;
 use super::locate::Task;
 use super::position::{Lengths, Stretch};
 use super::reader::Physical;
-use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, drive_read, fill};
-use crate::store::{ReadAt, usize_to_u64};
+use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep};
+#[twin(drive_read, fill)]
+use crate::step::{drive_read, fill};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
 use core::cmp::Ordering;
 use core::convert::Infallible;
-#[cfg(feature = "async")]
-use {
-    super::AsyncError,
-    crate::step::{drive_read_async, fill_async},
-    crate::store::AsyncReadAt,
-};
+use striae_twin::twin;
 
 /// The chunk lengths of a task, read from META2 one at a time. It remembers its place.
 #[derive(Debug, Clone)]
@@ -137,17 +137,29 @@ impl<'a, S> Walk<'a, S> {
     }
 }
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Walk<'_, S> {
-    fn search(&mut self, target: Goal) -> Result<Option<Stretch>, ReadError<S>> {
+    async fn search(&mut self, target: Goal) -> Result<Option<Stretch>, ReadError<S>> {
         let store = self.file.store();
-        let found = drive_read(&mut Search::new(self, target), store, &mut [0; 8])?;
+        let found = drive_read(&mut Search::new(self, target), store, &mut [0; 8]).await?;
         found.map_err(DriveError::Format)
+    }
+
+    pub(super) async fn find(&mut self, position: u64) -> Result<Option<Stretch>, ReadError<S>> {
+        self.search(Goal::Position(position)).await
+    }
+
+    pub(super) async fn sum(&mut self) -> Result<u64, ReadError<S>> {
+        if self.total.is_none() {
+            self.search(Goal::End).await?;
+        }
+        Ok(self.total.unwrap_or(0))
     }
 }
 
 impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
     fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        self.search(Goal::Position(position))
+        self.find(position)
     }
 
     fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, ReadError<S>> {
@@ -159,33 +171,7 @@ impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
     }
 
     fn total(&mut self) -> Result<u64, ReadError<S>> {
-        if self.total.is_none() {
-            self.search(Goal::End)?;
-        }
-        Ok(self.total.unwrap_or(0))
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt> Walk<'_, S> {
-    async fn search_async(&mut self, target: Goal) -> Result<Option<Stretch>, AsyncError<S>> {
-        let store = self.file.store();
-        let found = drive_read_async(&mut Search::new(self, target), store, &mut [0; 8]).await?;
-        found.map_err(DriveError::Format)
-    }
-
-    pub(super) async fn stretch_at_async(
-        &mut self,
-        position: u64,
-    ) -> Result<Option<Stretch>, AsyncError<S>> {
-        self.search_async(Goal::Position(position)).await
-    }
-
-    pub(super) async fn total_async(&mut self) -> Result<u64, AsyncError<S>> {
-        if self.total.is_none() {
-            self.search_async(Goal::End).await?;
-        }
-        Ok(self.total.unwrap_or(0))
+        self.sum()
     }
 }
 

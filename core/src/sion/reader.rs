@@ -3,6 +3,7 @@
 //! Nothing allocates: data that grows with the number of tasks passes through a window in the
 //! caller's memory.
 
+#[twin(ReadError = AsyncError)]
 use super::ReadError;
 use super::error::Error;
 use super::lengths::{ChunkLens, Walk};
@@ -15,15 +16,13 @@ use super::stream::Stream;
 use super::tasks::Tasks;
 use crate::endian::I64;
 use crate::span::Span;
-use crate::step::{DriveError, drive_read, read_exact};
+use crate::step::DriveError;
+#[twin(drive_read, read_exact)]
+use crate::step::{drive_read, read_exact};
+#[twin(ReadAt)]
 use crate::store::ReadAt;
+use striae_twin::twin;
 use zerocopy::FromBytes;
-#[cfg(feature = "async")]
-use {
-    super::AsyncError,
-    crate::step::{drive_read_async, read_exact_async},
-    crate::store::AsyncReadAt,
-};
 
 /// A physical file that was opened: closed or unclosed.
 #[derive(Debug, Clone, Copy)]
@@ -101,14 +100,15 @@ impl<S: ReadAt> Opened<S> {
 /// The bytes that the window of [`Physical::tasks`] needs; a larger window makes fewer reads.
 pub const TASKS_WINDOW: usize = super::tasks::NEED;
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Physical<S> {
     /// Opens the file in `store`. `window` needs [`Meta1::MAX_LEN`] bytes.
     ///
     /// # Errors
     /// [`Error`] if the file is not a SIONlib file or is damaged; the store's own error.
-    pub fn open(store: S, window: &mut [u8]) -> Result<Opened<S>, ReadError<S>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let head = drive_read(&mut Open::new(file_len), &store, window)?;
+    pub async fn open(store: S, window: &mut [u8]) -> Result<Opened<S>, ReadError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &store, window).await?;
         Ok(Opened::new(store, head))
     }
 
@@ -118,9 +118,9 @@ impl<S: ReadAt> Physical<S> {
     /// # Errors
     /// [`Error::NoTask`] if there is no such task; [`Error`] if an entry of the task, or the
     /// chunksize of a task before it, is wrong; the store's own error.
-    pub fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
+    pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
         let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
-        drive_read(&mut locate, &self.store, window)
+        drive_read(&mut locate, &self.store, window).await
     }
 
     /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`]
@@ -129,8 +129,8 @@ impl<S: ReadAt> Physical<S> {
     /// # Errors
     /// [`Error`] if any chunksize is wrong, as the places of all later tasks depend on it; the
     /// store's own error.
-    pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
-        Tasks::new(&self.store, &self.head, window)
+    pub async fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
+        Tasks::new(&self.store, &self.head, window).await
     }
 
     /// The bytes that `task` used of chunk `chunk`.
@@ -138,10 +138,10 @@ impl<S: ReadAt> Physical<S> {
     /// # Errors
     /// [`Error::NoChunk`] if the task has no such chunk; [`Error`] if the entry is negative, or
     /// more than the chunk or the file holds; the store's own error.
-    pub fn chunk_len(&self, task: &Task, chunk: u64) -> Result<u64, ReadError<S>> {
+    pub async fn chunk_len(&self, task: &Task, chunk: u64) -> Result<u64, ReadError<S>> {
         let place = self.len_place(task, chunk).map_err(DriveError::Format)?;
         let mut bytes = [0; 8];
-        read_exact(&self.store, place.offset(), &mut bytes)?;
+        read_exact(&self.store, place.offset(), &mut bytes).await?;
         self.len_in(task, chunk, &bytes).map_err(DriveError::Format)
     }
 
@@ -150,10 +150,10 @@ impl<S: ReadAt> Physical<S> {
     ///
     /// # Errors
     /// [`Error`] if the mapping is damaged or missing; the store's own error.
-    pub fn mapping(&self) -> Result<Option<Mapping>, ReadError<S>> {
+    pub async fn mapping(&self) -> Result<Option<Mapping>, ReadError<S>> {
         let mut bytes = [0; Mapping::HEAD_LEN];
         let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
-        read_exact(&self.store, at, bytes)?;
+        read_exact(&self.store, at, bytes).await?;
         Mapping::parse(bytes, at, &self.head).map(Some).map_err(DriveError::Format)
     }
 
@@ -161,8 +161,8 @@ impl<S: ReadAt> Physical<S> {
     ///
     /// # Errors
     /// The store's own error.
-    pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
-        prefix(&self.store, &self.head)
+    pub async fn prefix(&self) -> Result<Prefix, ReadError<S>> {
+        prefix(&self.store, &self.head).await
     }
 }
 
@@ -246,116 +246,40 @@ impl<S> Unclosed<S> {
     }
 }
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Unclosed<S> {
     /// Finds the task with local rank `local`: its globalrank and the places of all chunks that it
     /// may have used. `window` needs 8 bytes.
     ///
     /// # Errors
     /// [`Error::NoTask`]; [`Error`] if a chunksize is wrong; the store's own error.
-    pub fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
+    pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
         let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
-        drive_read(&mut locate, &self.store, window)
+        drive_read(&mut locate, &self.store, window).await
     }
 
     /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
     ///
     /// # Errors
     /// [`Error`] if a chunksize is wrong; the store's own error.
-    pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
-        Tasks::new(&self.store, &self.head, window)
+    pub async fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
+        Tasks::new(&self.store, &self.head, window).await
     }
 
     /// The name that the set was created under.
     ///
     /// # Errors
     /// The store's own error.
-    pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
-        prefix(&self.store, &self.head)
+    pub async fn prefix(&self) -> Result<Prefix, ReadError<S>> {
+        prefix(&self.store, &self.head).await
     }
 }
 
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt> Physical<S> {
-    /// [`Physical::open`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Physical::open`].
-    pub async fn open_async(store: S, window: &mut [u8]) -> Result<Opened<S>, AsyncError<S>> {
-        let file_len = store.size().await.map_err(DriveError::Store)?;
-        let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
-        Ok(Opened::new(store, head))
-    }
-
-    /// [`Physical::task`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Physical::task`].
-    pub async fn task_async(&self, local: u32, window: &mut [u8]) -> Result<Task, AsyncError<S>> {
-        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
-        drive_read_async(&mut locate, &self.store, window).await
-    }
-
-    /// [`Physical::tasks`] for an asynchronous store; [`Tasks::next_async`] returns the tasks.
-    ///
-    /// # Errors
-    /// See [`Physical::tasks`].
-    pub async fn tasks_async<W: AsMut<[u8]>>(
-        &self,
-        window: W,
-    ) -> Result<Tasks<'_, S, W>, AsyncError<S>> {
-        Tasks::new_async(&self.store, &self.head, window).await
-    }
-
-    /// [`Physical::chunk_len`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Physical::chunk_len`].
-    pub async fn chunk_len_async(&self, task: &Task, chunk: u64) -> Result<u64, AsyncError<S>> {
-        let place = self.len_place(task, chunk).map_err(DriveError::Format)?;
-        let mut bytes = [0; 8];
-        read_exact_async(&self.store, place.offset(), &mut bytes).await?;
-        self.len_in(task, chunk, &bytes).map_err(DriveError::Format)
-    }
-
-    /// [`Physical::mapping`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Physical::mapping`].
-    pub async fn mapping_async(&self) -> Result<Option<Mapping>, AsyncError<S>> {
-        let mut bytes = [0; Mapping::HEAD_LEN];
-        let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
-        read_exact_async(&self.store, at, bytes).await?;
-        Mapping::parse(bytes, at, &self.head).map(Some).map_err(DriveError::Format)
-    }
-
-    /// [`Physical::prefix`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Physical::prefix`].
-    pub async fn prefix_async(&self) -> Result<Prefix, AsyncError<S>> {
-        let mut bytes = [0; Meta1::MAX_LEN];
-        let bytes = fixed_part(&self.head, &mut bytes);
-        read_exact_async(&self.store, 0, bytes).await?;
-        Ok(prefix_in(&self.head, bytes))
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt> Unclosed<S> {
-    /// [`Unclosed::task`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Unclosed::task`].
-    pub async fn task_async(&self, local: u32, window: &mut [u8]) -> Result<Task, AsyncError<S>> {
-        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
-        drive_read_async(&mut locate, &self.store, window).await
-    }
-}
-
-fn prefix<S: ReadAt>(store: &S, head: &Head) -> Result<Prefix, ReadError<S>> {
+#[twin(ReadAt, ReadError = AsyncError)]
+async fn prefix<S: ReadAt>(store: &S, head: &Head) -> Result<Prefix, ReadError<S>> {
     let mut bytes = [0; Meta1::MAX_LEN];
     let bytes = fixed_part(head, &mut bytes);
-    read_exact(store, 0, bytes)?;
+    read_exact(store, 0, bytes).await?;
     Ok(prefix_in(head, bytes))
 }
 

@@ -5,6 +5,7 @@ mod sums;
 
 pub use find::FindSeal;
 
+#[twin(ReadError = AsyncError)]
 use super::ReadError;
 use super::error::Error;
 use super::mapping::Mapping;
@@ -18,16 +19,14 @@ use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
 use crate::span::Span;
-use crate::step::{DriveError, SumOf, drive_read, read_exact};
+use crate::step::{DriveError, SumOf};
+#[twin(drive_read, read_exact)]
+use crate::step::{drive_read, read_exact};
+#[twin(ReadAt)]
 use crate::store::ReadAt;
+use striae_twin::twin;
 use sums::{Crcs, Sums};
 use zerocopy::{FromZeros, IntoBytes};
-#[cfg(feature = "async")]
-use {
-    super::AsyncError,
-    crate::step::{drive_read_async, read_exact_async},
-    crate::store::AsyncReadAt,
-};
 
 /// The state of the place where a seal would be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,36 +105,6 @@ impl Seal {
         crate::endian::U32::from(bytes).get(self.order)
     }
 
-    /// Compares META1, META2, the mapping and the table of chunk checksums with their checksums.
-    /// `window` must not be empty.
-    ///
-    /// # Errors
-    /// The store's own error.
-    pub fn check<S: ReadAt>(
-        &self,
-        store: &S,
-        checksum: Checksum,
-        window: &mut [u8],
-    ) -> Result<AsSealed, ReadError<S>> {
-        let crcs = drive_read(&mut self.sums(checksum), store, window)?;
-        Ok(self.compare_all(crcs, checksum))
-    }
-
-    /// [`Seal::check`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Seal::check`].
-    #[cfg(feature = "async")]
-    pub async fn check_async<S: AsyncReadAt>(
-        &self,
-        store: &S,
-        checksum: Checksum,
-        window: &mut [u8],
-    ) -> Result<AsSealed, AsyncError<S>> {
-        let crcs = drive_read_async(&mut self.sums(checksum), store, window).await?;
-        Ok(self.compare_all(crcs, checksum))
-    }
-
     /// The machine that computes the checksums of everything that the seal covers except data.
     fn sums(&self, checksum: Checksum) -> Sums {
         let varheader = &self.varheader;
@@ -162,34 +131,37 @@ impl Seal {
             false => Err(Error::Checksum { field, offset, stored, computed }),
         }
     }
+}
+
+#[twin(ReadAt, ReadError = AsyncError)]
+impl Seal {
+    /// Compares META1, META2, the mapping and the table of chunk checksums with their checksums.
+    /// `window` must not be empty.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn check<S: ReadAt>(
+        &self,
+        store: &S,
+        checksum: Checksum,
+        window: &mut [u8],
+    ) -> Result<AsSealed, ReadError<S>> {
+        let crcs = drive_read(&mut self.sums(checksum), store, window).await?;
+        Ok(self.compare_all(crcs, checksum))
+    }
 
     /// Checks all parts that [`check`](Self::check) compares. Returns the CRC-32C of META1 before
     /// its commit fields.
     ///
     /// # Errors
     /// [`Error::Checksum`] for the first part that is not as sealed; the store's own error.
-    pub fn check_metadata<S: ReadAt>(
+    pub async fn check_metadata<S: ReadAt>(
         &self,
         store: &S,
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<u32, ReadError<S>> {
-        let checked = self.check(store, checksum, window)?;
-        checked.all().map(|()| checked.front_crc).map_err(DriveError::Format)
-    }
-
-    /// [`Seal::check_metadata`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Seal::check_metadata`].
-    #[cfg(feature = "async")]
-    pub async fn check_metadata_async<S: AsyncReadAt>(
-        &self,
-        store: &S,
-        checksum: Checksum,
-        window: &mut [u8],
-    ) -> Result<u32, AsyncError<S>> {
-        let checked = self.check_async(store, checksum, window).await?;
+        let checked = self.check(store, checksum, window).await?;
         checked.all().map(|()| checked.front_crc).map_err(DriveError::Format)
     }
 }
@@ -240,16 +212,17 @@ pub fn checksum_of<S: ReadAt>(
     drive_read(&mut sum, store, window).map_err(DriveError::infallible)
 }
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Physical<S> {
     /// The seal of the file, if there is one.
     ///
     /// # Errors
     /// [`Error`] if the seal or the mapping before it is damaged, or if the seal proves that a
     /// number in META1 changed; the store's own error.
-    pub fn seal(&self) -> Result<SealState, ReadError<S>> {
-        let mapping = self.mapping()?;
+    pub async fn seal(&self) -> Result<SealState, ReadError<S>> {
+        let mapping = self.mapping().await?;
         let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
-        let found = drive_read(&mut find, self.store(), &mut [0; PROOF_WINDOW])?;
+        let found = drive_read(&mut find, self.store(), &mut [0; PROOF_WINDOW]).await?;
         SealState::of(found).map_err(DriveError::Format)
     }
 
@@ -257,40 +230,15 @@ impl<S: ReadAt> Physical<S> {
     ///
     /// # Errors
     /// [`Error::NoChunk`] if the task has no such chunk; the store's own error.
-    pub fn sealed_crc(&self, seal: &Seal, local: u32, chunk: u64) -> Result<u32, ReadError<S>> {
-        let place = crc_place(self.meta2(), seal, local, chunk).map_err(DriveError::Format)?;
-        let mut bytes = [0; 4];
-        read_exact(self.store(), place, &mut bytes)?;
-        Ok(seal.crc(bytes))
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt> Physical<S> {
-    /// [`Physical::seal`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Physical::seal`].
-    pub async fn seal_async(&self) -> Result<SealState, AsyncError<S>> {
-        let mapping = self.mapping_async().await?;
-        let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
-        let found = drive_read_async(&mut find, self.store(), &mut [0; PROOF_WINDOW]).await?;
-        SealState::of(found).map_err(DriveError::Format)
-    }
-
-    /// [`Physical::sealed_crc`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Physical::sealed_crc`].
-    pub async fn sealed_crc_async(
+    pub async fn sealed_crc(
         &self,
         seal: &Seal,
         local: u32,
         chunk: u64,
-    ) -> Result<u32, AsyncError<S>> {
+    ) -> Result<u32, ReadError<S>> {
         let place = crc_place(self.meta2(), seal, local, chunk).map_err(DriveError::Format)?;
         let mut bytes = [0; 4];
-        read_exact_async(self.store(), place, &mut bytes).await?;
+        read_exact(self.store(), place, &mut bytes).await?;
         Ok(seal.crc(bytes))
     }
 }

@@ -209,7 +209,7 @@ impl<S: AsyncReadAt> Stream<&S, Walk<'_, S>> {
     /// # Errors
     /// An error of reading the chunk lengths.
     pub async fn total_async(&mut self) -> Result<u64, AsyncError<S>> {
-        self.lengths.total_async().await
+        self.lengths.sum_async().await
     }
 
     /// Reads bytes into `buf`, at most the rest of the current chunk, and returns how many. Returns
@@ -222,7 +222,7 @@ impl<S: AsyncReadAt> Stream<&S, Walk<'_, S>> {
             return Ok(0);
         }
         let stretch = match self.known() {
-            None => self.lengths.stretch_at_async(self.position).await?,
+            None => self.lengths.find_async(self.position).await?,
             known => known,
         };
         let Some(span) = self.span_in(stretch, usize_to_u64(buf.len())) else { return Ok(0) };
