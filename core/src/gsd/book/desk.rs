@@ -134,7 +134,13 @@ impl<S: WriteAt> Desk<'_, S> {
         to: u64,
     ) -> Result<u64, Failed<S::Error>> {
         let mut small = [0; SMALL];
-        let part = self.disk.read_front(from, self.window, &mut small).await?;
+        // Long copies write few sectors twice.
+        let room = match self.window.is_empty() {
+            true => self.waiting.scratch(),
+            false => &mut *self.window,
+        };
+        let room = if room.len() < SMALL { &mut [] } else { room };
+        let part = self.disk.read_front(from, room, &mut small).await?;
         self.disk.write(to, part).await?;
         Ok(usize_to_u64(part.len()))
     }

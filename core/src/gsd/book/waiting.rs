@@ -279,6 +279,14 @@ impl<'m> Waiting<'m> {
         }
         self.counts.ended = 0;
     }
+
+    /// Unused memory between entries and rows. It may be short.
+    pub(super) fn scratch(&mut self) -> &mut [u8] {
+        let (len, rows_len) = (self.counts.entries_len(), self.counts.rows_len());
+        let bytes = &mut *self.bytes;
+        let end = bytes.len().exact_sub(rows_len);
+        bytes.get_mut(len.min(end)..end).unwrap_or_default()
+    }
 }
 
 impl IndexEntry {

@@ -198,7 +198,7 @@ impl Search {
 
     /// No run goes on after the end of a part.
     fn end_part(&mut self) {
-        let runs = core::mem::replace(&mut self.runs, [None; 32]);
+        let runs = core::mem::take(&mut self.runs);
         runs.into_iter().flatten().for_each(|run| self.close(run));
     }
 
