@@ -122,13 +122,13 @@ fn the_kinds_of_findings_are_listed() {
 fn the_errors_of_each_format_are_listed() {
     let text = read("spec/errors.md");
     for (format, errors) in [
-        ("SIONlib files", striae_core::sion::Error::ROWS),
-        ("GSD files", striae_core::gsd::Error::ROWS),
-        ("ffrecord files", striae_core::ffrecord::Error::ROWS),
-        ("netCDF files", striae_core::cdf::Error::ROWS),
-        ("HDF5 files", striae_core::hdf5::Error::ROWS),
-        ("Blob files", striae_core::blob::Error::ROWS),
-        ("Decomposition maps", striae_core::blob::map::Error::ROWS),
+        ("SIONlib files", sion::Error::ROWS),
+        ("GSD files", gsd::Error::ROWS),
+        ("ffrecord files", ffrecord::Error::ROWS),
+        ("netCDF files", cdf::Error::ROWS),
+        ("HDF5 files", hdf5::Error::ROWS),
+        ("Blob files", blob::Error::ROWS),
+        ("Decomposition maps", blob::map::Error::ROWS),
     ] {
         let (_, list) = text.split_once(&format!("## {format}\n")).unwrap();
         let list = list.split("\n## ").next().unwrap();

@@ -329,7 +329,7 @@ impl ReadAt for Holed<'_> {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Infallible> {
         let len = self.len.saturating_sub(offset).min(buf.len() as u64);
-        self.left.set(self.left.get().checked_sub(len).expect("a hole is read"));
+        self.left.set(self.left.get().checked_sub(len).unwrap());
         let buf = &mut buf[..len as usize];
         buf.fill(0);
         if let Ok(from) = usize::try_from(offset) {

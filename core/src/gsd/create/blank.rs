@@ -60,8 +60,9 @@ impl Blank {
         }
     }
 
-    /// Checks the `bytes` that were [read](Self::read): they may be in a blank store, even if a power cut interrupted there the creation of the file that `create` makes
-    /// and of what the caller writes to it: `more` is the byte at an offset.
+    /// Checks the `bytes` that were [read](Self::read): they may be in a blank store, even if a
+    /// power cut interrupted there the creation of the file that `create` makes, and of what the
+    /// caller writes to it: `more` is the byte at an offset.
     ///
     /// # Errors
     /// [`Error::NotBlank`] if they may not.
