@@ -228,7 +228,8 @@ impl Convert {
         let count = frames.end.saturating_sub(frames.start);
         let most = file.head().entries.min(count.saturating_mul(1 << 16));
         let slots = most.saturating_add(if checksums { count } else { 0 }).max(count);
-        let names_len = file.head().names_len.max(64);
+        // gsd 1 makes a name list for 128 names, and no list longer.
+        let names_len = file.head().names_len.max(if is_old { 127 * 64 } else { 64 });
         Ok(Builder::new()
             .application(text(header.application.as_bytes()))
             .schema(text(header.schema.as_bytes()), header.schema_version)

@@ -60,6 +60,7 @@ fn a_layer_is_kept_unless_it_shall_be_another() {
     let v1 = golden_dir().join("v10_all_types.gsd");
     let kept = File::open(converted(&v1, &dir, &Convert::new())).unwrap();
     assert_eq!(kept.header().version, Version { major: 1, minor: 0 });
+    assert_eq!(kept.header().names.units, 128, "gsd 1.10 makes no list longer than its own");
     let upgraded = File::open(converted(&v1, &dir, &Convert::new().upgrade(true))).unwrap();
     assert_eq!(upgraded.header().version, Version::LAYER);
 }
