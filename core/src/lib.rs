@@ -18,8 +18,39 @@
 //! | formats | `sion`, `gsd`, `ffrecord`, `cdf`, `blob` | one folder for each format, with like modules |
 //!
 //! Inside a format, `raw` holds the structures of the specification. The views (`meta1`, ...) check
-//! bytes and give access to them. `layout` turns numbers into [`span::Span`]s. The machines
-//! (`open`, ...) do work in several steps. Most callers want `reader` and `writer`.
+//! bytes and give access to them. `layout` turns numbers into [`span::Span`]s. Most callers want
+//! `reader` and `writer`.
+//!
+//! # Reading is machines, writing is text
+//!
+//! What reads and judges is a machine: it says which bytes it wants, and is fed with them. So it
+//! runs over a slice, a card, an asynchronous store, the ranks of a job, or a web server.
+//!
+//! ```text
+//! loop {
+//!     match open.poll() {
+//!         ReadStep::Read { offset, need, .. } => open.feed(&fetch(offset, need))?,
+//!         ReadStep::Done(head) => return Ok(head),
+//!     }
+//! }
+//! ```
+//!
+//! What writes is text, whose lines are in the order of the steps on the disk. It is written once,
+//! under `#[twin]`, which makes the blocking function of the asynchronous one:
+//!
+//! ```text
+//! async fn replace_header(&mut self, shadow: &Shadow) -> Result<(), Failed<S::Error>> {
+//!     self.disk.write(offset, shadow.as_bytes()).await?;
+//!     self.disk.sync().await?;
+//!     self.tail.is_torn = true; // from here on the header may be the new one
+//!     self.disk.show(&shadow.new).await?;
+//!     self.disk.sync().await?;
+//!     self.tail.is_torn = false;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! `core/examples/both_forms.rs` does both for a format of its own.
 //!
 //! # Example
 //!

@@ -181,7 +181,7 @@ impl<S, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
 /// [`create_async`](Writer::create_async) and [`open_async`](Writer::open_async) return no writer
 /// then.
 ///
-/// An asynchronous store must keep the rules of [`AsyncWriteAt`](crate::store::AsyncWriteAt).
+/// An asynchronous store must keep the rules of `AsyncWriteAt`.
 #[twin(WriteAt, WriteError = AsyncError)]
 impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// Begins the file of `plan`, which was made of `definition`. The old content of the store is

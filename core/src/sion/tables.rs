@@ -181,7 +181,7 @@ impl TableSums {
     }
 }
 
-/// The bytes that the window of [`write`] needs.
+/// The bytes that the window of [`write()`] needs.
 pub const WINDOW: usize = size_of::<I64>();
 
 /// Writes the tables of `publication`. A larger `window` makes fewer and larger writes.

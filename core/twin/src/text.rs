@@ -182,11 +182,11 @@ fn member(words: &Words, tokens: &[TokenTree], of: &str) -> Result<TokenStream, 
     let mut late = TokenStream::new();
     if let Some(docs) = docs {
         let place = name.span();
-        let line = format!("#[doc = \"[`{name}`]({of}{name}) for an asynchronous store.\"]");
+        let line = format!("#[doc = \"[`{name}`]({of}{name}()) for an asynchronous store.\"]");
         late.extend(source(&line, place));
         if docs.contains("# Errors") {
             late.extend(source("#[doc = \"\"] #[doc = \"# Errors\"]", place));
-            late.extend(source(&format!("#[doc = \"See [`{name}`]({of}{name}).\"]"), place));
+            late.extend(source(&format!("#[doc = \"See [`{name}`]({of}{name}()).\"]"), place));
         }
     }
     late.extend(asynchronous(words, &tokens)?);

@@ -3,7 +3,7 @@
 use super::{BlockDevice, BlockStoreError, Piece, offset_of};
 use crate::store::copy_front;
 
-/// Memory for one block in the cache of a [`BlockStore`].
+/// Memory for one block in the cache of a [`BlockStore`](super::BlockStore).
 #[derive(Debug, Clone)]
 pub struct Cached<const B: usize = 512> {
     /// The number of the block, or [`NOTHING`].
