@@ -6,6 +6,7 @@ mod asynch;
 #[twin(ReadAt, WriteAt)]
 use super::{ReadAt, WriteAt};
 use super::{copy_front, usize_to_u64};
+#[cfg(feature = "gsd")]
 use crate::span::Span;
 use crate::step::DriveError;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -106,6 +107,7 @@ impl<S> Disk<S> {
     }
 
     /// The store, for writes to `span` that this type does not see.
+    #[cfg(feature = "gsd")]
     pub(crate) fn lend(&mut self, span: Span) -> &mut S {
         self.forget_within(span.offset(), span.end());
         &mut self.store

@@ -86,7 +86,9 @@ form!(dropped, wait_or_drop, hanging, create_async reopen_async write_async writ
     write_record_async ensure_free_space_async write_key_async commit_async close_async);
 
 pub(super) fn rows() -> Vec<Row> {
-    let attributes = Attributes { fsblksize: 512, ..Attributes::DEFAULT };
+    // The same steps on every host, not the host's byte order.
+    let (order, data_order) = (ByteOrder::Little, ByteOrder::Little);
+    let attributes = Attributes { fsblksize: 512, order, data_order, ..Attributes::DEFAULT };
     let plain = Shape { attributes, sealed: false, ahead: 0, window: 1076, ledger: 64 };
     let keyval = Attributes { keyval: true, ..attributes };
     let big = Attributes { order: ByteOrder::Big, ..attributes };

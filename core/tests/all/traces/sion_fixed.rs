@@ -57,7 +57,8 @@ pub(super) fn rows() -> Vec<Row> {
         ("big-endian", ByteOrder::Big, 0, Vec::new()),
     ];
     let row = |(name, order, ahead, start)| {
-        let about = Attributes { fsblksize: 512, order, ..Attributes::DEFAULT };
+        let data_order = ByteOrder::Little; // on every host
+        let about = Attributes { fsblksize: 512, order, data_order, ..Attributes::DEFAULT };
         let shape = Shape::new(&about, b"traces", TASKS).unwrap().with_ahead(ahead);
         let forms = vec![
             Box::new(move |tape: &Tape, seed| blocking(tape, &shape, seed)) as History,
