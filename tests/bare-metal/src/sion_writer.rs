@@ -223,8 +223,8 @@ entries! {
     ) {
         let meta1 = Meta1::new(&attributes(flags, fsblksize, 1), ntasks)?;
         let tasks = Tasks { ntasks, globalrank: 1, chunksize: 2 };
-        let (mut host, checksum) = (Host { file: 0 }, Some(crc32c));
-        let sums = write_tables(&meta1, first..last, &tasks, checksum, &mut host, window)?;
+        let mut host = Host { file: 0 };
+        let sums = write_tables(&meta1, first..last, &tasks, Some(crc32c), &mut host, window)?;
         let front = Front::new(&meta1, b"x")?;
         let crc = front.meta1_crc(sums, Some(crc32c));
         front.write(&mut host)?;

@@ -91,15 +91,16 @@ fn what_only_holes_have_is_written_if_it_is_allowed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("holes.sion");
     let builder = striae::sion::Builder::new(2).fsblksize(512).chunksizes(vec![HOLE, 512]);
+    let builder = builder.order(striae_core::endian::ByteOrder::Little);
     let mut set = builder.create(&path).unwrap();
     set.close().unwrap();
     // The first stream is as long as its chunk, which nobody wrote.
     let bytes = fs::read(&path).unwrap();
     let fields = 1076 + 16 * 2;
-    let start = i64::from_ne_bytes(bytes[fields + 4..fields + 12].try_into().unwrap());
+    let start = i64::from_le_bytes(bytes[fields + 4..fields + 12].try_into().unwrap());
     let sizes = usize::try_from(start).unwrap() + 8 * 2;
     let mut all = bytes.clone();
-    all[sizes..sizes + 8].copy_from_slice(&(HOLE as i64).to_ne_bytes());
+    all[sizes..sizes + 8].copy_from_slice(&(HOLE as i64).to_le_bytes());
     let chunk = 1076 + 16 * 2 + 12;
     fs::write(&path, &all[..chunk]).unwrap();
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
