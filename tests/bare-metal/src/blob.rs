@@ -5,6 +5,7 @@ use crate::{Fail, entries};
 use core::fmt::Write;
 use core::num::{NonZeroU32, NonZeroU64};
 use striae_core::blob::append::{Reseal, count, settle, take_back};
+use striae_core::blob::book::{Size, Sum, bit, complete, container, numbers_of, put_part, row_len};
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::layout::{maps_len, width_of_blob};
@@ -209,6 +210,24 @@ entries! {
         let sum = gather.len() ^ u64::from(gather.is_empty());
         let mut memory = [Take::default(); 8];
         Ok(gather.fill(&mut memory).iter().fold(sum, |sum, take| sum ^ take.to ^ take.len))
+    }
+
+    fn gate_blob_book(_bytes, offset: u64, len: u64, start: u64, records: u64) {
+        let requests = [Request { offset, len }; 2];
+        let (nreqs, count) = numbers_of(&requests).ok_or(Fail)?;
+        let (share, mut sum) = (Share { nreqs, start, count }, 0);
+        for part in [Part::Nreqs, Part::BlobStart, Part::Offsets, Part::Lengths, Part::Nelems] {
+            put_part(part, share, &requests, ByteOrder::Little, |one| sum ^= usize_to_u64(one.len()));
+            sum ^= row_len(part, nreqs);
+        }
+        let size = Size { is_record: records > 0, len, value_len: start };
+        core::hint::black_box(size.content(Some(0), records).ok_or(Fail)?);
+        core::hint::black_box(container(len, start, None).ok_or(Fail)?);
+        let mut crc = Sum::after(records, 0);
+        crc.add(crc, start, crc.crc());
+        sum ^= u64::from(crc.all().unwrap_or_default()) ^ bit(8, 3, records).1;
+        complete(&mut Host { file: 0 }, len, Some(records))?;
+        Ok(sum)
     }
 
     fn gate_text64_blob_error(_bytes, id: u32, blob: u32, value: u64, signed: i64) {

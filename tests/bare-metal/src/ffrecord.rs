@@ -8,7 +8,7 @@ use striae_core::ffrecord::open::Open;
 use striae_core::ffrecord::{Error, Head, Layout, MetaCrc, Reader, Sample, Samples, raw};
 use striae_core::field::FieldId;
 use striae_core::integrity::crc32;
-use striae_core::step::{ReadMachine, ReadStep, drive_read};
+use striae_core::step::{DriveError, ReadMachine, ReadStep, drive_read};
 use striae_core::store::usize_to_u64;
 
 fn opened(window: &mut [u8]) -> Result<Reader<Host>, Fail> {
@@ -94,6 +94,8 @@ entries! {
 
     fn gate_text64_ffrecord_error(_bytes, table: u8, at: u16, offset: u64, value: i64, crc: u32) {
         let field = FieldId::new(table, at);
+        let ended = DriveError::<(), core::convert::Infallible>::Ended { offset };
+        core::hint::black_box(ended.infallible::<Error>());
         let (number, n) = (offset, value.unsigned_abs());
         for error in [
             Error::Cut { file_len: offset },
@@ -105,7 +107,7 @@ entries! {
             Error::TooFewSamples { n, want: offset },
             Error::FileFull { file_len: offset, len: n },
         ] {
-            core::hint::black_box(error.blames_caller());
+            core::hint::black_box((error.party(), error.blames_caller()));
             write!(Text, "{error}")?;
         }
         Ok(0)

@@ -29,6 +29,7 @@ where
         };
         let recovered = remains.recover(store, &listed?.task, &mut scratch, &mut each)?;
         sum ^= chunks ^ recovered.bytes ^ u64::from(recovered.certainty.is_sound());
+        sum ^= u64::from(recovered.certainty.is_exact());
     }
     let number = match remains.set_commit() {
         SetCommit::Number(number) => number,
