@@ -22,6 +22,7 @@ import math
 import os
 import sys
 import tempfile
+import urllib.parse
 
 import numpy as np
 
@@ -64,6 +65,7 @@ class File:
         records = self.parsed.num_records
         shape = [records if of.is_record else of.dim.length.value for of in var.dims]
         return {
+            "address": "variable/" + urllib.parse.quote(var.name.value, safe="/._-+,:@="),
             "name": var.name.value,
             "type": TYPES[var.nc_type.value - 1],
             "dims": [of.dim.name.value for of in var.dims],
@@ -147,9 +149,9 @@ class Striae(Program):
         return problems
 
     def compare_refused(self, path):
-        """A damaged file: exit status 1, one line on stderr, and no crash."""
+        """A damaged file: exit status 1, or 2 if its magic is cut; one line on stderr, and no crash."""
         done = self.run("ls", "--json", path)
-        problems = differ("exit status of ls", done.returncode, 1)
+        problems = differ("exit status of ls", done.returncode, 2 if os.path.getsize(path) < 3 else 1)
         return problems + differ("lines on stderr", len(done.stderr.decode().splitlines()), 1)
 
 

@@ -26,7 +26,7 @@ import sys
 import tempfile
 
 from sion_kinds import crc32c
-from ksy import Program, Tally, differ, load, sha256
+from ksy import Program, Tally, differ, load, refused_status, sha256
 
 CHECKSUMS = b"striae/crc32c"
 TYPES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64 character".split()
@@ -292,9 +292,9 @@ class Striae(Program):
         return problems
 
     def compare_refused(self, path):
-        """A damaged file: exit status 1, one line on stderr, and no crash."""
+        """A damaged file: exit status 1, or 2 if the magic is not there; one line on stderr, and no crash."""
         done = self.run("ls", "--json", path)
-        problems = differ("exit status of ls", done.returncode, 1)
+        problems = differ("exit status of ls", done.returncode, refused_status(path, bytes.fromhex("df65df65df65df65")))
         return problems + differ("lines on stderr", len(done.stderr.decode().splitlines()), 1)
 
     def check(self, tally, what, found):

@@ -30,6 +30,13 @@ def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
 
+def refused_status(path, magic):
+    """The exit status of striae for a damaged file: 1, or 2 if it does not begin with most of the format's magic."""
+    with open(path, "rb") as file:
+        head = file.read(len(magic))
+    return 1 if magic.startswith(head) and 2 * len(head) > len(magic) else 2
+
+
 def differ(what, found, expected):
     """A list with one problem, or none."""
     return [] if found == expected else [f"{what} is {found!r}, expected {expected!r}"]

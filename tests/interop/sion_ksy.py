@@ -31,7 +31,7 @@ import struct
 import sys
 import tempfile
 
-from ksy import Program, Tally, differ, load, sha256
+from ksy import Program, Tally, differ, load, refused_status, sha256
 
 KEYVAL_INLINE = 51
 
@@ -303,9 +303,9 @@ class Striae(Program):
         return problems
 
     def compare_refused(self, path):
-        """A damaged file: exit status 1, one line on stderr, and no crash."""
+        """A damaged file: exit status 1, or 2 if the magic is not there; one line on stderr, and no crash."""
         done = self.run("ls", "--json", path)
-        problems = differ("exit status of ls", done.returncode, 1)
+        problems = differ("exit status of ls", done.returncode, refused_status(path, b"sion"))
         return problems + differ("lines on stderr", len(done.stderr.decode().splitlines()), 1)
 
     def check(self, tally, what, found):
