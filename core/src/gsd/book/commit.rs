@@ -60,6 +60,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Fills the index with copies of its last entry, up to the number that it must have.
+    #[inline(never)] // its memory is not in use while a commit is published
     pub(super) async fn pad(&mut self) -> Result<(), Failed<S::Error>> {
         let want = self.tail.padded();
         if want == self.tail.entries || self.tail.entries == 0 {
@@ -82,6 +83,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Publishes the first `shown` entries of the index, and all names.
+    #[inline(never)]
     pub(super) async fn publish(&mut self, shown: u64) -> Result<(), Failed<S::Error>> {
         self.show_nothing(shown).await?;
         self.copy_entries().await?;
@@ -96,6 +98,7 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Clears the slots that a header without entries shows: the last ones, so that the others stay
     /// free.
+    #[inline(never)]
     async fn show_nothing(&mut self, shown: u64) -> Result<(), Failed<S::Error>> {
         if shown > 0 || self.tail.shows_empty_slots() {
             return Ok(());
