@@ -42,8 +42,8 @@ impl<S: WriteAt> Log<S> {
     }
 }
 
-/// Finds the length of the log of a file of `file_len` bytes. It reads nothing itself, so a slice, a
-/// device, an asynchronous store or a web server can feed it.
+/// Finds the length of the log of a file of `file_len` bytes. It reads nothing itself, so a slice,
+/// a device, an asynchronous store or a web server can feed it.
 struct FindLen {
     file_len: u64,
     found: Option<u64>,

@@ -114,9 +114,10 @@ pub trait WriteAt: ReadAt {
     /// Makes all earlier writes durable, and orders them as [`order`](Self::order) does.
     ///
     /// # Errors
-    /// The store's own error. What was written since the last success may or may not be durable, and
-    /// the caller will call `sync` again. A store whose next success would not cover those writes
-    /// (an operating system drops the pages that it failed to write) must therefore keep failing.
+    /// The store's own error. What was written since the last success may or may not be durable,
+    /// and the caller will call `sync` again. A store whose next success would not cover those
+    /// writes (an operating system drops the pages that it failed to write) must therefore keep
+    /// failing.
     fn sync(&mut self) -> Result<(), Self::Error>;
 }
 

@@ -1,10 +1,10 @@
 //! A writer's state of a file, as a value: what is written, and what is counted.
 //!
 //! A [`Book`] knows the places of all variables, which of them are written in the current record,
-//! how many records are complete, and how many of these the header counts. It holds no store: a call
-//! that writes gets one. [`Writer`](super::Writer) is a store, memory and a `Book`. A program that
-//! writes values on its own asks for their places ([`Book::place`]), and tells what is complete
-//! ([`Book::end_records`]).
+//! how many records are complete, and how many of these the header counts. It holds no store: a
+//! call that writes gets one. [`Writer`](super::Writer) is a store, memory and a `Book`. A program
+//! that writes values on its own asks for their places ([`Book::place`]), and tells what is
+//! complete ([`Book::end_records`]).
 //!
 //! A commit makes the values durable, then writes the number of records, then makes it durable
 //! (`spec/cdf.md#writing-with-striae`).

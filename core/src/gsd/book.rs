@@ -2,7 +2,8 @@
 //!
 //! A [`Book`] is a value without a store. It gives places to chunks ([`Book::place`]), adds chunks
 //! whose bytes are in the store ([`Book::add`]), and works in a store that it is lent: it ends
-//! frames, adds names, commits. [`Writer`](super::Writer) is a store, memory and a `Book`. A program whose threads or ranks write one chunk together uses the `Book` itself.
+//! frames, adds names, commits. [`Writer`](super::Writer) is a store, memory and a `Book`. A
+//! program whose threads or ranks write one chunk together uses the `Book` itself.
 
 mod adopt;
 mod begin;
@@ -56,8 +57,8 @@ const WINDOW: usize = 1 << 16;
 ///
 /// The order of calls is: [`make_ready`](Self::make_ready), unless it [is ready](Self::is_ready);
 /// [`place`](Self::place); the caller writes the bytes to the place; [`add`](Self::add);
-/// [`end_frame`](Self::end_frame); [`commit`](Self::commit). A call that failed, or whose future was
-/// dropped, can be repeated; then it starts again.
+/// [`end_frame`](Self::end_frame); [`commit`](Self::commit). A call that failed, or whose future
+/// was dropped, can be repeated; then it starts again.
 ///
 /// ```
 /// use striae_core::gsd::book::Book;
@@ -95,7 +96,8 @@ pub struct Book<B> {
 }
 
 impl<B: AsMut<[Slot]>> Book<B> {
-    /// Makes the book of the file that was opened as `head`. [`begin`](Self::begin) must come first.
+    /// Makes the book of the file that was opened as `head`. [`begin`](Self::begin) must come
+    /// first.
     ///
     /// # Errors
     /// [`Error::Memory`] if `memory` is too small; [`Error::Outside`] and [`Error::Overlap`] if the

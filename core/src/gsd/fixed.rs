@@ -1,6 +1,6 @@
 //! [`FixedLogger`] logs frames of names that are known when a program is compiled, with less
-//! code than a [`Logger`](super::Logger). [`OwnLogger`] is the same, but it adds names and moves the
-//! index.
+//! code than a [`Logger`](super::Logger). [`OwnLogger`] is the same, but it adds names and moves
+//! the index.
 
 mod begin;
 mod commit;

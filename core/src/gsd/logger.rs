@@ -199,12 +199,12 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// Opens the file in `store` to append to it, or creates one if the store is blank. A device
     /// calls this when it starts.
     ///
-    /// This never writes over anything that it finds; only [`create`](Self::create) does. A store is
-    /// *blank* if its sectors are all zeros or all ones in the first MiB, or as far as a new file of
-    /// `attributes` reaches, in the last 2 MiB, and at powers of two between, also if a power cut
-    /// interrupted the creation of a file there. File systems, partition tables and RAIDs have
-    /// their signatures there (`spec/gsd.md#blank-stores`). The rest is not read. The check takes
-    /// 6159 reads of a sector of a card of 32 GB, before a file is made.
+    /// This never writes over anything that it finds; only [`create`](Self::create) does. A store
+    /// is *blank* if its sectors are all zeros or all ones in the first MiB, or as far as a new
+    /// file of `attributes` reaches, in the last 2 MiB, and at powers of two between, also if a
+    /// power cut interrupted the creation of a file there. File systems, partition tables and RAIDs
+    /// have their signatures there (`spec/gsd.md#blank-stores`). The rest is not read. The check
+    /// takes 6159 reads of a sector of a card of 32 GB, before a file is made.
     ///
     /// An existing file is opened if its application, schema and schema version are those of
     /// `attributes`; the other attributes are only for a new file. A header that was erased while

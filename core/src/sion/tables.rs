@@ -2,7 +2,8 @@
 //!
 //! Each commit writes all tables at a place where no reader looks yet;
 //! [`show`](super::visible::show) makes them visible. Entries that changed since the last commit
-//! come from [`Written`]; all others are read from the last META2. So the only memory is one window.
+//! come from [`Written`]; all others are read from the last META2. So the only memory is one
+//! window.
 //!
 //! [`Tables`] are the entries of a range of tasks: of all tasks, or of the tasks of one rank or
 //! node while other ranks write theirs. [`TableSums::join`] adds up the checksums of the parts.

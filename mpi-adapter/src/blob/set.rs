@@ -69,8 +69,8 @@ impl<C: Collective> Set<C> {
     /// It takes one call of the message layer.
     ///
     /// # Errors
-    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if the files are
-    /// no set; [`Code::Differ`](crate::Code::Differ) if the ranks have found different sets; an
+    /// The failure of a rank, at all ranks: [`Code::Refused`](crate::Code::Refused) if the files
+    /// are no set; [`Code::Differ`](crate::Code::Differ) if the ranks have found different sets; an
     /// error of the operating system.
     pub fn open(comm: C, path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(comm, path, &OpenOptions::new())

@@ -8,8 +8,10 @@ const COLUMNS: usize = 100;
 const LINES: usize = 500;
 
 /// Files that are longer, and why.
-const LONG: &[(&str, &str)] =
-    &[("core/inspect/src/gsd/finding.rs", "a list: each finding's name, place and words")];
+const LONG: &[(&str, &str)] = &[
+    ("core/inspect/src/gsd/finding.rs", "a list: each finding's name, place and words"),
+    ("core/src/gsd/verdict.rs", "one judgement: its parts have one order, and are read in it"),
+];
 
 /// All Rust files, by their paths in the repository.
 fn sources() -> Vec<(String, String)> {
@@ -100,7 +102,8 @@ fn firmware_can_log_each_error_and_state() {
             }
             let attributes = core::mem::take(&mut attributes);
             let name = |rest: &str| rest.split(['<', ' ', ';', '(']).next().unwrap().to_owned();
-            let shown = line.strip_prefix("pub enum ").map(name);
+            // A table of errors derives it for its enum.
+            let shown = line.strip_prefix("pub enum ").filter(|_| !line.ends_with(';')).map(name);
             let error = line.strip_prefix("pub struct ").map(name);
             let error = error.filter(|name| text.contains(&format!("error::Error for {name} ")));
             let Some(name) = shown.or(error) else { continue };
@@ -111,7 +114,7 @@ fn firmware_can_log_each_error_and_state() {
             }
         }
     }
-    assert!(missing.is_empty() && seen > 55, "{missing:#?} of {seen}");
+    assert!(missing.is_empty() && seen > 48, "{missing:#?} of {seen}");
 }
 
 /// The rule is younger than many commits.

@@ -17,8 +17,8 @@ use zerocopy::{FromZeros, IntoBytes};
 #[twin(WriteAt)]
 impl<S: WriteAt> Desk<'_, S> {
     /// Makes all ended frames durable and visible. It takes two syncs, or one
-    /// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if nothing is new. The
-    /// first commit always syncs the state that was found.
+    /// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if nothing is new.
+    /// The first commit always syncs the state that was found.
     pub(super) async fn commit(&mut self) -> Result<(), Failed<S::Error>> {
         self.settle().await?;
         self.spill().await?;
@@ -113,8 +113,9 @@ impl<S: WriteAt> Desk<'_, S> {
     /// Replaces the header's image: after a crash, the header is the old or the new one.
     ///
     /// The shadow is written first and made durable together with all bytes that the new header
-    /// refers to. The header is then written in the order of its bytes, so that a torn header is the
-    /// start of the new one and the rest of the old one. The shadow tells this state from any other.
+    /// refers to. The header is then written in the order of its bytes, so that a torn header is
+    /// the start of the new one and the rest of the old one. The shadow tells this state from any
+    /// other.
     #[inline(never)]
     async fn replace_header(&mut self, shadow: &Shadow) -> Result<(), Failed<S::Error>> {
         let commit = &shadow.new.commit;

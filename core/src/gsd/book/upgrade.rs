@@ -35,8 +35,8 @@ impl<'u, 'w, S> Undo<'u, 'w, S> {
 }
 
 impl<S> Drop for Undo<'_, '_, S> {
-    /// If the header may be the new one already, the new state stays, and the header will be written
-    /// again.
+    /// If the header may be the new one already, the new state stays, and the header will be
+    /// written again.
     fn drop(&mut self) {
         let Some((before, counts)) = self.before.take() else { return };
         *self.desk.waiting.counts = counts;

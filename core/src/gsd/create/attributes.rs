@@ -42,8 +42,8 @@ pub struct Attributes<'a> {
     /// the file if it appends many frames without chunks: use it only for files that gsd only
     /// reads.
     pub shown_slots: u64,
-    /// The bytes of the first name list; it doubles when it is full. In layer 1 a name takes 64, and
-    /// gsd 1.10, which takes 8192 for its own files, makes no list longer.
+    /// The bytes of the first name list; it doubles when it is full. In layer 1 a name takes 64,
+    /// and gsd 1.10, which takes 8192 for its own files, makes no list longer.
     pub names_len: u64,
 }
 

@@ -127,8 +127,8 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
 }
 
 impl<F: Form, const N: usize> Log<F, N> {
-    /// What the store has by the `bytes` of a header, which the judge starts with. It has the header
-    /// that the shadows prove, if there is one.
+    /// What the store has by the `bytes` of a header, which the judge starts with. It has the
+    /// header that the shadows prove, if there is one.
     #[inline(never)]
     fn see_header(&self, bytes: &[u8], judge: &mut OwnJudge) -> Result<Found, Fault> {
         let base = self.form.base();

@@ -21,8 +21,8 @@ const ENTRY: usize = 32;
 
 #[twin(WriteAt, FixedError)]
 impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
-    /// Ends the current frame and commits it, after the last commit if that was interrupted; returns
-    /// its number.
+    /// Ends the current frame and commits it, after the last commit if that was interrupted;
+    /// returns its number.
     pub(super) async fn end_frame(&mut self) -> Result<u64, FixedError<S>> {
         if F::MOVES {
             self.grow().await?;

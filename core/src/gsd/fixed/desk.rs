@@ -17,8 +17,8 @@ use zerocopy::IntoBytes;
 
 /// A log of at most `N` chunks a frame, and its store.
 ///
-/// The log changes only when the store has done what the change says, so a call may end anywhere, by
-/// an error or a dropped future, and be made again.
+/// The log changes only when the store has done what the change says, so a call may end anywhere,
+/// by an error or a dropped future, and be made again.
 #[derive(Debug)]
 pub(super) struct Desk<S, F, const N: usize> {
     pub(super) disk: Medium<S>,

@@ -25,8 +25,8 @@ impl<S, B> Writer<S, B> {
     }
 
     /// Sets whether the next commits take one sync instead of two where that is possible; see
-    /// [`Attributes::one_sync`](crate::gsd::Attributes::one_sync). The first of them takes two syncs
-    /// and announces this to readers.
+    /// [`Attributes::one_sync`](crate::gsd::Attributes::one_sync). The first of them takes two
+    /// syncs and announces this to readers.
     pub const fn set_one_sync(&mut self, one_sync: bool) {
         self.book.set_one_sync(one_sync);
     }

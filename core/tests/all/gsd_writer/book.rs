@@ -224,7 +224,10 @@ impl WriteAt for FailsOnce {
 fn program(about: &Attributes<'_>, disk: FailsOnce, truncates: bool) -> FailsOnce {
     macro_rules! until_done {
         ($book:ident.$call:ident($($arg:expr),*), $store:ident) => {
-            $book.$call($($arg,)* &mut $store).or_else(|_| $book.$call($($arg,)* &mut $store)).unwrap()
+            match $book.$call($($arg,)* &mut $store) {
+                Ok(done) => done,
+                Err(_) => $book.$call($($arg,)* &mut $store).unwrap(),
+            }
         };
     }
     let mut store = disk;

@@ -262,8 +262,8 @@ fn the_header_of_most_subfiles_counts() {
     }
 }
 
-/// All writers seal all subfiles or none. Each subfile of 2 kinds of sets, of the same values and of
-/// another run: 12 cases. Its values count, since a seal may have been lost.
+/// All writers seal all subfiles or none. Each subfile of 2 kinds of sets, of the same values and
+/// of another run: 12 cases. Its values count, since a seal may have been lost.
 #[test]
 fn a_subfile_without_a_seal_in_a_sealed_set_is_named() {
     let mut cases = 0;

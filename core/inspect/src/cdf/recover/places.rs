@@ -30,8 +30,8 @@ pub(super) struct Places {
 
 impl Places {
     /// Judges the variables of a header, and places them anew, in the order of definition and
-    /// without gaps, as netCDF-C does it. `existing` bytes of the file are in no hole. `max_size` is
-    /// the most bytes of the new file if it is not that of [`Demand::limit`].
+    /// without gaps, as netCDF-C does it. `existing` bytes of the file are in no hole. `max_size`
+    /// is the most bytes of the new file if it is not that of [`Demand::limit`].
     pub(super) fn new(
         old: &Header,
         records: Option<&Records>,

@@ -71,8 +71,8 @@ impl<'s> Own<'s> {
         Span::exact(self.next.names.location, self.names_len.into())
     }
 
-    /// The bytes of the names that the list in `block` has: it may be one that has all of them, or the
-    /// first ones.
+    /// The bytes of the names that the list in `block` has: it may be one that has all of them, or
+    /// the first ones.
     pub(super) fn names_in(&self, block: NameBlock) -> u64 {
         match block {
             block if block == self.next.names => self.names_len.into(),
