@@ -217,7 +217,8 @@ entries! {
         let (nreqs, count) = numbers_of(&requests).ok_or(Fail)?;
         let (share, mut sum) = (Share { nreqs, start, count }, 0);
         for part in [Part::Nreqs, Part::BlobStart, Part::Offsets, Part::Lengths, Part::Nelems] {
-            put_part(part, share, &requests, ByteOrder::Little, |one| sum ^= usize_to_u64(one.len()));
+            let mut add = |one: &[u8]| sum ^= usize_to_u64(one.len());
+            put_part(part, share, &requests, ByteOrder::Little, &mut add);
             sum ^= row_len(part, nreqs);
         }
         let size = Size { is_record: records > 0, len, value_len: start };

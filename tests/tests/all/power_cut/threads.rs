@@ -19,6 +19,9 @@ use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt};
 use striae_kit::power::{Lost, Model, PowerStore, Tear, sum_of};
 
+/// Why work in the store ended early.
+type Stopped = DriveError<Failed, Error>;
+
 /// Who is next: the same for the same number.
 struct Schedule(u64);
 
@@ -236,7 +239,7 @@ impl<'p> Threads<'p> {
     fn publish(
         &mut self,
         may_write: bool,
-        work: impl FnOnce(&mut Desk<'_, Meanwhile<'_, 'p>>) -> Result<(), DriveError<Failed, Error>>,
+        work: impl FnOnce(&mut Desk<'_, Meanwhile<'_, 'p>>) -> Result<(), Stopped>,
     ) -> bool {
         // Either any operation fails, or a sync, of which the last one leaves the outcome unknown.
         let fails = (self.schedule.below(3) == 0)
