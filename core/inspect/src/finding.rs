@@ -10,7 +10,7 @@ use alloc::string::String;
 use core::fmt;
 use striae_core::field::Table;
 
-pub use striae_core::field::FieldId;
+pub use striae_core::field::{FieldId, Name as FieldName};
 
 /// How severe a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -189,19 +189,6 @@ facts! {
 impl<I: Into<i128>> From<I> for Value {
     fn from(number: I) -> Self {
         Self::Integer(number.into())
-    }
-}
-
-/// A field as the core crate's errors name it: `META1.ntasks`.
-#[derive(Debug, Clone, Copy)]
-pub struct FieldName(pub &'static [&'static Table], pub FieldId);
-
-impl fmt::Display for FieldName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.1.find(self.0) {
-            Some((table, field)) => write!(f, "{}.{}", table.part, field.name),
-            None => f.write_str("a field"),
-        }
     }
 }
 
