@@ -32,7 +32,7 @@ pub fn numbers_of(requests: &[Request]) -> Option<(u64, u64)> {
 ///
 /// let requests = [Request { offset: 6, len: 2 }, Request { offset: 9, len: 1 }];
 /// let (nreqs, count) = book::numbers_of(&requests).unwrap();
-/// let (share, mut bytes) = (Share { nreqs, start: 0, count }, Vec::new());
+/// let (share, mut bytes) = (Share { nreqs, start: 0, count }, Vec::<u8>::new());
 /// book::put_part(Part::Offsets, share, &requests, ByteOrder::Big, |one| bytes.extend(one));
 /// assert_eq!(bytes, [0, 0, 0, 6, 0, 0, 0, 9]);
 /// ```
