@@ -18,6 +18,9 @@ pub const NAME_UNIT: u64 = 64;
 /// The most names of a file: ids are 0 to 65534, and 65535 means no name.
 pub const MAX_NAMES: u32 = 65535;
 
+/// The most bytes of a name list that a writer makes; readers have no such limit.
+pub const MAX_NAMES_LEN: u64 = (1 << 31) - NAME_UNIT;
+
 /// The largest number of a frame: the number of frames is also a `u64`.
 pub const MAX_FRAME: u64 = u64::MAX - 1;
 

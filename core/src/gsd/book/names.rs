@@ -5,7 +5,7 @@ use super::tail::Tail;
 use crate::exact::Exact;
 use crate::gsd::checksums;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{MAX_NAMES, NAME_UNIT, NameBlock};
+use crate::gsd::layout::{MAX_NAMES, MAX_NAMES_LEN, NAME_UNIT, NameBlock};
 use crate::gsd::names::check_name;
 use crate::integrity::Checksum;
 use crate::span::Span;
@@ -62,8 +62,8 @@ impl Tail {
 
     /// A new name list of at least `len` bytes at the end of the file.
     fn fresh_names(&self, len: u64) -> Result<NameBlock, Error> {
-        let most = u64::from(u32::MAX) / NAME_UNIT;
-        if len > most.saturating_mul(NAME_UNIT) {
+        let most = MAX_NAMES_LEN / NAME_UNIT;
+        if len > MAX_NAMES_LEN {
             return Err(Error::FileFull { data_end: self.data_end, len });
         }
         let mut units = self.names.units.clamp(1, most);

@@ -4,7 +4,9 @@ use crate::gsd::fixed::fault::Fault;
 use crate::gsd::fixed::form::Form;
 use crate::gsd::fixed::log::Log;
 use crate::gsd::fixed::shape::Base;
-use crate::gsd::layout::{IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock, check_places, grown};
+use crate::gsd::layout::{
+    IndexBlock, MAX_NAMES, MAX_NAMES_LEN, NAME_UNIT, NameBlock, check_places, grown,
+};
 use crate::gsd::raw::Image;
 use crate::gsd::record::Record;
 use crate::integrity::crc32c;
@@ -156,7 +158,7 @@ impl<const N: usize> Log<Own<'_>, N> {
             return Err(Fault::BadName);
         }
         let len = form.list().len().saturating_add(usize_to_u64(name.len())).saturating_add(1);
-        if len > u64::from(u32::MAX / 2) || form.names >= MAX_NAMES {
+        if len > MAX_NAMES_LEN || form.names >= MAX_NAMES {
             return Err(Fault::Full);
         }
         let has_room = |block: &NameBlock| len <= block.units.saturating_mul(NAME_UNIT);
