@@ -22,16 +22,16 @@ mod waiting;
 
 pub use waiting::Slot;
 
+#[twin(WriteError = AsyncError)]
+use super::WriteError;
 use super::chunk::Chunk;
 use super::error::Error;
 use super::header::Version;
 use super::kind::ChunkType;
 use super::layout::{MAX_FRAME, MAX_PADDING, row_len};
 use super::names::FindName;
-use super::open::Head;
 use super::raw::IndexEntry;
-#[twin(WriteError = AsyncError)]
-use super::writer::WriteError;
+use super::verdict::Head;
 use crate::exact::Exact;
 use crate::integrity::Checksum;
 #[twin(WriteAt)]

@@ -9,14 +9,13 @@ pub(super) use blank::Blank;
 
 use super::error::Error;
 use super::header::Header;
-use super::layout::NAME_UNIT;
+use super::layout::{NAME_UNIT, SECTOR};
 use super::raw::{self, Shadow};
 use crate::integrity::Checksum;
 use crate::span::Span;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::usize_to_u64;
-use core::num::NonZeroU64;
 use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -29,9 +28,6 @@ pub(super) const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
 /// The offset of the shadows in files of earlier versions of striae: the first one is in the
 /// sector of the header.
 pub const OLD_SHADOW: u64 = 256;
-
-/// The least alignment of blocks: a sector.
-pub const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
 
 /// Creates an empty file.
 ///

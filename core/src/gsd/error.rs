@@ -1,8 +1,7 @@
 //! Errors of GSD files, and of requests to them.
 
 use super::kind::ChunkType;
-use super::raw::{Header, IndexEntry, TABLES};
-use super::record::header_offset;
+use super::raw::{Header, IndexEntry, TABLES, header_offset};
 use crate::error::errors;
 use crate::field::{At, FieldId, Name};
 use core::fmt;

@@ -4,8 +4,8 @@
 use super::chunk::{Chunk, Key, Limits};
 use super::error::Error;
 use super::layout::{ENTRY_LEN, IndexBlock};
-use super::open::Head;
 use super::raw::IndexEntry;
+use super::verdict::Head;
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::FromBytes;

@@ -1,6 +1,5 @@
 //! The layout of a GSD file: numbers in, spans out.
 
-use super::create::SECTOR;
 use super::error::Error;
 use super::kind::ChunkType;
 use super::raw::{Header, IndexEntry};
@@ -8,6 +7,9 @@ use crate::field::FieldId;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
 use core::ops::Range;
+
+/// The least alignment of blocks: a sector.
+pub const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
 
 /// The bytes of a slot of the index.
 pub const ENTRY_LEN: u64 = 32;

@@ -1,5 +1,7 @@
 //! [`Logger`] is a writer for devices: it has fixed memory and commits every frame.
 
+#[twin(WriteError = AsyncError)]
+use super::WriteError;
 use super::book::Start;
 use super::create::Attributes;
 use super::element::Element;
@@ -7,8 +9,6 @@ use super::error::Error;
 use super::kind::ChunkType;
 use super::open::Open;
 use super::stream::ChunkWriter;
-#[twin(WriteError = AsyncError)]
-use super::writer::WriteError;
 use super::writer::{Slot, Writer};
 use crate::integrity::crc32c;
 #[twin(WriteAt)]

@@ -60,15 +60,17 @@ pub use kind::ChunkType;
 pub use logger::Logger;
 pub use name_table::{NamePlace, NameTable};
 pub use names::Names;
-pub use open::{Head, State};
 pub use reader::Reader;
 pub use record::Record;
 pub use stream::ChunkWriter;
-pub use verdict::Basis;
+pub use verdict::{Basis, Head, State};
 pub use writer::{Slot, Writer};
 
 /// Why reading from a store `S` failed: the store, the file or the caller's buffer.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
+
+/// Why writing to a store `S` failed: the store, the file or the caller.
+pub type WriteError<S> = ReadError<S>;
 
 impl<E> From<Error> for crate::step::DriveError<E, Error> {
     fn from(error: Error) -> Self {

@@ -3,7 +3,7 @@
 use super::error::{BadName, Error};
 use super::header::Version;
 use super::layout::{MAX_NAMES, NAME_UNIT};
-use super::open::Head;
+use super::verdict::Head;
 use crate::exact::Exact;
 use crate::span::Span;
 use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, fill};

@@ -1,97 +1,18 @@
 //! The machine that opens a file: it reads the header and checks its commit record; without a valid
 //! one, it counts the used entries.
 
-use super::chunk::{Chunk, Limits};
+use super::chunk::Chunk;
 use super::error::Error;
 use super::header::{self, Header};
-use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT};
+use super::layout::{ENTRY_LEN, MAX_NAMES, NAME_UNIT};
 use super::names::Counter;
-use super::raw::{Image, IndexEntry};
-use super::record::Record;
-use super::verdict::{Damage, Judge};
+use super::raw::IndexEntry;
+use super::verdict::{Damage, Head, Judge, Read};
 use crate::exact::Exact;
 use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::FromBytes;
-
-/// The state of the commit record (`spec/gsd.md#reading-the-commit-record`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum State {
-    /// There is no commit record: all slots up to the first empty one are used.
-    Plain,
-    /// gsd has appended since the commit record was written: as [`State::Plain`].
-    Appended,
-    /// The commit record is valid.
-    Committed(Record),
-    /// A commit was interrupted while the header was written. The shadow has the whole header: the
-    /// file is read as of this commit.
-    Torn(Record),
-    /// A commit of one sync was made, and its header was not written or not durable. A shadow has
-    /// the header, and all bytes that the commit added are present: the file is read as of this
-    /// commit.
-    Ahead(Record),
-}
-
-impl State {
-    /// The valid commit record, if there is one.
-    #[must_use]
-    pub const fn record(&self) -> Option<&Record> {
-        match self {
-            Self::Plain | Self::Appended => None,
-            Self::Committed(record) | Self::Torn(record) | Self::Ahead(record) => Some(record),
-        }
-    }
-}
-
-/// The head of a file: all metadata whose size does not grow with the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// The length of the file in bytes.
-    pub file_len: u64,
-    /// The header.
-    pub header: Header,
-    /// The part of the header that commits change; for a torn header, the correct one.
-    pub image: Image,
-    /// Whether the header is torn. If a later commit exists, the previous one was being written:
-    /// its header must be written first, since only the headers of that commit and the next one
-    /// have a shadow.
-    pub is_torn: bool,
-    /// The state of the commit record.
-    pub state: State,
-    /// The number of used index entries.
-    pub entries: u64,
-    /// The number of names.
-    pub names: u32,
-    /// The used bytes of the name list.
-    pub names_len: u64,
-    /// The number of frames, including frames without chunks, except for those at the end.
-    pub frames: u64,
-}
-
-impl Head {
-    /// The limits that entries of this file are checked against.
-    #[must_use]
-    pub const fn limits(&self) -> Limits {
-        Limits { file_len: self.file_len, names: self.names }
-    }
-
-    /// The used part of the index block.
-    #[must_use]
-    pub const fn index(&self) -> IndexBlock {
-        IndexBlock { location: self.header.index.location, slots: self.entries }
-    }
-
-    /// The used part of the name list.
-    #[must_use]
-    pub const fn name_list(&self) -> Span {
-        match Span::new(self.header.names.location, self.names_len) {
-            Some(span) => span,
-            None => Span::ZERO, // never: it is a part of the name list, which lies in the file
-        }
-    }
-}
 
 /// Opens a file; needs a buffer of [`Open::WINDOW`] bytes.
 ///
@@ -306,20 +227,6 @@ impl Head {
 
 fn middle(low: u64, high: u64) -> u64 {
     low.wrapping_add(high.wrapping_sub(low) / 2) // exact: `low` is not larger
-}
-
-/// A read of the machine; see [`ReadStep::Read`].
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Read {
-    pub(super) offset: u64,
-    pub(super) need: usize,
-    pub(super) want: u64,
-}
-
-impl Read {
-    pub(super) const fn step<T>(self) -> ReadStep<T> {
-        ReadStep::Read { offset: self.offset, need: self.need, want: self.want }
-    }
 }
 
 impl Open {

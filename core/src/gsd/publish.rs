@@ -1,7 +1,6 @@
 //! The part of the header that commits change: how it is written, and what proves it.
 
-use super::raw::{Image, Shadow};
-use super::record::OFFSET;
+use super::raw::{Commit, Image, Shadow};
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::{copy_front, usize_to_u64};
@@ -20,7 +19,7 @@ impl Image {
     pub(super) async fn show<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
         let (fields, record) = self.parts();
         store.write_all_at(FIELDS, fields).await?;
-        store.write_all_at(OFFSET, record).await
+        store.write_all_at(Commit::OFFSET, record).await
     }
 }
 
@@ -41,7 +40,7 @@ impl Image {
         }
         let shadow = Shadow::offset_of(self.commit.shadow.get(), self.commit.sequence.get());
         let in_shadow = shadow.saturating_add(usize_to_u64(offset_of!(Shadow, new.commit)));
-        (if is_torn { in_shadow } else { OFFSET }, copy_front(record, known))
+        (if is_torn { in_shadow } else { Commit::OFFSET }, copy_front(record, known))
     }
 
     /// The fields before the commit record, and the record.

@@ -2,7 +2,8 @@
 //!
 //! All integers are little-endian.
 
-use crate::field::{Table, spec_table};
+use crate::exact::Exact;
+use crate::field::{FieldId, Table, spec_table};
 use zerocopy::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -177,6 +178,20 @@ spec_table!(Commit = 3 in "commit", 80,
 impl Commit {
     /// Value of `magic`.
     pub const MAGIC: [u8; 8] = *b"striae\0\x01";
+
+    /// The offset of the commit record in the file.
+    pub const OFFSET: u64 = 176;
+}
+
+/// The offset in the file of a field of the header or of the commit record; `None` for other
+/// fields, which have several places.
+#[must_use]
+pub fn header_offset(field: FieldId) -> Option<u64> {
+    let offset = u64::from(field.offset());
+    if field.table() == Header::magic.table() {
+        return Some(offset);
+    }
+    (field.table() == Commit::magic.table()).then_some(Commit::OFFSET.exact_add(offset))
 }
 
 /// The part of a header that commits change: bytes 8 to 47 and 176 to 255.

@@ -3,27 +3,13 @@
 use super::error::Error;
 use super::header::Version;
 use super::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
-use super::raw::{Commit, Header, Image};
+use super::raw::{Commit, Image};
 use crate::exact::Exact;
 use crate::field::FieldId;
 use crate::integrity::{Checksum, crc32c, wrong_bit};
 use crate::span::Span;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
-
-/// The offset of the commit record in the file.
-pub const OFFSET: u64 = 176;
-
-/// The offset in the file of a field of the header or of the commit record; `None` for other
-/// fields, which have several places.
-#[must_use]
-pub fn header_offset(field: FieldId) -> Option<u64> {
-    let offset = u64::from(field.offset());
-    if field.table() == Header::magic.table() {
-        return Some(offset);
-    }
-    (field.table() == Commit::magic.table()).then_some(OFFSET.exact_add(offset))
-}
 
 /// The commit record, checked (`spec/gsd.md#commit-record`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +146,7 @@ fn at_most(field: FieldId, value: u64, max: u64) -> Result<(), Error> {
 
 /// Offset in the file of a field of the record.
 fn offset_of(field: FieldId) -> u64 {
-    OFFSET.exact_add(field.offset().into())
+    Commit::OFFSET.exact_add(field.offset().into())
 }
 
 impl Image {

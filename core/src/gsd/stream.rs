@@ -1,10 +1,10 @@
 //! Writing a chunk in pieces.
 
+#[twin(WriteError = AsyncError)]
+use super::WriteError;
 use super::book::{Book, MAX_LEN, Slot, Sums, count_rows};
 use super::chunk::Chunk;
 use super::error::Error;
-#[twin(WriteError = AsyncError)]
-use super::writer::WriteError;
 use crate::span::Span;
 use crate::step::DriveError;
 #[twin(WriteAt)]

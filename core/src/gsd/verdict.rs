@@ -5,14 +5,16 @@
 //! after the last entry. [`Judge`] asks for the ones that it needs; usually that is one slot.
 
 mod basis;
+mod state;
 
 pub use basis::Basis;
+pub(super) use state::Read;
+pub use state::{Head, State};
 
 use super::create::{OLD_SHADOW, SHADOW};
 use super::error::Error;
 use super::header::Version;
 use super::layout::ENTRY_LEN;
-use super::open::{Read, State};
 use super::raw::{Commit, Image, IndexEntry, Shadow};
 use super::record::Record;
 use super::shadow::{Added, SHADOW_LEN, Settled, shadows};

@@ -6,7 +6,7 @@
 mod facts;
 
 #[cfg(feature = "async")]
-pub(super) use super::AsyncError;
+use super::AsyncError;
 use super::book::{self, Book, Start};
 use super::checksums;
 use super::chunk::Chunk;
@@ -26,10 +26,8 @@ use crate::store::{Disk, usize_to_u64};
 use crate::store::{ReadAt, WriteAt};
 use striae_twin::twin;
 
+pub use super::WriteError;
 pub use super::book::Slot;
-
-/// Why writing to a store `S` failed.
-pub type WriteError<S> = DriveError<<S as ReadAt>::Error, Error>;
 
 /// Writes a GSD file: chunks, frames, commits.
 ///

@@ -10,7 +10,7 @@ use embedded_io::ErrorKind;
 use striae_core::field::FieldId;
 use striae_core::gsd::check_entry::Finding as Entry;
 use striae_core::gsd::raw::{self, ChecksumRow, Commit, IndexEntry, NameSlot};
-use striae_core::gsd::record::header_offset;
+use striae_core::gsd::raw::header_offset;
 use striae_core::gsd::{Error, check_entry};
 use striae_core::span::Span;
 use striae_hoomd::Error as Hoomd;

@@ -3,7 +3,6 @@
 use super::desk::{Desk, Failed, SMALL};
 use super::tail::Stands;
 use crate::gsd::raw::{Commit, Shadow};
-use crate::gsd::record::OFFSET;
 use crate::span::Span;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
@@ -65,7 +64,7 @@ impl<S: WriteAt> Desk<'_, S> {
     ) -> Result<(), Failed<S::Error>> {
         self.tail.is_adopted = false;
         if self.tail.image.commit.magic != [0; MAGIC] {
-            self.disk.write(OFFSET, &[0; MAGIC]).await?;
+            self.disk.write(Commit::OFFSET, &[0; MAGIC]).await?;
             self.tail.image.commit.magic = [0; MAGIC];
         }
         // The shadow of a commit that changes nothing: without one, an append by gsd would look
@@ -82,9 +81,9 @@ impl<S: WriteAt> Desk<'_, S> {
         self.disk.sync().await?;
         let record = shadow.new.commit.as_bytes();
         let (magic, rest) = record.split_at_checked(MAGIC).unwrap_or_default();
-        self.disk.write(OFFSET.saturating_add(usize_to_u64(MAGIC)), rest).await?;
+        self.disk.write(Commit::OFFSET.saturating_add(usize_to_u64(MAGIC)), rest).await?;
         self.disk.sync().await?;
-        self.disk.write(OFFSET, magic).await?;
+        self.disk.write(Commit::OFFSET, magic).await?;
         self.disk.sync().await?;
         self.tail.image.copy_from(&shadow.new);
         self.tail.data_end = data_end;

@@ -4,9 +4,8 @@ use super::desk::{Desk, Failed};
 use super::tail::{Move, Tail};
 use crate::exact::Exact;
 use crate::gsd::checksums;
-use crate::gsd::create::SECTOR;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{ENTRY_LEN, IndexBlock, Room, grown, padded, whole_sectors};
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, Room, SECTOR, grown, padded, whole_sectors};
 use crate::span::{Span, round_up};
 #[twin(WriteAt)]
 use crate::store::WriteAt;

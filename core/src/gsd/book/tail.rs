@@ -3,16 +3,16 @@
 use super::sums::Sums;
 use crate::gsd::checksums;
 use crate::gsd::chunk::Chunk;
-use crate::gsd::create::{SECTOR, align_of};
+use crate::gsd::create::align_of;
 use crate::gsd::error::Error;
 use crate::gsd::header::Version;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::{
-    HEADER_END, IndexBlock, Misplaced, NameBlock, SHOWN_SLOTS, check_places, chunk_len,
+    HEADER_END, IndexBlock, Misplaced, NameBlock, SECTOR, SHOWN_SLOTS, check_places, chunk_len,
 };
-use crate::gsd::open::{Head, State};
 use crate::gsd::raw::{Commit, Header, Image, Shadow};
 use crate::gsd::record::Record;
+use crate::gsd::verdict::{Head, State};
 use crate::integrity::Checksum;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;

@@ -1,10 +1,10 @@
 //! The attributes of a new file, and its first layout, which constants can have, too.
 
-use super::{SECTOR, SHADOW};
+use super::SHADOW;
 use crate::field::FieldId;
 use crate::gsd::error::Error;
 use crate::gsd::header::{Header, Label, Version};
-use crate::gsd::layout::{IndexBlock, NAME_UNIT, NameBlock, SHOWN_SLOTS, whole_sectors};
+use crate::gsd::layout::{IndexBlock, NAME_UNIT, NameBlock, SECTOR, SHOWN_SLOTS, whole_sectors};
 use crate::gsd::raw::{self, Image, Shadow};
 use crate::gsd::record::Record;
 use crate::integrity::Checksum;

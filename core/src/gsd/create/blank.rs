@@ -1,7 +1,8 @@
 //! The parts of a store in which a logger looks for foreign data before it makes a file.
 
-use super::{Create, SECTOR};
+use super::Create;
 use crate::gsd::error::Error;
+use crate::gsd::layout::SECTOR;
 use crate::step::ReadStep;
 use crate::store::usize_to_u64;
 

@@ -3,10 +3,9 @@
 use super::fault::Fault;
 use super::form::Form;
 use crate::gsd::book::MAX_LEN;
-use crate::gsd::create::SECTOR;
 use crate::gsd::element::Element;
 use crate::gsd::kind::ChunkType;
-use crate::gsd::layout::Room;
+use crate::gsd::layout::{Room, SECTOR};
 use crate::gsd::raw::{Header, Image, IndexEntry};
 use crate::gsd::record::Record;
 use crate::integrity::crc32c;

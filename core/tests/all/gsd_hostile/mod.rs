@@ -12,8 +12,8 @@ mod record;
 mod search;
 
 use striae_core::field::FieldId;
+use striae_core::gsd::raw::header_offset;
 use striae_core::gsd::raw::{Commit, Header, IndexEntry};
-use striae_core::gsd::record::header_offset;
 use striae_core::gsd::{Chunk, Error};
 use striae_kit::gsd_everything::{Summary, read_everything};
 use striae_kit::gsd_files::{

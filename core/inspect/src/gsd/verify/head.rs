@@ -9,7 +9,7 @@ use alloc::string::ToString;
 use striae_core::field::FieldId;
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
 use striae_core::gsd::raw::{self, Commit, Header as Raw, Image};
-use striae_core::gsd::record::{OFFSET, Record};
+use striae_core::gsd::record::Record;
 use striae_core::gsd::verdict::{Basis, Damage, Judge};
 use striae_core::gsd::{Error, Header, Version};
 use striae_core::integrity::Checksum;
@@ -177,7 +177,7 @@ fn check_record(judged: &Judged, report: &mut Report<'_>) -> Image {
     if judge.has_lost_magic() {
         report.add(FindingKind::Differs {
             field: Commit::magic,
-            offset: OFFSET,
+            offset: Commit::OFFSET,
             value: u64::from_le_bytes(found.commit.magic),
             expected: u64::from_le_bytes(Commit::MAGIC),
             by: "as the commit record's checksum says",
@@ -185,7 +185,7 @@ fn check_record(judged: &Judged, report: &mut Report<'_>) -> Image {
         found.commit.magic = Commit::MAGIC;
     } else if !found.has_record() && found.commit.as_bytes().iter().any(|&byte| byte != 0) {
         let text = found.commit.as_bytes().escape_ascii().to_string();
-        report.unusual(raw::Header::reserved, OFFSET, text, "zeros or a commit record");
+        report.unusual(raw::Header::reserved, Commit::OFFSET, text, "zeros or a commit record");
     }
     match judge.torn() {
         Some(true) => report.add(FindingKind::TornBehind {}),
@@ -256,7 +256,7 @@ pub(super) fn compare(field: FieldId, stored: u32, computed: u32, report: &mut R
 
 /// The offset of a field of the commit record.
 fn offset_of(field: FieldId) -> u64 {
-    OFFSET.saturating_add(field.offset().into())
+    Commit::OFFSET.saturating_add(field.offset().into())
 }
 
 /// The number of bytes in which two images differ.
@@ -270,7 +270,7 @@ fn report_differing(image: &Image, published: &Image, by: &'static str, report: 
     let of_header = of_header.map(|field| (0, field, field.offset.into(), 8_usize));
     let of_record = Commit::FIELDS.iter().map(|field| {
         let table = Commit::magic.table();
-        (table, field, OFFSET.saturating_add(field.offset.into()), 136_usize)
+        (table, field, Commit::OFFSET.saturating_add(field.offset.into()), 136_usize)
     });
     for (table, field, offset, skipped) in of_header.chain(of_record) {
         let at = usize::try_from(offset).unwrap_or(0).saturating_sub(skipped);

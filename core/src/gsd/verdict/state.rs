@@ -1,0 +1,101 @@
+//! The state of a file: what its judgement and the counting of its entries lead to.
+
+use crate::gsd::chunk::Limits;
+use crate::gsd::header::Header;
+use crate::gsd::layout::IndexBlock;
+use crate::gsd::raw::Image;
+use crate::gsd::record::Record;
+use crate::span::Span;
+use crate::step::ReadStep;
+
+/// The state of the commit record (`spec/gsd.md#reading-the-commit-record`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum State {
+    /// There is no commit record: all slots up to the first empty one are used.
+    Plain,
+    /// gsd has appended since the commit record was written: as [`State::Plain`].
+    Appended,
+    /// The commit record is valid.
+    Committed(Record),
+    /// A commit was interrupted while the header was written. The shadow has the whole header: the
+    /// file is read as of this commit.
+    Torn(Record),
+    /// A commit of one sync was made, and its header was not written or not durable. A shadow has
+    /// the header, and all bytes that the commit added are present: the file is read as of this
+    /// commit.
+    Ahead(Record),
+}
+
+impl State {
+    /// The valid commit record, if there is one.
+    #[must_use]
+    pub const fn record(&self) -> Option<&Record> {
+        match self {
+            Self::Plain | Self::Appended => None,
+            Self::Committed(record) | Self::Torn(record) | Self::Ahead(record) => Some(record),
+        }
+    }
+}
+
+/// The head of a file: all metadata whose size does not grow with the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The length of the file in bytes.
+    pub file_len: u64,
+    /// The header.
+    pub header: Header,
+    /// The part of the header that commits change; for a torn header, the correct one.
+    pub image: Image,
+    /// Whether the header is torn. If a later commit exists, the previous one was being written:
+    /// its header must be written first, since only the headers of that commit and the next one
+    /// have a shadow.
+    pub is_torn: bool,
+    /// The state of the commit record.
+    pub state: State,
+    /// The number of used index entries.
+    pub entries: u64,
+    /// The number of names.
+    pub names: u32,
+    /// The used bytes of the name list.
+    pub names_len: u64,
+    /// The number of frames, including frames without chunks, except for those at the end.
+    pub frames: u64,
+}
+
+impl Head {
+    /// The limits that entries of this file are checked against.
+    #[must_use]
+    pub const fn limits(&self) -> Limits {
+        Limits { file_len: self.file_len, names: self.names }
+    }
+
+    /// The used part of the index block.
+    #[must_use]
+    pub const fn index(&self) -> IndexBlock {
+        IndexBlock { location: self.header.index.location, slots: self.entries }
+    }
+
+    /// The used part of the name list.
+    #[must_use]
+    pub const fn name_list(&self) -> Span {
+        match Span::new(self.header.names.location, self.names_len) {
+            Some(span) => span,
+            None => Span::ZERO, // never: it is a part of the name list, which lies in the file
+        }
+    }
+}
+
+/// A read of the machine; see [`ReadStep::Read`].
+#[derive(Debug, Clone, Copy)]
+pub(in crate::gsd) struct Read {
+    pub(in crate::gsd) offset: u64,
+    pub(in crate::gsd) need: usize,
+    pub(in crate::gsd) want: u64,
+}
+
+impl Read {
+    pub(in crate::gsd) const fn step<T>(self) -> ReadStep<T> {
+        ReadStep::Read { offset: self.offset, need: self.need, want: self.want }
+    }
+}
