@@ -7,7 +7,7 @@
 //! varheader  META2: blockcount[N], blocksize[maxchunks][N]; then the mapping, if there is one
 //! ```
 
-use super::meta1::FormatVersion;
+use super::kind::FormatVersion;
 use super::raw;
 use crate::span::{Span, round_up};
 use core::num::{NonZeroU32, NonZeroU64};

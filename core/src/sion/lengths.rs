@@ -5,8 +5,8 @@ use super::ReadError;
 use super::error::Error;
 use super::layout::ENTRY_LEN;
 use super::locate::Task;
+use super::physical::Physical;
 use super::position::{Lengths, Stretch};
-use super::reader::Physical;
 use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep};
 #[twin(drive_read, fill)]
 use crate::step::{drive_read, fill};

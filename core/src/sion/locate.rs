@@ -1,9 +1,9 @@
 //! The machine that finds one task, and the checks of a task's entries.
 
 use super::error::Error;
+use super::head::Head;
 use super::layout::{Blocks, Chunks, ENTRY_LEN, LAST_OFFSET, Layout};
 use super::meta2::entry;
-use super::open::Head;
 use super::raw;
 use crate::endian::I64;
 use crate::span::Span;

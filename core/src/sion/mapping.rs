@@ -1,7 +1,7 @@
 //! The mapping of global ranks to physical files, in file 0 of a set (`spec/sion.md#mapping`).
 
 use super::error::Error;
-use super::open::Head;
+use super::head::Head;
 use super::raw;
 use crate::endian::ByteOrder;
 use crate::span::Span;

@@ -1,10 +1,9 @@
 //! The fixed part of META1, checked (`spec/sion.md#meta1`).
 
 mod attributes;
-mod mode;
 
+pub use super::kind::{FormatVersion, KeyvalMode};
 pub use attributes::Attributes;
-pub use mode::KeyvalMode;
 
 use super::error::Error;
 use super::layout::{Layout, widen, widen_u32};
@@ -15,35 +14,22 @@ use crate::store::usize_to_u64;
 use core::num::NonZeroU32;
 use zerocopy::FromBytes;
 
-/// The version of the file format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum FormatVersion {
-    /// META1 without filenumber and flags.
-    V2,
-    /// Chunksizes are stored as requested.
-    V3,
-    /// Chunksizes are stored as they are laid out.
-    V4,
-    /// Streams may be key-value records.
-    V5,
-}
+/// The prefix: the name that the set was created under, of at most 1024 bytes in any encoding.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prefix(heapless::Vec<u8, 1024>);
 
-impl FormatVersion {
-    /// The number in `fileformat_version`.
+impl Prefix {
+    /// The prefix with these bytes; empty if they are too many.
+    pub(super) fn new(bytes: &[u8]) -> Self {
+        Self(heapless::Vec::from_slice(bytes).unwrap_or_default())
+    }
+
+    /// The bytes of the name.
     #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::V2 => 2,
-            Self::V3 => 3,
-            Self::V4 => 4,
-            Self::V5 => 5,
-        }
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 }
-
-/// The prefix: the name that the set was created under, of at most 1024 bytes in any encoding.
-pub type Prefix = heapless::Vec<u8, 1024>;
 
 /// The most tasks of a physical file: SIONlib computes the length of META1, 1088 + 16 N, as an
 /// `int`.

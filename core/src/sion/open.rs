@@ -1,21 +1,10 @@
 //! The machine that opens one physical file: it reads META1 and the place of META2.
 
 use super::error::Error;
+use super::head::Head;
 use super::meta1::Meta1;
 use super::meta2::Meta2;
 use crate::step::{ReadMachine, ReadStep};
-
-/// The head of a physical file: all metadata whose size does not grow with the number of tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Head {
-    /// The length of the physical file in bytes.
-    pub file_len: u64,
-    /// The fixed part of META1.
-    pub meta1: Meta1,
-    /// Where META2 is; `None` if the file was never closed.
-    pub meta2: Option<Meta2>,
-}
 
 /// Opens a physical file in two reads. The buffer needs [`Meta1::MAX_LEN`] bytes.
 #[derive(Debug)]

@@ -1,28 +1,25 @@
-//! [`Physical`] reads one physical file.
+//! [`Physical`] reads one physical file: opening it, its tasks, their streams.
 //!
 //! Nothing allocates: data that grows with the number of tasks passes through a window in the
 //! caller's memory.
 
 #[twin(ReadError = AsyncError)]
 use super::ReadError;
-use super::error::Error;
+use super::head::Head;
 use super::lengths::{ChunkLens, Walk};
-use super::locate::{Locate, Task, check_blocksize};
+use super::locate::{Locate, Task};
 use super::mapping::Mapping;
 use super::meta1::{Meta1, Prefix};
-use super::meta2::{Meta2, entry};
-use super::open::{Head, Open};
+use super::open::Open;
+use super::physical::Physical;
 use super::stream::Stream;
 use super::tasks::Tasks;
-use crate::endian::I64;
-use crate::span::Span;
 use crate::step::DriveError;
 #[twin(drive_read, read_exact)]
 use crate::step::{drive_read, read_exact};
 #[twin(ReadAt)]
 use crate::store::ReadAt;
 use striae_twin::twin;
-use zerocopy::FromBytes;
 
 /// A physical file that was opened: closed or unclosed.
 #[derive(Debug, Clone, Copy)]
@@ -32,14 +29,6 @@ pub enum Opened<S> {
     /// The file was never closed: META1 and the places of chunks can be read, but not how much of
     /// each chunk is used.
     Unclosed(Unclosed<S>),
-}
-
-/// Reads a closed physical file in a store.
-#[derive(Debug, Clone, Copy)]
-pub struct Physical<S> {
-    store: S,
-    head: Head,
-    meta2: Meta2,
 }
 
 /// Reads the metadata of a physical file that was never closed.
@@ -133,18 +122,6 @@ impl<S: ReadAt> Physical<S> {
         Tasks::new(&self.store, &self.head, window).await
     }
 
-    /// The bytes that `task` used of chunk `chunk`.
-    ///
-    /// # Errors
-    /// [`Error::NoChunk`] if the task has no such chunk; [`Error`] if the entry is negative, or
-    /// more than the chunk or the file holds; the store's own error.
-    pub async fn chunk_len(&self, task: &Task, chunk: u64) -> Result<u64, ReadError<S>> {
-        let place = self.len_place(task, chunk).map_err(DriveError::Format)?;
-        let mut bytes = [0; 8];
-        read_exact(&self.store, place.offset(), &mut bytes).await?;
-        self.len_in(task, chunk, &bytes).map_err(DriveError::Format)
-    }
-
     /// The mapping of global ranks to physical files; `None` if this is not the first of several
     /// files.
     ///
@@ -167,36 +144,6 @@ impl<S: ReadAt> Physical<S> {
 }
 
 impl<S> Physical<S> {
-    /// The metadata that opening has read.
-    #[must_use]
-    pub const fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// The fixed part of META1.
-    #[must_use]
-    pub const fn meta1(&self) -> &Meta1 {
-        &self.head.meta1
-    }
-
-    /// Where META2 is.
-    #[must_use]
-    pub const fn meta2(&self) -> &Meta2 {
-        &self.meta2
-    }
-
-    /// The store.
-    #[must_use]
-    pub const fn store(&self) -> &S {
-        &self.store
-    }
-
-    /// Returns the store.
-    #[must_use]
-    pub fn into_store(self) -> S {
-        self.store
-    }
-
     /// The stream of `task`. It keeps no chunk lengths in memory: each chunk costs a further read
     /// of 8 bytes.
     #[must_use]
@@ -214,21 +161,6 @@ impl<S> Physical<S> {
     #[must_use]
     pub const fn chunk_lens<W: AsMut<[u8]>>(&self, task: Task, window: W) -> ChunkLens<'_, S, W> {
         ChunkLens::new(self, task, window)
-    }
-
-    /// The place in META2 of the bytes that `task` used of chunk `chunk`.
-    pub(super) fn len_place(&self, task: &Task, chunk: u64) -> Result<Span, Error> {
-        let blockcount = task.blockcount;
-        let place = self.meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
-        place.filter(|_| chunk < blockcount).ok_or(Error::NoChunk { chunk, blockcount })
-    }
-
-    /// The bytes that `task` used of chunk `chunk`, from the bytes at
-    /// [`len_place`](Self::len_place).
-    pub(super) fn len_in(&self, task: &Task, chunk: u64, bytes: &[u8]) -> Result<u64, Error> {
-        let offset = self.len_place(task, chunk)?.offset();
-        let value = integer_in(&self.head, bytes);
-        check_blocksize(value, offset, task.chunks.chunk(chunk), self.head.file_len)
     }
 }
 
@@ -290,10 +222,5 @@ fn fixed_part<'b>(head: &Head, bytes: &'b mut [u8]) -> &'b mut [u8] {
 }
 
 fn prefix_in(head: &Head, fixed: &[u8]) -> Prefix {
-    Prefix::from_slice(head.meta1.prefix(fixed)).unwrap_or_default()
-}
-
-/// The integer at the start of `bytes`; 0 if they are too few.
-pub(super) fn integer_in(head: &Head, bytes: &[u8]) -> i64 {
-    I64::read_from_prefix(bytes).map_or(0, |(value, _)| value.get(head.meta1.order()))
+    Prefix::new(head.meta1.prefix(fixed))
 }

@@ -2,14 +2,14 @@
 
 use super::ReadError;
 use super::error::Error;
+use super::head::Head;
 use super::layout::ENTRY_LEN;
 use super::locate::Task;
 use super::mapping::Mapping;
 use super::meta1::{KeyvalMode, Meta1};
 use super::meta2::entry;
-use super::open::Head;
+use super::physical::Physical;
 use super::raw;
-use super::reader::{Physical, integer_in};
 use super::tasks::values;
 use crate::endian::ByteOrder;
 use crate::span::Span;
@@ -177,7 +177,7 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         let Some((task, file, place)) = self.named(&mapping, &bytes) else { return Ok(None) };
         let mut bytes = [0; 8];
         read_exact(file.store(), place.offset(), &mut bytes)?;
-        Ok((integer_in(file.head(), &bytes) == globalrank).then_some(task))
+        Ok((file.head().integer_in(&bytes) == globalrank).then_some(task))
     }
 }
 
@@ -246,7 +246,7 @@ impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
         let Some((task, file, place)) = self.named(&mapping, &bytes) else { return Ok(None) };
         let mut bytes = [0; 8];
         read_exact_async(file.store(), place.offset(), &mut bytes).await?;
-        Ok((integer_in(file.head(), &bytes) == globalrank).then_some(task))
+        Ok((file.head().integer_in(&bytes) == globalrank).then_some(task))
     }
 }
 

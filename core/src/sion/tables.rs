@@ -11,12 +11,11 @@
 #[twin(WriteError = AsyncError)]
 use super::WriteError;
 use super::error::Error;
-use super::meta1::Meta1;
+use super::publication::seal_trailer;
+pub use super::publication::{Publication, TableSums};
 use super::raw;
 use super::varheader::Varheader;
-use super::visible::seal_trailer;
 use crate::endian::{ByteOrder, I32, I64, U32};
-use crate::integrity::{Checksum, Crc32cParts};
 use crate::span::Span;
 use crate::step::DriveError;
 #[twin(read_exact)]
@@ -140,45 +139,6 @@ impl Column {
             Self::Crcs { .. } => size_of::<raw::ChunkCrcEntry>(),
             _ => size_of::<I64>(),
         }
-    }
-}
-
-/// A commit that is to be published, and its place.
-#[derive(Debug, Clone, Copy)]
-pub struct Publication {
-    /// META1 of the file.
-    pub meta1: Meta1,
-    /// CRC-32C of META1 before its commit fields; only used for a seal.
-    pub meta1_crc: u32,
-    /// The place of the last commit.
-    pub old: Option<Varheader>,
-    /// The place of this commit.
-    pub new: Varheader,
-    /// The length of the file in bytes, which may contain tables of an older commit.
-    pub file_len: u64,
-    /// CRC-32C; only used for a seal.
-    pub checksum: Checksum,
-}
-
-/// The checksums of the tables that were written, or of parts of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct TableSums {
-    /// The checksum of META2 and the mapping.
-    pub meta2: Crc32cParts,
-    /// The checksum of the table of chunk checksums.
-    pub chunks: Crc32cParts,
-}
-
-impl TableSums {
-    /// No parts yet.
-    pub const NONE: Self = Self { meta2: Crc32cParts::NONE, chunks: Crc32cParts::NONE };
-
-    /// The checksums of the parts of both.
-    #[must_use]
-    pub const fn join(self, other: Self) -> Self {
-        let (meta2, chunks) = (self.meta2.join(other.meta2), self.chunks.join(other.chunks));
-        Self { meta2, chunks }
     }
 }
 

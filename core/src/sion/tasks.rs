@@ -2,11 +2,10 @@
 
 use super::ReadError;
 use super::error::Error;
+use super::head::Head;
 use super::layout::{Chunks, ENTRY_LEN};
 use super::locate::{ChunkSum, Task, check_blockcount, check_blocksize};
 use super::meta2::entry;
-use super::open::Head;
-use super::reader::integer_in;
 use crate::endian::{ByteOrder, I64};
 use crate::span::Span;
 use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, drive_read, fill};
@@ -416,7 +415,7 @@ impl ReadMachine for Recount<'_> {
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let (value, place) = (integer_in(self.head, bytes), self.place());
+        let (value, place) = (self.head.integer_in(bytes), self.place());
         if self.blockcount.is_none() {
             let maxchunks = self.head.meta2.map_or(0, |meta2| meta2.maxchunks());
             self.blockcount = Some(check_blockcount(value, place, maxchunks)?);

@@ -1,9 +1,9 @@
 //! The metadata at start_of_varheader: META2, the mapping or its size, and the seal
 //! (`spec/sion.md#extensions`).
 
+use super::head::Head;
 use super::layout::{Blocks, ENTRY_LEN, LAST_OFFSET, Layout, span, widen, widen_u32};
 use super::mapping::Mapping;
-use super::open::Head;
 use super::raw;
 use crate::endian::{ByteOrder, I32, I64};
 use crate::span::{Span, round_up};

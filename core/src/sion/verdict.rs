@@ -5,8 +5,8 @@
 //! [`seal`](super::seal) computes the checksums of the bytes in a store.
 
 use super::error::Error;
+use super::head::Head;
 use super::meta1::Meta1;
-use super::open::Head;
 use super::raw::{self, ChunkCrcEntry, CommitFields, SealTrailer};
 use super::seal::Seal;
 use super::varheader::{TRAILER_LEN, Varheader, VarheaderShape};

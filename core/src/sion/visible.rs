@@ -6,11 +6,9 @@
 //! bytes are in one sector.
 
 use super::meta1::Meta1;
+use super::publication::{Publication, TableSums, seal_trailer};
 use super::raw;
-use super::tables::{Publication, TableSums};
 use super::varheader::Varheader;
-use crate::endian::{I32, I64, U32};
-use crate::integrity::crc32c;
 use crate::span::Span;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
@@ -86,37 +84,4 @@ fn old_seal(publication: &Publication) -> Option<Span> {
     let place = new.sealed()?.trailer();
     let is_old = old.is_some_and(|old| old.span().overlaps(place));
     (!is_old && place.fits(*file_len)).then_some(place)
-}
-
-/// The trailer of the seal; `None` if the publication has none.
-pub(super) fn seal_trailer(
-    publication: &Publication,
-    sums: &TableSums,
-) -> Option<raw::SealTrailer> {
-    let Publication { meta1, meta1_crc, new, checksum, .. } = publication;
-    if !new.is_sealed() {
-        return None;
-    }
-    let order = meta1.order();
-    let fields = new.commit_fields(order);
-    let i64_of = |n| I64::new(i64::try_from(n).unwrap_or(i64::MAX), order);
-    let ntasks = I32::new(i32::try_from(meta1.ntasks()).unwrap_or(i32::MAX), order);
-    let meta2 = sums.meta2.crc(new.crcs().offset().saturating_sub(new.start()));
-    let mut trailer = raw::SealTrailer {
-        seal_version: I32::new(raw::SealTrailer::VERSION, order),
-        ntasks,
-        maxchunks: fields.maxchunks,
-        meta1_crc: U32::new(checksum(*meta1_crc, fields.as_bytes()), order),
-        start_of_varheader: fields.start_of_varheader,
-        start_of_seal: i64_of(new.crcs().offset()),
-        meta2_crc: U32::new(meta2, order),
-        chunks_crc: U32::new(sums.chunks.crc(new.crcs().len()), order),
-        set_number: I32::new(new.set_number().cast_signed(), order),
-        trailer_crc: U32::new(0, order),
-        magic: raw::SealTrailer::MAGIC,
-    };
-    let own = usize::from(raw::SealTrailer::trailer_crc.offset());
-    let sealed = trailer.as_bytes().get(..own).unwrap_or_default();
-    trailer.trailer_crc = U32::new(crc32c(0, sealed), order);
-    Some(trailer)
 }

@@ -1,11 +1,12 @@
 //! The entries of one task in META2, and whether they can be trusted.
 
+use super::evidence::Remains;
 use super::evidence::{SECTOR, Trust, is_zero_sector};
 use super::records::are_records;
-use super::task::Work;
 use super::{Scratch, Sparse};
 use crate::endian::I64;
 use crate::sion::ReadError;
+use crate::sion::layout::Chunks;
 use crate::sion::locate::{check_blockcount, check_blocksize};
 use crate::sion::meta1::KeyvalMode;
 use crate::sion::meta2::entry;
@@ -22,6 +23,14 @@ pub(super) enum Entries {
     Zero,
     /// Some entries are missing or damaged.
     InPart,
+}
+
+/// One task of a file.
+pub(super) struct Work<'a, S> {
+    pub(super) remains: &'a Remains,
+    pub(super) store: &'a S,
+    pub(super) local: u32,
+    pub(super) chunks: Chunks,
 }
 
 impl<S: Sparse> Work<'_, S> {

@@ -3,13 +3,13 @@
 use super::{Doubt, Sparse, used_len};
 use crate::integrity::Checksum;
 use crate::sion::error::Error;
+use crate::sion::head::Head;
 use crate::sion::layout::Blocks;
 use crate::sion::locate::ChunkSum;
 use crate::sion::meta1::Meta1;
 use crate::sion::meta2::entry;
-use crate::sion::open::Head;
 use crate::sion::raw::CommitFields;
-use crate::sion::seal::commit_fields;
+use crate::sion::sealed::commit_fields;
 use crate::sion::tasks::{Tasks, values};
 use crate::sion::varheader::Varheader;
 use crate::sion::{ReadError, TASKS_WINDOW};

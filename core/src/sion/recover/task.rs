@@ -1,6 +1,6 @@
 //! Recovery of the stream of one task.
 
-use super::entries::Entries;
+use super::entries::{Entries, Work};
 use super::evidence::{Remains, Rival, Trust};
 use super::records::{Stop, Walked, are_records, walk};
 use super::scan::{Room, Sparse, used_len};
@@ -8,7 +8,6 @@ use super::{Certainty, Doubt, Proof, Recovered, Scratch};
 use crate::endian::U32;
 use crate::sion::ReadError;
 use crate::sion::error::Error;
-use crate::sion::layout::Chunks;
 use crate::sion::locate::Task;
 use crate::sion::meta1::KeyvalMode;
 use crate::sion::seal::checksum_of;
@@ -67,14 +66,6 @@ impl Tally<'_> {
         self.blockcount = self.blockcount.max(chunk.saturating_add(1));
         Ok(())
     }
-}
-
-/// One task of a file.
-pub(super) struct Work<'a, S> {
-    pub(super) remains: &'a Remains,
-    pub(super) store: &'a S,
-    pub(super) local: u32,
-    pub(super) chunks: Chunks,
 }
 
 impl<S: Sparse> Work<'_, S> {

@@ -13,16 +13,16 @@ use zerocopy::IntoBytes;
 /// Computes the checksums of META1 before its commit fields, of META2 and of the table of chunk
 /// checksums. A part whose span is empty is left out.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sums {
-    pub(super) order: ByteOrder,
-    pub(super) checksum: Checksum,
+pub(in crate::sion) struct Sums {
+    pub(in crate::sion) order: ByteOrder,
+    pub(in crate::sion) checksum: Checksum,
     /// META1 before and after its ntasks; between them `ntasks` is added, whatever the file has
     /// there.
-    pub(super) before: Span,
+    pub(in crate::sion) before: Span,
     ntasks: I32,
-    pub(super) rest: Span,
-    pub(super) meta2: Span,
-    pub(super) chunks: Span,
+    pub(in crate::sion) rest: Span,
+    pub(in crate::sion) meta2: Span,
+    pub(in crate::sion) chunks: Span,
     part: Part,
     /// The bytes of the part that are already in its checksum.
     done: u64,
@@ -41,15 +41,15 @@ enum Part {
 
 /// The checksums of the bytes in the file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Crcs {
-    pub(super) front: u32,
-    pub(super) meta2: u32,
-    pub(super) chunks: u32,
+pub(in crate::sion) struct Crcs {
+    pub(in crate::sion) front: u32,
+    pub(in crate::sion) meta2: u32,
+    pub(in crate::sion) chunks: u32,
 }
 
 impl Sums {
     /// Makes a machine for META1 alone, with the ntasks of `layout`.
-    pub(super) fn new(layout: &Layout, order: ByteOrder, checksum: Checksum) -> Self {
+    pub(in crate::sion) fn new(layout: &Layout, order: ByteOrder, checksum: Checksum) -> Self {
         let ntasks = I32::new(i32::try_from(layout.ntasks.get()).unwrap_or(i32::MAX), order);
         let behind = u64::from(raw::Meta1::nfiles.offset()); // right behind ntasks, always
         let left = layout.commit_fields().offset().saturating_sub(behind);

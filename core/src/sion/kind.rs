@@ -1,4 +1,31 @@
-//! What streams are.
+//! Versions of the file format, and kinds of streams.
+
+/// The version of the file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum FormatVersion {
+    /// META1 without filenumber and flags.
+    V2,
+    /// Chunksizes are stored as requested.
+    V3,
+    /// Chunksizes are stored as they are laid out.
+    V4,
+    /// Streams may be key-value records.
+    V5,
+}
+
+impl FormatVersion {
+    /// The number in `fileformat_version`.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::V2 => 2,
+            Self::V3 => 3,
+            Self::V4 => 4,
+            Self::V5 => 5,
+        }
+    }
+}
 
 /// Whether streams are key-value records (`spec/sion.md#key-value`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The machine that finds a seal, and the proof that a seal belongs to a damaged file.
 
-use super::sums::{Crcs, Sums};
+use super::seal::sums::{Crcs, Sums};
 use crate::integrity::Checksum;
 use crate::sion::error::Error;
+use crate::sion::head::Head;
 use crate::sion::layout::Layout;
-use crate::sion::open::Head;
 use crate::sion::raw::{CommitFields, SealTrailer};
 use crate::sion::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use crate::sion::verdict::{Condition, FoundTrailer, Standing, Suspect, Trailer, Verdict};
