@@ -22,31 +22,20 @@
 //! These are the file layers 1.0, 2.0 and 2.1, which gsd 1.0 to 5.0 write; layer 0.3 is read as gsd
 //! reads it.
 
-pub mod book;
-pub mod check_entry;
-pub mod checksums;
-pub mod chunk;
-pub mod create;
+mod disk;
 pub mod element;
-pub mod entries;
 pub mod error;
-pub mod find;
-pub mod fixed;
-pub mod header;
 pub mod kind;
 pub mod layout;
-pub mod logger;
-pub mod name_table;
-pub mod names;
-pub mod open;
-mod publish;
 pub mod raw;
-pub mod reader;
-pub mod record;
-pub mod shadow;
-pub mod stream;
+mod read;
 pub mod verdict;
-pub mod writer;
+mod write;
+
+pub use disk::{checksums, chunk, header, names, record, shadow};
+pub use read::{entries, find, name_table, open, reader};
+pub use verdict::check_entry;
+pub use write::{book, create, fixed, logger, stream, writer};
 
 pub use checksums::Checksums;
 pub use chunk::Chunk;
@@ -59,7 +48,7 @@ pub use header::{Header, Label, Version};
 pub use kind::ChunkType;
 pub use logger::Logger;
 pub use name_table::{NamePlace, NameTable};
-pub use names::Names;
+pub use read::names::Names;
 pub use reader::Reader;
 pub use record::Record;
 pub use stream::ChunkWriter;

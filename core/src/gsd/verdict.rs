@@ -5,19 +5,20 @@
 //! after the last entry. [`Judge`] asks for the ones that it needs; usually that is one slot.
 
 mod basis;
+pub mod check_entry;
 mod state;
 
 pub use basis::Basis;
 pub(super) use state::Read;
 pub use state::{Head, State};
 
-use super::create::{OLD_SHADOW, SHADOW};
+use super::disk::header::Version;
+use super::disk::record::Record;
+use super::disk::shadow::{Added, SHADOW_LEN, Settled, shadows};
 use super::error::Error;
-use super::header::Version;
 use super::layout::ENTRY_LEN;
 use super::raw::{Commit, Image, IndexEntry, Shadow};
-use super::record::Record;
-use super::shadow::{Added, SHADOW_LEN, Settled, shadows};
+use super::write::create::{OLD_SHADOW, SHADOW};
 use crate::integrity::crc32c;
 use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};

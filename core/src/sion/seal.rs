@@ -11,9 +11,9 @@ use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
 use crate::span::Span;
-use crate::step::{DriveError, SumOf};
 #[twin(drive_read)]
 use crate::step::drive_read;
+use crate::step::{DriveError, SumOf};
 #[twin(ReadAt)]
 use crate::store::ReadAt;
 use striae_twin::twin;

@@ -1,10 +1,10 @@
 //! The state of a file: what its judgement and the counting of its entries lead to.
 
-use crate::gsd::chunk::Limits;
-use crate::gsd::header::Header;
+use crate::gsd::disk::chunk::Limits;
+use crate::gsd::disk::header::Header;
+use crate::gsd::disk::record::Record;
 use crate::gsd::layout::IndexBlock;
 use crate::gsd::raw::Image;
-use crate::gsd::record::Record;
 use crate::span::Span;
 use crate::step::ReadStep;
 

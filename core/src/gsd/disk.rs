@@ -1,0 +1,9 @@
+//! What stands on the disk, checked: values made of bytes, and bytes of values.
+
+pub mod checksums;
+pub mod chunk;
+pub mod header;
+pub(super) mod image;
+pub mod names;
+pub mod record;
+pub mod shadow;

@@ -1,0 +1,262 @@
+//! The shadows of the header: they tell what a torn header should be, and which commit comes after
+//! it.
+
+use crate::gsd::layout::ENTRY_LEN;
+use crate::gsd::raw::{Image, Shadow};
+use crate::gsd::write::create::SHADOW;
+use crate::integrity::{Checksum, crc32c};
+use crate::span::Span;
+use core::mem::offset_of;
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+/// The most bytes of chunks, and of entries, that a commit of one sync adds: a reader may have to
+/// read them when it opens the file.
+pub const MAX_ADDED: u64 = 1 << 20;
+
+/// The fields of an image that a commit of one sync may change: where they are, and their bytes.
+const MAY_CHANGE: [(usize, usize); 7] = [
+    (offset_of!(Image, index_allocated_entries), 8),
+    (offset_of!(Image, commit.entries), 8),
+    (offset_of!(Image, commit.data_end), 8),
+    (offset_of!(Image, commit.sequence), 4),
+    (offset_of!(Image, commit.index_crc), 4),
+    (offset_of!(Image, commit.one_sync), 1),
+    (offset_of!(Image, commit.commit_crc), 4),
+];
+
+/// The bytes that a commit of one sync added (`spec/gsd.md#a-commit-of-one-sync`).
+///
+/// Nothing else may have changed, so that only these bytes can be missing after a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Added {
+    /// The bytes from the end of the previous commit to the end of this one.
+    pub chunks: Span,
+    /// The entries after those of the previous commit.
+    pub entries: Span,
+}
+
+impl Added {
+    /// The bytes that `new` adds to `old`, or `None` if that cannot be a commit of one sync.
+    #[must_use]
+    pub fn between(old: &Image, new: &Image) -> Option<Self> {
+        let (before, behind) = (&old.commit, &new.commit);
+        let mut bytes = old.as_bytes().iter().zip(new.as_bytes()).enumerate();
+        let may_differ =
+            |at: usize| MAY_CHANGE.iter().any(|&(from, len)| at.wrapping_sub(from) < len);
+        let is_same = bytes.all(|(at, (old, new))| old == new || may_differ(at));
+        let is_next = behind.sequence.get() == before.sequence.get().wrapping_add(1);
+        let (from, to) = (before.entries.get(), behind.entries.get());
+        let first = old.index().offset_of(from);
+        let entries = Span::of_table(first, to.checked_sub(from)?, ENTRY_LEN)?;
+        let (from, to) = (before.data_end.get(), behind.data_end.get());
+        let chunks = Span::new(from, to.checked_sub(from)?)?;
+        let is_short = chunks.len() <= MAX_ADDED && entries.len() <= MAX_ADDED;
+        let is_shown = before.entries.get() > 0 && !entries.is_empty();
+        let may = before.one_sync == 1 && is_short && is_shown && is_same && is_next;
+        may.then_some(Self { chunks, entries })
+    }
+
+    /// Whether a file of this length has all of the bytes.
+    pub(in crate::gsd) const fn fits(&self, file_len: u64) -> bool {
+        self.chunks.fits(file_len) && self.entries.fits(file_len)
+    }
+
+    /// Skips the first `len` bytes of the chunks, or, if none are left, of the entries.
+    pub(in crate::gsd) fn pass(&mut self, len: u64) {
+        let left = if self.chunks.is_empty() { &mut self.entries } else { &mut self.chunks };
+        *left = left.part(len, left.len().saturating_sub(len)).unwrap_or(Span::ZERO);
+    }
+
+    /// The checksum of both parts, from the checksums of the parts.
+    #[must_use]
+    pub fn crc(chunks: u32, entries: u32, checksum: Checksum) -> u32 {
+        checksum(checksum(0, &chunks.to_le_bytes()), &entries.to_le_bytes())
+    }
+}
+
+/// The judgement of a header whose record has a wrong checksum, by its shadow.
+///
+/// Of two shadows, the one with the lesser judgement is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Settled {
+    /// A commit was interrupted: its header is torn. The whole header is the shadow's `new`.
+    Torn,
+    /// gsd has appended since: the header is right, and the record is the old one.
+    Appended,
+    /// Neither: the header is damaged.
+    Damaged,
+}
+
+impl Shadow {
+    /// The bytes of a shadow.
+    pub const LEN: u64 = 256;
+
+    /// The bytes of both shadows, one after the other.
+    pub const BOTH_LEN: u64 = 2 * Self::LEN;
+
+    /// The offset of the shadow of commit number `sequence`, if the two shadows are at `both`: they
+    /// alternate.
+    #[must_use]
+    pub const fn offset_of(both: u64, sequence: u32) -> u64 {
+        if sequence.is_multiple_of(2) { both } else { both.saturating_add(Self::LEN) }
+    }
+
+    /// Makes the shadow of a commit that replaces the header `old` by `new`. `added_crc` is the
+    /// checksum of a commit of one sync, or 0.
+    #[must_use]
+    pub fn of(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
+        let mut shadow = Self::new_zeroed();
+        shadow.set(old, new, added_crc, checksum);
+        shadow
+    }
+
+    /// Makes this the shadow of a commit, as [`of`](Self::of).
+    pub(in crate::gsd) fn set(
+        &mut self,
+        old: &Image,
+        new: &Image,
+        added_crc: u32,
+        checksum: Checksum,
+    ) {
+        self.old.copy_from(old);
+        self.new.copy_from(new);
+        self.seal(added_crc, checksum);
+    }
+
+    /// Makes this the shadow of the commit that replaces its `old` by its `new`.
+    pub(in crate::gsd) fn seal(&mut self, added_crc: u32, checksum: Checksum) {
+        (self.magic, self.added_crc) = (Self::MAGIC, added_crc.into());
+        self.crc = self.computed_crc(checksum).into();
+    }
+
+    fn computed_crc(&self, checksum: Checksum) -> u32 {
+        checksum(0, self.as_bytes().get(..252).unwrap_or_default())
+    }
+
+    /// The shadow in `bytes`, if there is a valid one.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<&Self> {
+        let (shadow, _) = Self::ref_from_prefix(bytes).ok()?;
+        let is_right =
+            shadow.magic == Self::MAGIC && shadow.crc.get() == shadow.computed_crc(crc32c);
+        is_right.then_some(shadow)
+    }
+
+    /// Makes `proved` the header that the shadow in `bytes`, at `offset` of the file, proves if the
+    /// header's sector was erased (`spec/gsd.md#erased-sectors`): if it is later than `proved`,
+    /// which is all zeros in the beginning. The result has a layer only if it is proved: neither
+    /// the commit nor the previous one may have taken one sync, and a new file has no commit.
+    #[inline(never)]
+    pub(in crate::gsd) fn prove(bytes: &[u8], offset: u64, proved: &mut Image) {
+        let Some(shadow) = Self::parse(bytes) else { return };
+        let (old, new, before) = (&shadow.old.commit, &shadow.new.commit, &proved.commit);
+        let number = new.sequence.get();
+        let both = offset.saturating_sub(Self::offset_of(0, number));
+        let is_here = new.shadow.get() == both && both <= SHADOW;
+        let is_later = number.wrapping_sub(before.sequence.get()) <= u32::MAX / 2;
+        let is_first = before.shadow.get() == 0;
+        if is_here && (is_first || (is_later && before.shadow == new.shadow)) {
+            proved.copy_from(&shadow.new);
+            if old.sequence == new.sequence || (old.one_sync | new.one_sync) != 0 {
+                proved.commit.layer = 0;
+            }
+        }
+    }
+
+    /// The bytes that this commit added to `header`, if it is a commit of one sync that may be the
+    /// next one.
+    #[must_use]
+    pub fn added_to(&self, header: &Image) -> Option<Added> {
+        let found = Image { gsd_version: self.old.gsd_version, ..*header };
+        let is_next = found == self.old && header.version_of(&self.old);
+        Added::between(&self.old, &self.new).filter(|_| is_next && self.added_crc.get() != 0)
+    }
+
+    /// Whether `header` is the front of the new header followed by the rest of the old one.
+    pub(in crate::gsd) fn is_torn_in(&self, header: &Image) -> bool {
+        // gsd may have raised the version of a file of layer 2.0 to 2.1 when it opened the file.
+        let gsd_version = match header.version_of(&self.new) {
+            true => self.new.gsd_version,
+            false => header.gsd_version,
+        };
+        let found = Image { gsd_version, ..*header };
+        is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes())
+    }
+
+    /// Judges `header`, whose record has a wrong checksum.
+    #[must_use]
+    pub fn settle(&self, header: &Image) -> Settled {
+        if self.is_torn_in(header) {
+            return Settled::Torn;
+        }
+        // gsd keeps the record as it is, even if only half of it was written; then all other fields
+        // were written.
+        let (record, old) = (header.commit.as_bytes(), self.old.commit.as_bytes());
+        let is_append = if record == old {
+            is_append(&self.old, &[&self.old, &self.new], header)
+        } else if is_mix(record, self.new.commit.as_bytes(), old) {
+            is_append(&self.new, &[&self.new], header)
+        } else {
+            false
+        };
+        if is_append { Settled::Appended } else { Settled::Damaged }
+    }
+
+    /// The image of the shadow, old or new, that differs from `header` in fewer bytes.
+    pub(in crate::gsd) fn nearer(&self, header: &Image) -> &Image {
+        let differing = |image: &Image| {
+            header.as_bytes().iter().zip(image.as_bytes()).filter(|(a, b)| a != b).count()
+        };
+        match differing(&self.old) < differing(&self.new) {
+            true => &self.old,
+            false => &self.new,
+        }
+    }
+
+    /// Whether gsd has made `header`, except for changes in its commit record, which is no longer
+    /// needed.
+    pub(in crate::gsd) fn is_append_with_wrong_record(&self, header: &Image) -> bool {
+        let records = [self.old.commit, self.new.commit];
+        let is_append = |commit| self.settle(&Image { commit, ..*header }) == Settled::Appended;
+        !records.contains(&header.commit) && records.into_iter().any(is_append)
+    }
+}
+
+/// Whether `found` is the front of `new` followed by the rest of `old`.
+fn is_mix(found: &[u8], new: &[u8], old: &[u8]) -> bool {
+    let front = found.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let rest = found.iter().rev().zip(old.iter().rev()).take_while(|(a, b)| a == b).count();
+    front.saturating_add(rest) >= found.len()
+}
+
+/// Whether gsd can have made `now` by appending to one of the headers `before`; the record of `now`
+/// is the record of `said_by`. gsd moves the index, the name list or both after everything else,
+/// and makes them larger. The name list is written first, and alone if the frame is not ended.
+fn is_append(said_by: &Image, before: &[&Image], now: &Image) -> bool {
+    let data_end = said_by.commit.data_end.get();
+    let (index, names) = (now.index(), now.name_block());
+    let index_kept = before.iter().any(|before| before.index() == index);
+    let names_kept = before.iter().any(|before| before.name_block() == names);
+    let larger = |before: &&Image| before.index().slots < index.slots;
+    let index_moved = index.location >= data_end && before.iter().any(larger);
+    let larger = |before: &&Image| before.name_block().units < names.units;
+    let names_moved = names.location >= data_end && before.iter().any(larger);
+    match (index_kept, names_kept) {
+        (true, true) => false,
+        (true, false) => names_moved,
+        (false, true) => index_moved,
+        (false, false) => index_moved && names_moved,
+    }
+}
+
+/// The span of both shadows at `offset`, if it lies in the file.
+pub(in crate::gsd) fn shadows(offset: u64, file_len: u64) -> Option<Span> {
+    Span::new(offset, Shadow::BOTH_LEN).filter(|span| offset >= 256 && span.fits(file_len))
+}
+
+/// Bytes of a shadow as memory.
+pub(in crate::gsd) const SHADOW_LEN: usize = size_of::<Shadow>();
+
+const _: () = assert!(Shadow::LEN == 256 && SHADOW_LEN == 256);

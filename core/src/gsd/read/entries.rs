@@ -1,0 +1,153 @@
+//! [`Chunks`] lists chunks: the entries of the index in order, read through a window.
+
+#[cfg(feature = "async")]
+use crate::gsd::AsyncError;
+use crate::gsd::ReadError;
+use crate::gsd::disk::chunk::{Chunk, Limits};
+use crate::gsd::error::Error;
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock};
+use crate::gsd::raw::IndexEntry;
+use crate::step::fill_async;
+use crate::step::{DriveError, Fill, Need, fill};
+use crate::store::AsyncReadAt;
+use crate::store::{ReadAt, usize_to_u64};
+use core::convert::Infallible;
+use core::ops::Range;
+use zerocopy::FromBytes;
+
+/// An iterator over chunks in the order of the index.
+///
+/// An entry that repeats the one before is skipped: such entries fill an index that needs more
+/// entries than there are chunks. If an entry is wrong, the list has an error in its place and goes
+/// on with the next entry. An error of the store ends the list.
+#[derive(Debug)]
+pub struct Chunks<'s, S, W> {
+    store: &'s S,
+    index: IndexBlock,
+    limits: Limits,
+    window: W,
+    /// The slots in the window.
+    have: Range<u64>,
+    next: u64,
+    end: u64,
+    /// Later frames are not listed.
+    last_frame: u64,
+    /// The entry before the window.
+    before: Option<IndexEntry>,
+}
+
+impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
+    pub(in crate::gsd) const fn new(
+        store: &'s S,
+        index: IndexBlock,
+        limits: Limits,
+        slots: Range<u64>,
+        last_frame: u64,
+        window: W,
+    ) -> Self {
+        let Range { start: next, end } = slots;
+        Self { store, index, limits, window, have: 0..0, next, end, last_frame, before: None }
+    }
+
+    /// The slot of the next chunk, if there is one.
+    #[must_use]
+    pub const fn slot(&self) -> u64 {
+        self.next
+    }
+
+    /// The next chunk in the window, if there is one.
+    #[inline]
+    fn take(&mut self) -> Option<Result<Chunk, Error>> {
+        while self.have.contains(&self.next) {
+            let slot = self.next;
+            let window: &[u8] = self.window.as_mut();
+            let place = slot.saturating_sub(self.have.start);
+            let entry = entry_in(window, place)?;
+            if entry.frame.get() > self.last_frame {
+                self.end = slot;
+                return None;
+            }
+            self.next = slot.saturating_add(1);
+            let before = match place.checked_sub(1) {
+                Some(place) => entry_in(window, place),
+                None => self.before.as_ref(),
+            };
+            if before != Some(entry) {
+                return Some(Chunk::parse_used(entry, self.index, slot, self.limits));
+            }
+        }
+        None
+    }
+}
+
+impl<S, W: AsMut<[u8]>> Fill for Chunks<'_, S, W> {
+    type Error = Error;
+
+    #[inline]
+    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
+        if self.have.contains(&self.next) {
+            return Ok(None);
+        }
+        let window = self.window.as_mut();
+        let most = usize_to_u64(window.len() / 32);
+        if most == 0 {
+            return Err(DriveError::BufferTooSmall { need: 32 });
+        }
+        if !self.have.is_empty() {
+            let last = self.have.end.saturating_sub(self.have.start).saturating_sub(1);
+            self.before = entry_in(window, last).copied();
+            self.have = 0..0;
+        }
+        let count = self.end.saturating_sub(self.next).min(most);
+        let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(usize::MAX);
+        Ok(Some((self.index.offset_of(self.next), window.get_mut(..len).unwrap_or_default())))
+    }
+
+    fn filled(&mut self) {
+        let most = usize_to_u64(self.window.as_mut().len() / 32);
+        let count = self.end.saturating_sub(self.next).min(most);
+        self.have = self.next..self.next.saturating_add(count);
+    }
+}
+
+impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
+    type Item = Result<Chunk, ReadError<S>>;
+
+    #[inline] // a list is a loop over this
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next < self.end {
+            if let Err(error) = fill(self, self.store) {
+                self.end = self.next;
+                return Some(Err(error));
+            }
+            if let Some(chunk) = self.take() {
+                return Some(chunk.map_err(DriveError::Format));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt, W: AsMut<[u8]>> Chunks<'_, S, W> {
+    /// The next chunk: [`Iterator::next`] for an asynchronous store.
+    pub async fn next_async(&mut self) -> Option<Result<Chunk, AsyncError<S>>> {
+        while self.next < self.end {
+            if let Err(error) = fill_async(self, self.store).await {
+                self.end = self.next;
+                return Some(Err(error));
+            }
+            if let Some(chunk) = self.take() {
+                return Some(chunk.map_err(DriveError::Format));
+            }
+        }
+        None
+    }
+}
+
+/// Entry number `place` of a window.
+#[inline]
+fn entry_in(window: &[u8], place: u64) -> Option<&IndexEntry> {
+    let skip = usize::try_from(place.saturating_mul(ENTRY_LEN)).ok()?;
+    IndexEntry::ref_from_prefix(window.get(skip..)?).ok().map(|(entry, _)| entry)
+}

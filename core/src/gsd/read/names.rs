@@ -1,0 +1,188 @@
+//! [`Names`]: the names of a file, one after another.
+
+use crate::gsd::disk::header::Version;
+use crate::gsd::error::Error;
+use crate::gsd::layout::NAME_UNIT;
+use crate::gsd::verdict::Head;
+use crate::span::Span;
+use crate::step::{DriveError, Fill, Need, fill};
+use crate::store::{ReadAt, usize_to_u64};
+use core::convert::Infallible;
+#[cfg(feature = "async")]
+use {crate::step::fill_async, crate::store::AsyncReadAt};
+
+/// The names of a file in the order of their ids, read through a window.
+///
+/// Each name is borrowed from the window, so this is not an [`Iterator`]: `while let Some((id,
+/// name)) = names.next()? { .. }`.
+#[derive(Debug)]
+pub struct Names<'s, S, W> {
+    store: &'s S,
+    version: Version,
+    list: Span,
+    window: W,
+    /// The part of the list that is in the window.
+    have: Span,
+    /// The start of the next name in the list.
+    next: u64,
+    id: u16,
+    /// Number of names in the list.
+    names: u32,
+}
+
+impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
+    pub(in crate::gsd) const fn new(store: &'s S, head: &Head, window: W) -> Self {
+        let (list, version, names) = (head.name_list(), head.header.version, head.names);
+        Self { store, version, list, window, have: Span::ZERO, next: 0, id: 0, names }
+    }
+
+    fn is_over(&self) -> bool {
+        self.next >= self.list.len() || u32::from(self.id) >= self.names
+    }
+
+    /// Lends the next name, if the window is long enough for it.
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    fn take(&mut self) -> Result<Option<(u16, &[u8])>, Error> {
+        let (id, start) = (self.id, self.next);
+        let Some((name_len, taken)) = self.in_window(start) else {
+            return Err(self.too_long(start));
+        };
+        self.next = start.saturating_add(taken);
+        self.id = id.saturating_add(1);
+        let from = usize::try_from(start.saturating_sub(self.have.offset())).unwrap_or(0);
+        let name = self.window.as_mut().get(from..).and_then(|rest| rest.get(..name_len));
+        Ok(Some((id, name.unwrap_or_default())))
+    }
+
+    /// Lends the last name again.
+    fn again(&mut self) -> (u16, &[u8]) {
+        let window = self.window.as_mut();
+        let end = usize::try_from(self.next.saturating_sub(self.have.offset())).unwrap_or(0);
+        let before = window.get(..end).unwrap_or_default();
+        let name = match self.version.is_sorted() {
+            true => {
+                let body = before.strip_suffix(&[0]).unwrap_or(before);
+                body.rsplit(|&byte| byte == 0).next().unwrap_or_default()
+            }
+            false => {
+                let slot = before.rchunks(64).next().unwrap_or_default();
+                slot.split(|&byte| byte == 0).next().unwrap_or_default()
+            }
+        };
+        (self.id.saturating_sub(1), name)
+    }
+
+    /// The error for a name at `start` that is not whole in the window filled from there: its end
+    /// is after the window, or it has no end.
+    fn too_long(&mut self, start: u64) -> Error {
+        let have = usize_to_u64(self.window.as_mut().len());
+        let rest = self.list.len().saturating_sub(start);
+        if have >= rest {
+            let last = usize::try_from(rest.saturating_sub(1)).unwrap_or(usize::MAX);
+            let value = self.window.as_mut().get(last).copied().unwrap_or(0);
+            return Error::NotTerminated { offset: self.list.end().saturating_sub(1), value };
+        }
+        let need = match self.version.is_sorted() {
+            true => have.saturating_mul(2).max(NAME_UNIT),
+            false => NAME_UNIT,
+        };
+        Error::Memory { need: need.min(rest), have }
+    }
+
+    /// Length of the name at `start`, and the bytes that it takes in the list, if it is in the
+    /// window.
+    fn in_window(&mut self, start: u64) -> Option<(usize, u64)> {
+        let skip = start.checked_sub(self.have.offset())?;
+        let have = usize::try_from(self.have.len()).ok()?;
+        let window = self.window.as_mut().get(..have)?;
+        let rest = window.get(usize::try_from(skip).ok()?..)?;
+        if self.version.is_sorted() {
+            let len = rest.iter().position(|&byte| byte == 0)?;
+            return Some((len, usize_to_u64(len).saturating_add(1)));
+        }
+        let slot = rest.get(..64)?;
+        Some((slot.iter().position(|&byte| byte == 0).unwrap_or(64), NAME_UNIT))
+    }
+
+    /// The most bytes of one read.
+    fn room(&mut self) -> usize {
+        let left = self.list.len().saturating_sub(self.next);
+        usize::try_from(left).unwrap_or(usize::MAX).min(self.window.as_mut().len())
+    }
+}
+
+impl<S, W: AsMut<[u8]>> Fill for Names<'_, S, W> {
+    type Error = Error;
+
+    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
+        let len = self.room();
+        let is_read = self.have == Span::new(self.next, usize_to_u64(len)).unwrap_or(Span::ZERO);
+        if is_read || self.in_window(self.next).is_some() {
+            return Ok(None);
+        }
+        self.have = Span::ZERO;
+        let offset = self.list.offset().saturating_add(self.next);
+        Ok(Some((offset, self.window.as_mut().get_mut(..len).unwrap_or_default())))
+    }
+
+    fn filled(&mut self) {
+        let len = usize_to_u64(self.room());
+        self.have = Span::new(self.next, len).unwrap_or(Span::ZERO);
+    }
+}
+
+impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
+    /// The next name and its id, or `None` after the last name. The name is without its NUL; it may
+    /// be any bytes and is usually UTF-8.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the name is longer than the window; [`Error::NotTerminated`] if the
+    /// name has no end; the store's own error.
+    #[allow(clippy::should_implement_trait, reason = "it lends, an iterator cannot")]
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    pub fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        if self.is_over() {
+            return Ok(None);
+        }
+        fill(self, self.store)?;
+        self.take().map_err(DriveError::Format)
+    }
+
+    /// The next name that starts with `prefix`; see [`next`](Self::next).
+    ///
+    /// # Errors
+    /// See [`next`](Self::next).
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    pub fn next_with_prefix(
+        &mut self,
+        prefix: &[u8],
+    ) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        loop {
+            match self.next()? {
+                None => return Ok(None),
+                Some((_, name)) if !name.starts_with(prefix) => {}
+                Some(_) => break,
+            }
+        }
+        // Lent again, since a loop cannot return what it lends.
+        Ok(Some(self.again()))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
+    /// [`Names::next`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Names::next`].
+    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
+    pub async fn next_async(
+        &mut self,
+    ) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+        if self.is_over() {
+            return Ok(None);
+        }
+        fill_async(self, self.store).await?;
+        self.take().map_err(DriveError::Format)
+    }
+}

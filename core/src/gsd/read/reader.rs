@@ -1,0 +1,264 @@
+//! [`Reader`] reads a GSD file.
+//!
+//! Nothing allocates, and no memory grows with the file: index and names stay in the store and pass
+//! through a window in the caller's memory.
+
+use super::entries::Chunks;
+use super::find::{Find, LowerBound};
+use super::names::Names;
+use super::open::Open;
+#[cfg(feature = "async")]
+use crate::gsd::AsyncError;
+use crate::gsd::ReadError;
+use crate::gsd::disk::chunk::{Chunk, Key};
+use crate::gsd::disk::names::FindName;
+use crate::gsd::error::Error;
+use crate::gsd::verdict::Head;
+use crate::span::Span;
+use crate::step::{DriveError, drive_read, read_exact};
+use crate::step::{drive_read_async, read_exact_async};
+use crate::store::AsyncReadAt;
+use crate::store::{ReadAt, usize_to_u64};
+use core::ops::Range;
+
+/// Reads a GSD file in a store.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<S> {
+    store: S,
+    head: Head,
+}
+
+impl<S> Reader<S> {
+    /// The metadata that opening has read.
+    #[must_use]
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The store.
+    #[must_use]
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Returns the store.
+    #[must_use]
+    pub fn into_store(self) -> S {
+        self.store
+    }
+
+    /// The number of frames, including frames without chunks.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.head.frames
+    }
+
+    /// The names in the order of their ids. `window` needs room for the longest name and its NUL;
+    /// in layer 1, 64 bytes.
+    pub fn names<W: AsMut<[u8]>>(&self, window: W) -> Names<'_, S, W> {
+        Names::new(&self.store, &self.head, window)
+    }
+
+    /// All chunks. `window` needs 32 bytes; a larger window makes fewer reads.
+    pub fn chunks<W: AsMut<[u8]>>(&self, window: W) -> Chunks<'_, S, W> {
+        let index = self.head.index();
+        let slots = 0..index.slots;
+        Chunks::new(&self.store, index, self.head.limits(), slots, u64::MAX, window)
+    }
+
+    /// Checks that `frame` exists.
+    ///
+    /// # Errors
+    /// [`Error::NoFrame`] if there is no such frame.
+    pub const fn check_frame(&self, frame: u64) -> Result<(), Error> {
+        let frames = self.head.frames;
+        if frame < frames { Ok(()) } else { Err(Error::NoFrame { frame, frames }) }
+    }
+
+    /// The chunks from slot `first` on that belong to `frames`.
+    fn chunks_from<W: AsMut<[u8]>>(
+        &self,
+        first: u64,
+        frames: &Range<u64>,
+        window: W,
+    ) -> Chunks<'_, S, W> {
+        let index = self.head.index();
+        let last_frame = frames.end.saturating_sub(1);
+        let slots = first..index.slots;
+        Chunks::new(&self.store, index, self.head.limits(), slots, last_frame, window)
+    }
+
+    /// The machine that finds the first slot of `frames`, with a window of `window_len` bytes;
+    /// `None` if there are no frames.
+    fn first_of(&self, frames: &Range<u64>, window_len: usize) -> Option<LowerBound> {
+        let key = Key { frame: frames.start, id: 0 };
+        let search = LowerBound::new(&self.head, key, usize_to_u64(window_len / 32));
+        (!frames.is_empty()).then_some(search)
+    }
+
+    /// The id, if the file has a name with this id.
+    fn known(&self, id: Option<u16>) -> Option<u16> {
+        id.filter(|&id| u32::from(id) < self.head.names)
+    }
+
+    /// Takes the head of the file that was read again; returns whether the file has changed.
+    fn renew(&mut self, head: Head) -> bool {
+        let is_new = head != self.head;
+        self.head = head;
+        is_new
+    }
+}
+
+impl<S: ReadAt> Reader<S> {
+    /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if the file is not a GSD file or is damaged; the store's own error.
+    pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &store, window)?;
+        Ok(Self { store, head })
+    }
+
+    /// Opens the file again: a writer may have committed more. Returns whether the file has
+    /// changed. `window` needs the same length as for [`open`](Self::open).
+    ///
+    /// # Errors
+    /// See [`open`](Self::open). After an error, the reader is unchanged.
+    pub fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
+        let file_len = self.store.size().map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &self.store, window)?;
+        Ok(self.renew(head))
+    }
+
+    /// The id of a name; `None` if the file does not have the name. `window` must not be empty.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub fn name_id(&self, name: &[u8], window: &mut [u8]) -> Result<Option<u16>, ReadError<S>> {
+        let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
+        let found = drive_read(&mut find, &self.store, window)?;
+        Ok(self.known(found))
+    }
+
+    /// The chunk of name `id` in `frame`: its type, rows, columns and place. `window` needs 32
+    /// bytes; with 4096 bytes, an evenly filled index takes one or two reads, whatever its length.
+    ///
+    /// # Errors
+    /// [`Error`] if the entry is wrong; the store's own error.
+    pub fn find(
+        &self,
+        frame: u64,
+        id: u16,
+        window: &mut [u8],
+    ) -> Result<Option<Chunk>, ReadError<S>> {
+        let entries = usize_to_u64(window.len() / 32);
+        drive_read(&mut Find::new(&self.head, frame, id, entries), &self.store, window)
+    }
+
+    /// The chunks of a range of frames. `window` needs 32 bytes; a larger window makes fewer reads.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub fn chunks_of<W: AsMut<[u8]>>(
+        &self,
+        frames: Range<u64>,
+        mut window: W,
+    ) -> Result<Chunks<'_, S, W>, ReadError<S>> {
+        let buf = window.as_mut();
+        let first = match self.first_of(&frames, buf.len()) {
+            None => self.head.index().slots,
+            Some(mut search) => drive_read(&mut search, &self.store, buf)?,
+        };
+        Ok(self.chunks_from(first, &frames, window))
+    }
+
+    /// Reads the first bytes of `span`, as many as fit into `buf`, and returns how many.
+    ///
+    /// # Errors
+    /// The store's own error; [`DriveError::Ended`] if the store has become shorter.
+    pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
+        let bytes = span.front_of(buf);
+        read_exact(&self.store, span.offset(), bytes)?;
+        Ok(bytes.len())
+    }
+}
+
+#[cfg(feature = "async")]
+impl<S: AsyncReadAt> Reader<S> {
+    /// [`Reader::open`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::open`].
+    pub async fn open_async(store: S, window: &mut [u8]) -> Result<Self, AsyncError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
+        Ok(Self { store, head })
+    }
+
+    /// [`Reader::refresh`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::refresh`].
+    pub async fn refresh_async(&mut self, window: &mut [u8]) -> Result<bool, AsyncError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read_async(&mut Open::new(file_len), &self.store, window).await?;
+        Ok(self.renew(head))
+    }
+
+    /// [`Reader::name_id`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::name_id`].
+    pub async fn name_id_async(
+        &self,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<Option<u16>, AsyncError<S>> {
+        let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
+        let found = drive_read_async(&mut find, &self.store, window).await?;
+        Ok(self.known(found))
+    }
+
+    /// [`Reader::find`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::find`].
+    pub async fn find_async(
+        &self,
+        frame: u64,
+        id: u16,
+        window: &mut [u8],
+    ) -> Result<Option<Chunk>, AsyncError<S>> {
+        let entries = usize_to_u64(window.len() / 32);
+        let mut find = Find::new(&self.head, frame, id, entries);
+        drive_read_async(&mut find, &self.store, window).await
+    }
+
+    /// [`Reader::chunks_of`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::chunks_of`].
+    pub async fn chunks_of_async<W: AsMut<[u8]>>(
+        &self,
+        frames: Range<u64>,
+        mut window: W,
+    ) -> Result<Chunks<'_, S, W>, AsyncError<S>> {
+        let buf = window.as_mut();
+        let first = match self.first_of(&frames, buf.len()) {
+            None => self.head.index().slots,
+            Some(mut search) => drive_read_async(&mut search, &self.store, buf).await?,
+        };
+        Ok(self.chunks_from(first, &frames, window))
+    }
+
+    /// [`Reader::read`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::read`].
+    pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
+        let bytes = span.front_of(buf);
+        read_exact_async(&self.store, span.offset(), bytes).await?;
+        Ok(bytes.len())
+    }
+}

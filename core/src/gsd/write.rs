@@ -1,0 +1,8 @@
+//! Writing: what a writer knows, the text of its steps, and the writers.
+
+pub mod book;
+pub mod create;
+pub mod fixed;
+pub mod logger;
+pub mod stream;
+pub mod writer;

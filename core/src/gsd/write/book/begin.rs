@@ -1,0 +1,203 @@
+//! The start of a writer: it opens the file, makes a new one, or restores an erased header.
+
+use super::desk::{Desk, Failed};
+use super::tail::Stands;
+use super::waiting::Counts;
+use crate::gsd::disk::header::Header;
+use crate::gsd::error::Error;
+use crate::gsd::raw::{self, Commit, Shadow};
+use crate::gsd::read::open::{InPlace, Open};
+use crate::gsd::write::create::{Attributes, Blank, Create, OTHER_SHADOW, SHADOW};
+#[twin(drive_read)]
+use crate::step::drive_read;
+use crate::step::{DriveError, ReadMachine, ReadStep};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::copy_front;
+use striae_twin::twin;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// The file that a writer starts with.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::gsd) enum Start<'a> {
+    /// The existing file.
+    Open,
+    /// A new file.
+    Create(&'a Attributes<'a>),
+    /// The existing file if it has these attributes, with its header restored if it was erased
+    /// (`spec/gsd.md#erased-sectors`), or a new file in a blank store.
+    Log(&'a Attributes<'a>),
+}
+
+#[twin(WriteAt)]
+impl<S: WriteAt> Desk<'_, S> {
+    /// Opens the file, or makes it. The parts are separate functions: each one's place on a small
+    /// stack is free for the others.
+    pub(super) async fn start(
+        &mut self,
+        start: Start<'_>,
+        memory_len: usize,
+        window: &mut [u8],
+    ) -> Result<(), Failed<S::Error>> {
+        match start {
+            Start::Open => {}
+            Start::Create(attributes) => {
+                if self.find_proof().await? {
+                    self.forget_shadows(attributes, memory_len).await?;
+                }
+                self.create(start, attributes, memory_len, window).await?;
+            }
+            Start::Log(attributes) => {
+                let is_proved = self.find_proof().await?;
+                if is_proved && self.is_erased(attributes).await? {
+                    self.restore(attributes, window).await?;
+                } else if !self.has_magic().await? {
+                    self.create(start, attributes, memory_len, window).await?;
+                }
+            }
+        }
+        self.open(start, window).await
+    }
+
+    #[inline(never)]
+    async fn open(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), Failed<S::Error>> {
+        let mut open = Open::new(self.tail.store_len);
+        drive_read(&mut InPlace(&mut open), &*self.disk.store, window).await?;
+        let Some(head) = open.head() else { return Ok(()) };
+        if let Start::Log(attributes) = start {
+            check_own(attributes, &head.header)?;
+        }
+        self.tail.set(head, self.checksum)?;
+        if let Start::Create(_) = start {
+            self.tail.stands = Stands::Durable;
+        }
+        Ok(())
+    }
+
+    /// Whether the shadows prove a header: it is the tail's image then.
+    #[inline(never)]
+    async fn find_proof(&mut self) -> Result<bool, Failed<S::Error>> {
+        if self.tail.store_len < SHADOW.saturating_add(Shadow::BOTH_LEN) {
+            return Ok(false);
+        }
+        self.tail.image.zero();
+        for offset in [SHADOW, OTHER_SHADOW] {
+            let mut shadow = Shadow::new_zeroed();
+            self.disk.read(offset, shadow.as_mut_bytes()).await?;
+            Shadow::prove(shadow.as_bytes(), offset, &mut self.tail.image);
+        }
+        Ok(self.tail.image.commit.layer != 0)
+    }
+
+    /// Clears the magic of the shadows, if the new file can be made: the header's sector may be
+    /// erased while it is replaced, and then no shadow may restore an old header.
+    #[inline(never)]
+    async fn forget_shadows(
+        &mut self,
+        attributes: &Attributes<'_>,
+        memory_len: usize,
+    ) -> Result<(), Failed<S::Error>> {
+        let len = self.len_of_new(attributes, memory_len)?; // fails before anything is lost
+        self.disk.set_size(len).await?;
+        self.disk.sync().await?;
+        self.disk.write(SHADOW, &[0; 8]).await?;
+        self.disk.write(OTHER_SHADOW, &[0; 8]).await?;
+        self.disk.sync().await
+    }
+
+    /// Whether the header that is proved was erased; an error if it is of another program.
+    #[inline(never)]
+    async fn is_erased(&mut self, attributes: &Attributes<'_>) -> Result<bool, Failed<S::Error>> {
+        let (mut found, mut header) = (raw::Header::new_zeroed(), raw::Header::new_zeroed());
+        self.disk.read(0, found.as_mut_bytes()).await?;
+        attributes.restore(&mut header, &self.tail.image);
+        if found.has_record() || !header.is_erased_in(&found) {
+            return Ok(false);
+        }
+        match header.ident_crc(self.checksum) == self.tail.image.commit.ident_crc.get() {
+            true => Ok(true),
+            false => Err(Error::Another { field: Commit::ident_crc }.into()),
+        }
+    }
+
+    /// Writes the header that is proved, if the file can be opened with it.
+    #[inline(never)]
+    async fn restore(
+        &mut self,
+        attributes: &Attributes<'_>,
+        window: &mut [u8],
+    ) -> Result<(), Failed<S::Error>> {
+        let mut header = raw::Header::new_zeroed();
+        attributes.restore(&mut header, &self.tail.image);
+        let mut open = Open::new(self.tail.store_len);
+        while let ReadStep::Read { offset, want, .. } = ReadMachine::poll(&mut InPlace(&mut open)) {
+            let part = front(window, want);
+            self.disk.read(offset, part).await?;
+            if offset == 0 {
+                copy_front(header.as_bytes(), part);
+            }
+            ReadMachine::feed(&mut InPlace(&mut open), part)?;
+        }
+        if let Some(head) = open.head() {
+            check_own(attributes, &head.header)?;
+        }
+        self.disk.write(0, header.as_bytes()).await?;
+        self.disk.sync().await
+    }
+
+    /// Whether there is a file.
+    async fn has_magic(&mut self) -> Result<bool, Failed<S::Error>> {
+        let mut magic = [0; 8];
+        if self.tail.store_len >= 8 {
+            self.disk.read(0, &mut magic).await?;
+        }
+        Ok(u64::from_le_bytes(magic) == raw::Header::MAGIC)
+    }
+
+    /// Makes a new file; a logger does so only in a blank store.
+    #[inline(never)]
+    async fn create(
+        &mut self,
+        start: Start<'_>,
+        attributes: &Attributes<'_>,
+        memory_len: usize,
+        window: &mut [u8],
+    ) -> Result<(), Failed<S::Error>> {
+        Counts::new(memory_len, attributes.checksums)?;
+        let mut create = Create::nothing();
+        create.set(attributes, self.tail.store_len, self.checksum)?;
+        if let Start::Log(_) = start {
+            let mut blank = Blank::unseen(create.data_end(), self.tail.store_len);
+            while let Some(ReadStep::<()>::Read { offset, want, .. }) = blank.read() {
+                let part = front(window, want);
+                self.disk.read(offset, part).await?;
+                blank.see(part, &create, |_| None)?;
+            }
+        }
+        create.run(self.disk.store).await.map_err(DriveError::Store)?;
+        self.tail.store_len = create.len();
+        Ok(())
+    }
+}
+
+impl<S> Desk<'_, S> {
+    /// The length of the store with a new file of these attributes, if it can be made.
+    #[inline(never)]
+    fn len_of_new(&self, attributes: &Attributes<'_>, memory_len: usize) -> Result<u64, Error> {
+        Counts::new(memory_len, attributes.checksums)?;
+        let mut create = Create::nothing();
+        create.set(attributes, self.tail.store_len, self.checksum)?;
+        Ok(create.len())
+    }
+}
+
+/// The first `len` bytes of `window`, or all of it.
+fn front(window: &mut [u8], len: u64) -> &mut [u8] {
+    let len = usize::try_from(len).unwrap_or(usize::MAX).min(window.len());
+    window.get_mut(..len).unwrap_or_default()
+}
+
+/// Checks that the opened file has the expected attributes.
+fn check_own(attributes: &Attributes<'_>, header: &Header) -> Result<(), Error> {
+    attributes.differ_from(header).map_or(Ok(()), |field| Err(Error::Another { field }))
+}

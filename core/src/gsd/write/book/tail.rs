@@ -1,0 +1,312 @@
+//! A writer's state: the places of the next writes, and what is committed.
+
+use super::sums::Sums;
+use crate::gsd::disk::checksums;
+use crate::gsd::disk::chunk::Chunk;
+use crate::gsd::disk::header::Version;
+use crate::gsd::disk::record::Record;
+use crate::gsd::error::Error;
+use crate::gsd::kind::ChunkType;
+use crate::gsd::layout::{
+    HEADER_END, IndexBlock, Misplaced, NameBlock, SECTOR, SHOWN_SLOTS, check_places, chunk_len,
+};
+use crate::gsd::raw::{Commit, Header, Image, Shadow};
+use crate::gsd::verdict::{Head, State};
+use crate::gsd::write::create::align_of;
+use crate::integrity::Checksum;
+use crate::span::{Span, round_up};
+use core::num::NonZeroU64;
+use zerocopy::FromZeros;
+
+/// The length of the longest file: the reference programs use signed offsets.
+pub(in crate::gsd) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
+
+/// The places of the next writes, and what is committed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::gsd) struct Tail {
+    /// The part of the header that commits change, as in the file.
+    pub(super) image: Image,
+    /// Whether the header may be half written, or older than its shadow: it must be written again
+    /// before anything else.
+    pub(super) is_torn: bool,
+    /// Whether the previous header is half written as well.
+    pub(super) is_torn_before: bool,
+    /// How durable the header is.
+    pub(super) stands: Stands,
+    /// Whether the file has a valid commit record.
+    pub(super) is_adopted: bool,
+    /// The index block for new entries.
+    pub(super) index: IndexBlock,
+    /// An older block whose entries must be copied before the next commit.
+    pub(super) moving: Option<Move>,
+    /// Entries in the current block, including those that must still be copied, committed or not.
+    pub(super) entries: u64,
+    /// Committed entries.
+    pub(super) committed: u64,
+    /// Number of frames up to the frame of the last of these entries.
+    pub(super) index_frames: u64,
+    /// The least number of slots that a header shows.
+    pub(super) shown_slots: u64,
+    /// The name list for new names.
+    pub(super) names: NameBlock,
+    /// The previous visible name list, and its used bytes.
+    pub(super) names_before: Option<(NameBlock, u64)>,
+    /// Whether another program made the name list, perhaps with unused names.
+    pub(super) names_found: bool,
+    /// Whether names may be added to the visible list.
+    pub(super) names_in_place: bool,
+    pub(super) names_len: u64,
+    pub(super) names_count: u32,
+    /// Whether a failed write may have left bytes after the names.
+    pub(super) names_torn: bool,
+    /// Id of [`checksums::NAME`], once it is known.
+    pub(super) checksums_id: Option<u16>,
+    /// The frame of the next chunks.
+    pub(super) frame: u64,
+    pub(super) data_end: u64,
+    /// The first place in the current frame that was given away before its bytes were written.
+    pub(super) placed_from: Option<NonZeroU64>,
+    pub(super) store_len: u64,
+    pub(super) crc_from: u64,
+    pub(super) index_crc: u32,
+    pub(super) names_crc: u32,
+    pub(super) ident_crc: u32,
+    pub(super) align: u8,
+    pub(super) checksums: bool,
+    /// Whether commits take one sync if possible.
+    pub(super) one_sync: bool,
+    /// Checksums of the bytes that the next commit adds.
+    pub(super) sums: Sums,
+    pub(super) version: Version,
+}
+
+/// How durable the header in the store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stands {
+    /// It was found: the program that wrote it may have been killed before its sync.
+    Found,
+    /// It is written, and the next sync makes it durable; until then a shadow proves it.
+    Written,
+    /// It is durable.
+    Durable,
+}
+
+/// Entries that must be copied to the current index block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Move {
+    pub(super) from: IndexBlock,
+    /// Entries that are copied already.
+    pub(super) copied: u64,
+    /// All entries to copy.
+    pub(super) count: u64,
+}
+
+impl Tail {
+    /// The state of no file.
+    #[inline]
+    pub(super) fn unopened() -> Self {
+        let nothing = IndexBlock { location: 0, slots: 0 };
+        Self {
+            image: Image::new_zeroed(),
+            is_torn: false,
+            is_torn_before: false,
+            stands: Stands::Found,
+            is_adopted: false,
+            index: nothing,
+            moving: None,
+            entries: 0,
+            committed: 0,
+            index_frames: 0,
+            shown_slots: SHOWN_SLOTS,
+            names: NameBlock { location: 0, units: 0 },
+            names_before: None,
+            names_found: true,
+            names_in_place: false,
+            names_len: 0,
+            names_count: 0,
+            names_torn: false,
+            checksums_id: None,
+            frame: 0,
+            data_end: 0,
+            placed_from: None,
+            store_len: 0,
+            crc_from: 0,
+            index_crc: 0,
+            names_crc: 0,
+            ident_crc: 0,
+            align: 0,
+            checksums: false,
+            one_sync: false,
+            sums: Sums::NONE,
+            version: Version::LAYER,
+        }
+    }
+
+    /// Makes this the state of the file that was opened as `head`. It is made in place: it is large
+    /// for a device's stack.
+    #[inline(never)]
+    pub(in crate::gsd) fn set(&mut self, head: &Head, checksum: Checksum) -> Result<(), Error> {
+        let record = head.state.record();
+        let index = match record {
+            Some(record) => record.index(head.header.index).ok_or(Error::Outside {
+                field: Header::index_location,
+                start: head.header.index.location,
+                len: u64::MAX,
+                file_len: head.file_len,
+            })?,
+            None => head.header.index,
+        };
+        *self = Self::unopened();
+        self.image = head.image;
+        self.is_torn = matches!(head.state, State::Torn(_) | State::Ahead(_));
+        self.is_torn_before = head.is_torn && matches!(head.state, State::Ahead(_));
+        self.index = index;
+        (self.entries, self.committed) = (head.entries, head.entries);
+        (self.index_frames, self.frame) = (head.frames, head.frames);
+        (self.names, self.names_len) = (head.header.names, head.names_len);
+        self.names_count = head.names;
+        (self.data_end, self.store_len) = (head.file_len, head.file_len);
+        self.crc_from = head.entries;
+        self.ident_crc = head.header.ident_crc(checksum);
+        self.version = head.header.version;
+        if let Some(record) = record {
+            self.is_adopted = true;
+            self.shown_slots = head.header.index.slots.clamp(1, SHOWN_SLOTS);
+            (self.data_end, self.crc_from) = (record.data_end, record.crc_from);
+            (self.index_crc, self.names_crc) = (record.index_crc, record.names_crc);
+            (self.align, self.checksums) = (record.align, record.checksums);
+            self.one_sync = record.one_sync;
+            self.begin_sums();
+        }
+        self.check(head.header.index)
+    }
+
+    /// Checks that the next writes overwrite nothing: blocks and shadows end before `data_end`, and
+    /// do not overlap.
+    fn check(&self, shown: IndexBlock) -> Result<(), Error> {
+        if !self.is_adopted {
+            return Ok(());
+        }
+        let shadow = self.image.commit.shadow.get();
+        let index = (Header::index_location, shown.location, self.index.span());
+        let names = (Header::namelist_location, self.names.location, self.names.span());
+        let shadows = (Commit::shadow, shadow, Span::new(shadow, Shadow::BOTH_LEN));
+        let all = [index, names, shadows];
+        let places = all.map(|(.., span)| span);
+        let (at, other) = match check_places(&places, HEADER_END..self.data_end) {
+            Ok(()) => return Ok(()),
+            Err(Misplaced::Outside(at)) => (at, None),
+            Err(Misplaced::Overlap(at, other)) => (at, Some(other)),
+        };
+        let of = |at: usize| all.get(at).copied().unwrap_or(index);
+        let (field, start, span) = of(at);
+        let (len, file_len) = (span.map_or(u64::MAX, Span::len), self.data_end);
+        Err(match other {
+            None => Error::Outside { field, start, len, file_len },
+            Some(other) => Error::Overlap { field, start, len, other: of(other).0 },
+        })
+    }
+
+    /// The end of all blocks, visible or not, and of the data of the last commit.
+    pub(super) fn blocks_end(&self) -> u64 {
+        let end = self.image.commit.data_end.get();
+        let end = end.max(self.index.exact_span().end()).max(self.names.exact_span().end());
+        let before = self.names_before.map_or(0, |(block, _)| block.exact_span().end());
+        let from = self.moving.map_or(0, |moving| moving.from.exact_span().end());
+        end.max(before).max(from)
+    }
+
+    /// The span of the names and of the padding between them.
+    pub(super) fn name_list(&self) -> Span {
+        Span::exact(self.names.location, self.names_len)
+    }
+
+    /// A new block of `len` bytes at the end of the file, which starts at a sector or later.
+    #[inline(never)]
+    pub(super) fn behind(&self, len: u64) -> Result<Span, Error> {
+        let start = round_up(self.data_end, self.align().max(SECTOR));
+        let span = start.and_then(|start| Span::new(start, len));
+        let span = span.filter(|span| span.end() <= MAX_LEN);
+        span.ok_or(Error::FileFull { data_end: self.data_end, len })
+    }
+
+    /// Replaces the commit record of `image` by that of a file with `entries` entries. The file
+    /// ends at `data_end`, and the commit has the number `sequence`. The record is not made
+    /// elsewhere before: it is large for a device's stack.
+    #[inline(never)]
+    pub(super) fn put_record(
+        &self,
+        image: &mut Image,
+        entries: u64,
+        (data_end, shadow, sequence): (u64, u64, u32),
+        checksum: Checksum,
+    ) -> Result<(), Error> {
+        let full = Error::FileFull { data_end, len: self.names_len };
+        let record = Record {
+            entries,
+            index_reserved: self.index.slots,
+            data_end,
+            shadow,
+            crc_from: self.crc_from,
+            sequence,
+            names_len: u32::try_from(self.names_len).map_err(|_| full)?,
+            names: self.names_count,
+            index_crc: self.index_crc,
+            names_crc: self.names_crc,
+            ident_crc: self.ident_crc,
+            align: self.align,
+            checksums: self.checksums,
+            one_sync: self.one_sync,
+            layer: u8::try_from(self.version.major).unwrap_or(0),
+        };
+        image.set_record(&record, checksum);
+        Ok(())
+    }
+
+    /// Starts the checksums for the commit after this one.
+    pub(super) const fn begin_sums(&mut self) {
+        self.sums = if self.one_sync { Sums::behind(self.data_end) } else { Sums::NONE };
+    }
+
+    /// The alignment of chunks.
+    pub(super) const fn align(&self) -> NonZeroU64 {
+        align_of(self.align)
+    }
+
+    /// The place of a chunk at the end of the file.
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(super) fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
+        let full = |len| Error::FileFull { data_end: self.data_end, len };
+        let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;
+        let start = match (len, self.align) {
+            (0, _) | (_, 0) => Some(self.data_end),
+            _ => round_up(self.data_end, self.align()),
+        };
+        let span = start.and_then(|start| Span::new(start, len));
+        let span = span.filter(|span| span.end() <= MAX_LEN).ok_or(full(len))?;
+        Ok(Chunk { frame: self.frame, id, kind, n, m, span })
+    }
+
+    /// Whether the file has a durable commit record.
+    #[inline]
+    pub(super) const fn is_writable(&self) -> bool {
+        self.is_adopted && !matches!(self.stands, Stands::Found)
+    }
+
+    /// Notes that the file is used and present up to `end`.
+    #[inline]
+    pub(super) fn use_up_to(&mut self, end: u64) {
+        self.data_end = self.data_end.max(end);
+        self.store_len = self.store_len.max(end);
+    }
+
+    /// Checks the id that was found for `name`: a list may be damaged.
+    pub(super) fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
+        let id = id.filter(|&id| u32::from(id) < self.names_count);
+        if name == checksums::NAME && self.checksums {
+            self.checksums_id = id;
+        }
+        id
+    }
+}

@@ -1,0 +1,190 @@
+//! Creates an empty file; its first bytes are written last.
+
+mod attributes;
+mod blank;
+
+pub use attributes::Attributes;
+pub(in crate::gsd) use attributes::{Blocks, align_of, checked};
+pub(in crate::gsd) use blank::Blank;
+
+use crate::gsd::disk::header::Header;
+use crate::gsd::error::Error;
+use crate::gsd::layout::{NAME_UNIT, SECTOR};
+use crate::gsd::raw::{self, Shadow};
+use crate::integrity::Checksum;
+use crate::span::Span;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::usize_to_u64;
+use striae_twin::twin;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// The offset of the shadows in a new file: they are in one sector, which is not the header's.
+pub const SHADOW: u64 = 512;
+
+/// The offset of the second shadow of a new file, which the name list follows.
+pub(in crate::gsd) const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
+
+/// The offset of the shadows in files of earlier versions of striae: the first one is in the
+/// sector of the header.
+pub const OLD_SHADOW: u64 = 256;
+
+/// Creates an empty file.
+///
+/// The store becomes as long as the file needs. Its old content is lost: from the first step on it
+/// is not a GSD file any more, and the new file is one only after the last step.
+#[derive(Debug)]
+pub struct Create {
+    header: raw::Header,
+    /// The shadow of a commit that changes nothing: without one, an append by gsd would look like
+    /// damage.
+    shadow: Shadow,
+    data_end: u64,
+    /// Length of the store, which is never made shorter.
+    store_len: u64,
+}
+
+const ZEROS: [u8; 64] = [0; 64];
+/// Length of the header's magic.
+const MAGIC: usize = 8;
+
+impl Create {
+    /// A file with `attributes` for a store of `store_len` bytes, which [`run`](Self::run) makes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] and [`Error::Layer`] for attributes that no file can have;
+    /// [`Error::FileFull`] if the file would be too long.
+    pub fn new(
+        attributes: &Attributes<'_>,
+        store_len: u64,
+        checksum: Checksum,
+    ) -> Result<Self, Error> {
+        let mut create = Self::nothing();
+        create.set(attributes, store_len, checksum)?;
+        Ok(create)
+    }
+
+    /// No file yet.
+    #[inline]
+    pub(in crate::gsd) fn nothing() -> Self {
+        let (header, shadow) = (raw::Header::new_zeroed(), Shadow::new_zeroed());
+        Self { header, shadow, data_end: 0, store_len: 0 }
+    }
+
+    /// Sets this to make a file, as [`new`](Self::new), in place: it is large for a device's stack.
+    #[inline(never)]
+    pub(in crate::gsd) fn set(
+        &mut self,
+        attributes: &Attributes<'_>,
+        store_len: u64,
+        checksum: Checksum,
+    ) -> Result<(), Error> {
+        let data_end = attributes.fill_header(&mut self.header, checksum)?;
+        self.begin(data_end, store_len, checksum);
+        Ok(())
+    }
+
+    /// Sets this to make the file of the header that `fill` fills, which may have names that the
+    /// caller writes after it [clears](Self::clear) the blocks.
+    pub(in crate::gsd) fn set_header(
+        &mut self,
+        fill: impl FnOnce(&mut raw::Header),
+        data_end: u64,
+        store_len: u64,
+        checksum: Checksum,
+    ) {
+        fill(&mut self.header);
+        self.begin(data_end, store_len, checksum);
+    }
+
+    fn begin(&mut self, data_end: u64, store_len: u64, checksum: Checksum) {
+        (self.data_end, self.store_len) = (data_end, store_len);
+        let image = self.header.image();
+        self.shadow.set(&image, &image, 0, checksum);
+    }
+
+    /// The header of the file.
+    #[must_use]
+    pub const fn header(&self) -> &raw::Header {
+        &self.header
+    }
+
+    /// The length of the file in bytes.
+    #[must_use]
+    pub const fn data_end(&self) -> u64 {
+        self.data_end
+    }
+
+    /// The byte that the creation writes at `offset`, if any.
+    fn written(&self, offset: u64) -> Option<u8> {
+        let blocks = [(0, self.header.as_bytes()), (SHADOW, self.shadow.as_bytes())];
+        let other = Span::new(OTHER_SHADOW, Shadow::LEN);
+        let image = self.header.image();
+        let zeros = [other, image.name_block().span(), image.index().span()];
+        let is_zero =
+            zeros.iter().flatten().any(|span| (span.offset()..span.end()).contains(&offset));
+        if is_zero {
+            return Some(0);
+        }
+        blocks.iter().find_map(|(start, bytes)| {
+            let at = usize::try_from(offset.checked_sub(*start)?).ok()?;
+            bytes.get(at).copied()
+        })
+    }
+
+    /// The length of the store with the file.
+    pub(in crate::gsd) fn len(&self) -> u64 {
+        self.data_end.max(self.store_len)
+    }
+}
+
+#[twin(WriteAt)]
+impl Create {
+    /// Makes the file in `store`.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn run<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
+        self.clear(store).await?;
+        self.show(store).await
+    }
+
+    /// Clears the blocks, but does not make them durable. The caller may write names then.
+    pub(in crate::gsd) async fn clear<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
+        store.set_size(self.len()).await?; // first: a store that is too small stays as it is
+        if self.store_len > 0 {
+            store.write_all_at(0, &[0; MAGIC]).await?;
+            store.sync().await?;
+        }
+        store.write_all_at(SHADOW, self.shadow.as_bytes()).await?;
+        // The second shadow may be from an older file; the name list is after it.
+        let image = self.header.image();
+        let names = image.name_block().units.saturating_mul(NAME_UNIT);
+        let other = Span::exact(OTHER_SHADOW, Shadow::LEN.saturating_add(names));
+        for cleared in [other, image.index().exact_span()] {
+            let mut left = cleared;
+            while !left.is_empty() {
+                let len = usize::try_from(left.len()).unwrap_or(ZEROS.len()).min(ZEROS.len());
+                store.write_all_at(left.offset(), ZEROS.get(..len).unwrap_or_default()).await?;
+                left = left.skip(usize_to_u64(len));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the header: the file is one after the last step.
+    pub(in crate::gsd) async fn show<S: WriteAt>(&self, store: &mut S) -> Result<(), S::Error> {
+        store.sync().await?;
+        let header = self.header.as_bytes().split_at_checked(MAGIC);
+        let (magic, rest) = header.unwrap_or_default();
+        // The magic comes last: a torn sector may have it and not the rest.
+        store.write_all_at(usize_to_u64(MAGIC), rest).await?;
+        store.sync().await?;
+        store.write_all_at(0, magic).await?;
+        store.sync().await
+    }
+}
+
+const _: () =
+    assert!(OTHER_SHADOW + Shadow::LEN == 2 * SECTOR.get() && Shadow::LEN == 4 * NAME_UNIT);
+const _: () = assert!(Header::LEN == 256 && size_of::<raw::Header>() == Header::LEN);

@@ -1,0 +1,187 @@
+//! Opening a log, and making one in a blank store.
+
+#[twin(FixedError)]
+use super::FixedError;
+use super::desk::Desk;
+use super::fault::Fault;
+use super::form::Form;
+use super::log::Log;
+use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
+use crate::gsd::verdict::Judge;
+use crate::gsd::verdict::State;
+use crate::gsd::write::create::{Blank, Create, OLD_SHADOW, OTHER_SHADOW, SHADOW};
+use crate::integrity::crc32c;
+use crate::span::Span;
+use crate::step::{DriveError, ReadStep};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::usize_to_u64;
+use striae_twin::twin;
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+/// What is in a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// No GSD file.
+    None,
+    /// The log, as its last commit left it. Who made that commit may have had no time for its sync.
+    Whole,
+    /// The log. Its header must be written again.
+    Torn,
+    /// The log. The sector of its header is erased, and all of the header must be written again.
+    Erased,
+}
+
+/// The judge of a log.
+type OwnJudge = Judge<false, true>;
+
+const HEADER_LEN: usize = size_of::<Header>();
+
+/// Bytes that are read at once to see if a store is blank.
+const PIECE: usize = 64;
+
+// Each in a function of its own, so that its part of the stack is free before the next one.
+#[twin(WriteAt, FixedError)]
+impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
+    /// Opens the file, or makes one in a blank store.
+    pub(super) async fn begin(&mut self) -> Result<(), FixedError<S>> {
+        let store_len = self.disk.size().await?;
+        match self.find(store_len).await? {
+            Found::None => self.make(store_len).await,
+            Found::Whole => self.disk.sync().await,
+            Found::Torn => self.settle().await,
+            Found::Erased => self.restore().await,
+        }
+    }
+
+    /// Finds the log in a store of `store_len` bytes.
+    #[inline(never)]
+    async fn find(&mut self, store_len: u64) -> Result<Found, FixedError<S>> {
+        let mut judge = OwnJudge::unasked(&Image::new_zeroed(), store_len);
+        let mut bytes = [0; HEADER_LEN];
+        if store_len >= SHADOW.saturating_add(Shadow::BOTH_LEN) {
+            for offset in [SHADOW, OTHER_SHADOW] {
+                self.disk.read(offset, &mut bytes).await?;
+                Shadow::prove(&bytes, offset, &mut judge.image);
+            }
+        }
+        let front = Span::exact(0, store_len).front_of(&mut bytes);
+        self.disk.read(0, front).await?;
+        let found = self.log.see_header(front, &mut judge)?;
+        if found == Found::None {
+            return Ok(found);
+        }
+        while let Some(read) = judge.next_read() {
+            let part = bytes.get_mut(..read.need).unwrap_or_default();
+            self.disk.read(read.offset, part).await?;
+            judge.feed_stage(part);
+        }
+        let found = self.log.take(&judge, found)?;
+        if let Some(slot) = self.log.record.entries.checked_sub(1) {
+            let mut last = IndexEntry::new_zeroed();
+            let offset = self.log.form.index().slot(slot);
+            self.disk.read(offset, last.as_mut_bytes()).await?;
+            self.log.take_last(&last)?;
+        }
+        Ok(found)
+    }
+
+    /// Makes a log in a blank store.
+    #[inline(never)]
+    async fn make(&mut self, store_len: u64) -> Result<(), FixedError<S>> {
+        let mut create = Create::nothing();
+        let end = self.log.record.data_end;
+        create.set_header(|header| self.log.fill_header(header), end, store_len, crc32c);
+        self.check_blank(&create, store_len).await?;
+        create.clear(self.disk.store_mut()).await.map_err(DriveError::Store)?;
+        let mut offset = self.log.form.base().name_block().location;
+        for name in self.log.form.first_names() {
+            self.disk.write(offset, name.as_bytes()).await?;
+            offset = offset.saturating_add(usize_to_u64(name.len())).saturating_add(1);
+        }
+        create.show(self.disk.store_mut()).await.map_err(DriveError::Store)
+    }
+
+    /// Checks that the store is blank, or as a power cut left it while a log was made there.
+    async fn check_blank(&mut self, create: &Create, store_len: u64) -> Result<(), FixedError<S>> {
+        let mut blank = Blank::unseen(create.data_end(), store_len);
+        let mut piece = [0; PIECE];
+        while let Some(ReadStep::Read { offset, want, .. }) = blank.read::<()>() {
+            let part = Span::exact(offset, want).front_of(&mut piece);
+            self.disk.read(offset, part).await?;
+            let (base, names) = (self.log.form.base(), self.log.form.first_names());
+            let seen = blank.see(part, create, |at| base.name_byte(names, at));
+            seen.map_err(|_| Fault::NotBlank)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the header again, whose sector was erased.
+    #[inline(never)]
+    async fn restore(&mut self) -> Result<(), FixedError<S>> {
+        let mut header = Header::new_zeroed();
+        self.log.fill_header(&mut header);
+        self.disk.write(0, header.as_bytes()).await?;
+        self.disk.sync().await
+    }
+}
+
+impl<F: Form, const N: usize> Log<F, N> {
+    /// What the store has by the `bytes` of a header, which the judge starts with. It has the
+    /// header that the shadows prove, if there is one.
+    #[inline(never)]
+    fn see_header(&self, bytes: &[u8], judge: &mut OwnJudge) -> Result<Found, Fault> {
+        let base = self.form.base();
+        let Ok((header, _)) = Header::ref_from_prefix(bytes) else {
+            return Ok(Found::None); // the store is shorter than a header
+        };
+        let is_proved = judge.image.commit.layer > 0;
+        let mut found = Found::Whole;
+        if is_proved && !header.has_record() && base.is_erased_in(&judge.image, header) {
+            found = Found::Erased;
+        } else if header.magic.get() != Header::MAGIC {
+            return Ok(Found::None);
+        } else if base.is_of(header) {
+            judge.image = header.image();
+        } else {
+            return Err(Fault::Another);
+        }
+        judge.start();
+        Ok(found)
+    }
+
+    /// Takes the state of the file after its header was judged.
+    #[inline(never)]
+    fn take(&mut self, judge: &OwnJudge, mut found: Found) -> Result<Found, Fault> {
+        let committed = match &judge.state {
+            _ if judge.damage.is_some() => return Err(Fault::Damaged),
+            State::Committed(record) => record,
+            State::Torn(record) => {
+                found = Found::Torn;
+                record
+            }
+            _ => return Err(Fault::Another),
+        };
+        let mut record = self.record;
+        if committed.shadow < SHADOW {
+            record.shadow = OLD_SHADOW;
+        }
+        let is_right = self.form.take(committed, &judge.image, &mut record)
+            && self.form.image(&record).as_bytes() == judge.image.as_bytes();
+        if !is_right || record.data_end < self.record.data_end {
+            return Err(Fault::Another);
+        }
+        self.set(&record, found == Found::Torn);
+        Ok(found)
+    }
+
+    /// Takes the number of frames from the last entry.
+    fn take_last(&mut self, last: &IndexEntry) -> Result<(), Fault> {
+        // Each frame has an entry.
+        if !last.is_used() || last.frame.get() >= self.record.entries {
+            return Err(Fault::Damaged);
+        }
+        self.frames = last.frame.get().saturating_add(1);
+        Ok(())
+    }
+}

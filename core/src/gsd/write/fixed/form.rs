@@ -1,0 +1,99 @@
+//! What differs between logs: their names, and the places of their blocks.
+
+use super::shape::{Base, Shape};
+use crate::gsd::disk::record::Record;
+use crate::gsd::layout::IndexBlock;
+use crate::gsd::raw::Image;
+
+/// The names of a log and the places of its blocks: after the last commit, and after the next one.
+pub(super) trait Form {
+    /// Whether the index moves when it is full.
+    const MOVES: bool;
+
+    fn base(&self) -> &Base;
+
+    /// The names of a new file.
+    fn first_names(&self) -> &[&str];
+
+    /// The number of names.
+    fn names(&self) -> usize;
+
+    /// Takes the blocks of a file whose header has the image and record that were `found`, and
+    /// turns `record`, that of a new file, into the one that it must have. Returns whether it can.
+    fn take(&mut self, found: &Record, image: &Image, record: &mut Record) -> bool;
+
+    /// The index for the next entries.
+    fn index(&self) -> IndexBlock;
+
+    /// Whether that is not the first index.
+    fn has_moved(&self) -> bool;
+
+    /// The index is at `block` with the next commit.
+    fn move_index(&mut self, block: IndexBlock);
+
+    /// The header after the last commit, that of `record`.
+    fn image(&self, record: &Record) -> Image;
+
+    /// The header after the next commit, that of `record`.
+    fn next_image(&self, record: &Record) -> Image;
+
+    /// Adds to `record`, that of the next commit, what other calls than those for chunks changed.
+    fn complete(&self, record: &mut Record);
+
+    /// The next commit is now the last one.
+    fn commit(&mut self);
+
+    /// The end of all blocks.
+    fn end(&self) -> u64;
+}
+
+/// All is as it was made.
+impl<const N: usize> Form for &Shape<'_, N> {
+    const MOVES: bool = false;
+
+    fn base(&self) -> &Base {
+        Shape::base(self)
+    }
+
+    fn first_names(&self) -> &[&str] {
+        Shape::names(self)
+    }
+
+    fn names(&self) -> usize {
+        N
+    }
+
+    #[inline]
+    fn take(&mut self, found: &Record, _: &Image, record: &mut Record) -> bool {
+        (record.entries, record.data_end) = (found.entries, found.data_end);
+        (record.index_crc, record.sequence) = (found.index_crc, found.sequence);
+        true
+    }
+
+    fn index(&self) -> IndexBlock {
+        self.base().index
+    }
+
+    fn has_moved(&self) -> bool {
+        false
+    }
+
+    fn move_index(&mut self, _: IndexBlock) {}
+
+    fn image(&self, record: &Record) -> Image {
+        let base = self.base();
+        base.image(record, base.index, base.name_block())
+    }
+
+    fn next_image(&self, record: &Record) -> Image {
+        self.image(record)
+    }
+
+    fn complete(&self, _: &mut Record) {}
+
+    fn commit(&mut self) {}
+
+    fn end(&self) -> u64 {
+        0
+    }
+}
