@@ -23,19 +23,18 @@
 //! In the variable-centric layout it is a CDF-5 file, and the blobs of a variable follow each
 //! other. In the process-centric layout it is an HDF5 file, and so do the variables of a blob.
 
-pub mod append;
-pub mod book;
-pub mod define;
-pub mod distribute;
+mod disk;
 pub mod error;
-pub mod find;
 pub mod layout;
 pub mod map;
 pub mod names;
 pub mod raw;
-pub mod seal;
-pub mod tie;
-pub mod walk;
+mod read;
+mod write;
+
+pub use disk::{seal, tie};
+pub use read::{find, walk};
+pub use write::{append, book, define, distribute};
 
 pub use define::{Decomposition, Group, Partition, Subfile};
 pub use distribute::Shares;

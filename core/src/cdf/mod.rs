@@ -19,19 +19,16 @@
 //! stay in the file: opening keeps the lengths of the dimensions in the caller's memory, and
 //! nothing else.
 
-pub mod book;
-pub mod cursor;
-pub mod define;
-pub mod encode;
 pub mod error;
 pub mod kind;
 pub mod layout;
-pub mod open;
-pub mod plan;
 pub mod raw;
-pub mod reader;
+mod read;
 pub mod values;
-pub mod writer;
+mod write;
+
+pub use read::{cursor, open, reader};
+pub use write::{book, define, encode, plan, writer};
 
 pub use book::{Book, Slot};
 pub use cursor::{Attr, Cursor, Dim, Item, Var};

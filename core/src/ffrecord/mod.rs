@@ -14,14 +14,11 @@
 //! in the first versions.
 
 pub mod error;
-pub mod find;
 pub mod layout;
-pub mod meta_crc;
-pub mod open;
 pub mod raw;
-pub mod reader;
-pub mod sample;
-pub mod samples;
+mod read;
+
+pub use read::{find, meta_crc, open, reader, sample, samples};
 
 pub use error::Error;
 pub use layout::Layout;

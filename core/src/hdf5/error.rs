@@ -19,7 +19,7 @@ pub enum Feature {
     BaseAddress,
     /// A version of an object header other than 1 and 2.
     Header,
-    /// More than [`super::object::PENDING`] continuations at once.
+    /// More than [`super::read::object::PENDING`] continuations at once.
     Continuations,
     /// A message that is stored in another object.
     Shared,

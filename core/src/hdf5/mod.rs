@@ -16,15 +16,12 @@
 //! file, so that the arrays are read without the HDF5 library. All else of HDF5 is refused by name:
 //! chunked arrays, filters, groups with indexes, values in other files.
 
-pub mod array;
-pub mod container;
 pub mod error;
-pub mod links;
 pub mod lookup3;
-pub mod object;
 pub mod raw;
-pub mod reader;
-pub mod superblock;
+mod read;
+
+pub use read::{array, container, links, object, reader, superblock};
 
 pub use array::{Array, Attribute, Attributes, Class, Dataset, Element, Shape};
 pub use container::Container;

@@ -33,63 +33,43 @@
 //! These are the files of SIONlib 1.x, with fileformat_version 2 to 5. SIONlib 2 has another
 //! layout; its files are refused.
 
-pub mod book;
-pub mod chunksizes;
-pub mod create;
-pub mod cursor;
+mod disk;
 pub mod error;
-pub mod filegroups;
 pub mod filename;
-mod find_seal;
-pub mod fixed;
-pub mod groups;
-mod head;
-pub mod keyval;
 mod kind;
 pub mod layout;
-pub mod lengths;
-pub mod locate;
-pub mod mapping;
-pub mod meta1;
-pub mod meta2;
-pub mod open;
-pub mod pen;
-mod physical;
 pub mod position;
-mod publication;
-pub mod publish;
 pub mod raw;
-pub mod reader;
+mod read;
 pub mod recover;
-pub mod seal;
-mod sealed;
-pub mod set;
-pub mod stream;
-pub mod tables;
-pub mod tasks;
-pub mod varheader;
 pub mod verdict;
-pub mod visible;
-pub mod writer;
+mod write;
+
+pub use disk::{filegroups, mapping, meta1, meta2, varheader};
+pub use read::{keyval, lengths, locate, open, reader, set, stream, tasks};
+pub use verdict::seal;
+pub use write::{
+    book, chunksizes, create, cursor, fixed, groups, pen, publish, tables, visible, writer,
+};
 
 pub use book::Book;
 pub use chunksizes::ChunkRule;
+pub use disk::head::Head;
 pub use error::Error;
 pub use filegroups::{BuddySet, EvenFiles, FileGroups};
-pub use find_seal::FindSeal;
 pub use fixed::{FixedWriter, Shape};
 pub use groups::{Group, Grouping, Request};
-pub use head::Head;
 pub use keyval::{Record, Records};
 pub use layout::{Blocks, Chunks, Layout};
 pub use locate::Task;
 pub use meta1::{Attributes, FormatVersion, KeyvalMode, Meta1};
 pub use meta2::Meta2;
 pub use pen::{Finished, Pen};
-pub use physical::Physical;
+pub use read::find_seal::FindSeal;
+pub use read::physical::Physical;
+pub use read::sealed::SealState;
 pub use reader::{Opened, TASKS_WINDOW, Unclosed};
 pub use seal::Seal;
-pub use sealed::SealState;
 pub use set::{Reader, check_set};
 pub use stream::{Spans, Stream};
 pub use tasks::Listed;

@@ -2,14 +2,16 @@
 //! out.
 //!
 //! Opening, verifying and recovering all use this module, so that their results agree.
-//! [`seal`](super::seal) computes the checksums of the bytes in a store.
+//! [`seal`](super::verdict::seal) computes the checksums of the bytes in a store.
 
+pub mod seal;
+
+use super::disk::head::Head;
+use super::disk::meta1::Meta1;
+use super::disk::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use super::error::Error;
-use super::head::Head;
-use super::meta1::Meta1;
 use super::raw::{self, ChunkCrcEntry, CommitFields, SealTrailer};
-use super::seal::Seal;
-use super::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
+use super::verdict::seal::Seal;
 use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::span::Span;

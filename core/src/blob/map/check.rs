@@ -1,7 +1,7 @@
 //! [`Faults`]: requests outside of the array, overlaps, and holes.
 
 use super::Grid;
-use crate::blob::find::{Run, sort};
+use crate::blob::read::find::{Run, sort};
 
 /// Something about the requests of all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

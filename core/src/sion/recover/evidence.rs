@@ -2,16 +2,16 @@
 
 use super::{Doubt, Sparse, used_len};
 use crate::integrity::Checksum;
+use crate::sion::disk::head::Head;
+use crate::sion::disk::meta1::Meta1;
+use crate::sion::disk::meta2::entry;
+use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::Error;
-use crate::sion::head::Head;
 use crate::sion::layout::Blocks;
-use crate::sion::locate::ChunkSum;
-use crate::sion::meta1::Meta1;
-use crate::sion::meta2::entry;
 use crate::sion::raw::CommitFields;
-use crate::sion::sealed::commit_fields;
-use crate::sion::tasks::{Tasks, values};
-use crate::sion::varheader::Varheader;
+use crate::sion::read::locate::ChunkSum;
+use crate::sion::read::sealed::commit_fields;
+use crate::sion::read::tasks::{Tasks, values};
 use crate::sion::{ReadError, TASKS_WINDOW};
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};

@@ -10,8 +10,8 @@ use super::places::Whole;
 use super::trailer::Sealed;
 use super::{Doubt, Sparse};
 use crate::sion::ReadError;
-use crate::sion::meta1::KeyvalMode;
-use crate::sion::varheader::Varheader;
+use crate::sion::disk::meta1::KeyvalMode;
+use crate::sion::disk::varheader::Varheader;
 
 /// The META2 that the commit fields point to with one byte changed, or any found one if they are
 /// lost.

@@ -14,7 +14,7 @@
 //! Checksums have priority: a stream that they contradict is a guess, whatever else proves it.
 //!
 //! [`Remains`] is the evidence found in a file; [`Remains::recover`] judges one task. Nothing
-//! allocates: the memory is the caller's window. Nothing is written: see [`super::publish`] for
+//! allocates: the memory is the caller's window. Nothing is written: see [`super::write::publish`] for
 //! that.
 //!
 //! # What the words mean

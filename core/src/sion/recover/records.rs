@@ -10,7 +10,7 @@ use crate::sion::ReadError;
 use crate::sion::layout::Chunks;
 use crate::sion::position::{Lengths, Stretch};
 use crate::sion::raw::RecordHeader;
-use crate::sion::stream::Stream;
+use crate::sion::read::stream::Stream;
 use crate::span::Span;
 use zerocopy::{FromZeros, IntoBytes};
 

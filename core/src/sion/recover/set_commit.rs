@@ -7,7 +7,7 @@
 use super::Sparse;
 use super::evidence::{Remains, Trust};
 use crate::sion::ReadError;
-use crate::sion::varheader::Varheader;
+use crate::sion::disk::varheader::Varheader;
 
 /// The commit of the whole set that a file is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use super::scan::{Room, Sparse, used_len};
 use super::{Certainty, Doubt, Proof, Recovered, Scratch};
 use crate::endian::U32;
 use crate::sion::ReadError;
+use crate::sion::disk::meta1::KeyvalMode;
+use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::Error;
-use crate::sion::locate::Task;
-use crate::sion::meta1::KeyvalMode;
-use crate::sion::seal::checksum_of;
-use crate::sion::varheader::Varheader;
+use crate::sion::read::locate::Task;
+use crate::sion::verdict::seal::checksum_of;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
 

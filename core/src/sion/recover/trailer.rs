@@ -4,7 +4,7 @@ use super::Doubt;
 use super::Sparse;
 use super::evidence::{Remains, Trust};
 use crate::sion::ReadError;
-use crate::sion::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
+use crate::sion::disk::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use crate::sion::verdict::{Condition, Trailer};
 
 /// A seal with a sound trailer, and which other parts are as sealed.

@@ -1,0 +1,6 @@
+//! Writing: definitions, shares of ranks, and what a writer knows.
+
+pub mod append;
+pub mod book;
+pub mod define;
+pub mod distribute;

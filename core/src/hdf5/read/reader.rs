@@ -1,0 +1,191 @@
+//! [`Reader`] finds the arrays of an HDF5 file.
+
+use super::array::{Array, Attribute, Attributes, Dataset};
+use super::links::{Link, Links};
+use super::superblock;
+use crate::hdf5::{ReadError, Result};
+use crate::source::{Restart, Source, View};
+use crate::step::DriveError;
+use crate::store::ReadAt;
+
+/// The pages of the caller's memory.
+const PAGES: usize = 4;
+
+type Pages<'m> = View<'m, PAGES>;
+
+/// Finds the arrays in the root group of an HDF5 file in a store.
+///
+/// ```
+/// use striae_core::hdf5::Reader;
+///
+/// # let file = include_bytes!("../../../tests/golden/hdf5/es_h1.h5.0001");
+/// let mut memory = [0; Reader::<()>::MEMORY];
+/// let file = Reader::open(&file[..], &mut memory)?;
+/// let header = file.dataset(b"header_blob", &mut memory)?.unwrap();
+/// assert_eq!((header.element.size, header.shape.rank), (1, 1));
+/// assert_eq!(header.values.offset(), 2048);
+/// assert_eq!(file.dataset(b"no_blob", &mut memory)?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<S> {
+    store: S,
+    file_len: u64,
+    root: u64,
+}
+
+impl<S> Reader<S> {
+    /// The memory that opening and searching need, if names have at most 256 bytes.
+    pub const MEMORY: usize = 1024;
+
+    /// The address of the root group.
+    #[must_use]
+    pub const fn root(&self) -> u64 {
+        self.root
+    }
+
+    /// The store.
+    #[must_use]
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+}
+
+impl<S: ReadAt> Reader<S> {
+    /// Opens a file. `memory` is divided into 4 pages.
+    ///
+    /// # Errors
+    /// The store's error, the file's [`Error`](crate::hdf5::Error), or a miss: the file is cut, or the
+    /// memory is too short.
+    pub fn open(store: S, memory: &mut [u8]) -> core::result::Result<Self, ReadError<S>> {
+        let file_len = store.size().map_err(DriveError::Store)?;
+        let root = run(&store, file_len, memory, (), |view, ()| superblock::root(view))?;
+        Ok(Self { store, file_len, root })
+    }
+
+    /// The dataset of this name in the root group.
+    ///
+    /// # Errors
+    /// See [`Reader::open`].
+    pub fn dataset(
+        &self,
+        name: &[u8],
+        memory: &mut [u8],
+    ) -> core::result::Result<Option<Array>, ReadError<S>> {
+        let known = Search::default();
+        run(&self.store, self.file_len, memory, known, |view, known| {
+            known.dataset(view, self.root, name)
+        })
+    }
+
+    /// The attribute of this name of the root group.
+    ///
+    /// # Errors
+    /// See [`Reader::open`].
+    pub fn attribute(
+        &self,
+        name: &[u8],
+        memory: &mut [u8],
+    ) -> core::result::Result<Option<Attribute>, ReadError<S>> {
+        run(&self.store, self.file_len, memory, None, |view, known| {
+            view.once(known, |view| Attributes::open(view, self.root))?.find(view, name)
+        })
+    }
+
+    /// The links of the root group, in the order of the file.
+    pub fn links<'m>(
+        &'m self,
+        memory: &'m mut [u8],
+    ) -> impl Iterator<Item = core::result::Result<Link, ReadError<S>>> + 'm {
+        let (mut known, mut is_done) = (None, false);
+        core::iter::from_fn(move || {
+            let next = match is_done {
+                true => Ok(None),
+                false => run(&self.store, self.file_len, memory, known, |view, known| {
+                    let links = view.once(known, |view| Links::open(view, self.root))?;
+                    Ok((links.next(view)?, *links))
+                })
+                .map(|(link, links)| {
+                    known = Some(links);
+                    link
+                }),
+            };
+            is_done = !matches!(next, Ok(Some(_)));
+            next.transpose()
+        })
+    }
+
+    /// The attributes of the root group, in the order of the file.
+    pub fn attributes<'m>(
+        &'m self,
+        memory: &'m mut [u8],
+    ) -> impl Iterator<Item = core::result::Result<Attribute, ReadError<S>>> + 'm {
+        let (mut known, mut is_done) = (None, false);
+        core::iter::from_fn(move || {
+            let next = match is_done {
+                true => Ok(None),
+                false => run(&self.store, self.file_len, memory, known, |view, known| {
+                    let attributes = view.once(known, |view| Attributes::open(view, self.root))?;
+                    Ok((attributes.next(view)?, *attributes))
+                })
+                .map(|(attribute, attributes)| {
+                    known = Some(attributes);
+                    attribute
+                }),
+            };
+            is_done = !matches!(next, Ok(Some(_)));
+            next.transpose()
+        })
+    }
+}
+
+/// A search for a dataset: all that outlives a restart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Search {
+    links: Option<Links>,
+    object: Option<Option<u64>>,
+    dataset: Option<Dataset>,
+}
+
+impl Search {
+    /// The array of the dataset `name` in the group at `group`.
+    ///
+    /// # Errors
+    /// See [`Links::find`] and [`Dataset::array`].
+    pub fn dataset<V: Source + ?Sized>(
+        &mut self,
+        source: &V,
+        group: u64,
+        name: &[u8],
+    ) -> Result<Option<Array>> {
+        let Self { links, object, dataset } = self;
+        let object = *source.once(object, |source| {
+            source.once(links, |source| Links::open(source, group))?.find(source, name)
+        })?;
+        let Some(object) = object else { return Ok(None) };
+        let dataset = source.once(dataset, |source| Dataset::open(source, object))?;
+        dataset.array(source).map(Some)
+    }
+}
+
+/// Calls a parser on a store until it has all bytes.
+fn run<'m, S, K, T, F>(
+    store: &S,
+    file_len: u64,
+    memory: &'m mut [u8],
+    known: K,
+    parse: F,
+) -> core::result::Result<T, ReadError<S>>
+where
+    S: ReadAt,
+    T: Copy,
+    F: Fn(&Pages<'m>, &mut K) -> Result<T>,
+{
+    let view = View::new(memory, file_len);
+    Restart::new(view, known, reads(file_len), parse).read_from(store)
+}
+
+/// The most reads of a parser: each structure is read once or twice.
+const fn reads(file_len: u64) -> u64 {
+    file_len.saturating_add(64)
+}

@@ -1,0 +1,8 @@
+//! What stands on the disk, checked: values made of bytes, and bytes of values.
+
+pub mod filegroups;
+pub(super) mod head;
+pub mod mapping;
+pub mod meta1;
+pub mod meta2;
+pub mod varheader;

@@ -1,0 +1,226 @@
+//! [`Physical`] reads one physical file: opening it, its tasks, their streams.
+//!
+//! Nothing allocates: data that grows with the number of tasks passes through a window in the
+//! caller's memory.
+
+use super::lengths::{ChunkLens, Walk};
+use super::locate::{Locate, Task};
+use super::open::Open;
+use super::physical::Physical;
+use super::stream::Stream;
+use super::tasks::Tasks;
+#[twin(ReadError = AsyncError)]
+use crate::sion::ReadError;
+use crate::sion::disk::head::Head;
+use crate::sion::disk::mapping::Mapping;
+use crate::sion::disk::meta1::{Meta1, Prefix};
+use crate::step::DriveError;
+#[twin(drive_read, read_exact)]
+use crate::step::{drive_read, read_exact};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use striae_twin::twin;
+
+/// A physical file that was opened: closed or unclosed.
+#[derive(Debug, Clone, Copy)]
+pub enum Opened<S> {
+    /// The file was closed: all of it can be read.
+    Closed(Physical<S>),
+    /// The file was never closed: META1 and the places of chunks can be read, but not how much of
+    /// each chunk is used.
+    Unclosed(Unclosed<S>),
+}
+
+/// Reads the metadata of a physical file that was never closed.
+#[derive(Debug, Clone, Copy)]
+pub struct Unclosed<S> {
+    store: S,
+    head: Head,
+}
+
+impl<S> Opened<S> {
+    /// The file in `store`, whose metadata was read before: by another rank of a parallel program,
+    /// for example. This reads nothing.
+    #[must_use]
+    pub const fn new(store: S, head: Head) -> Self {
+        match head.meta2 {
+            Some(meta2) => Self::Closed(Physical { store, head, meta2 }),
+            None => Self::Unclosed(Unclosed { store, head }),
+        }
+    }
+
+    /// The metadata that opening has read.
+    #[must_use]
+    pub const fn head(&self) -> &Head {
+        match self {
+            Self::Closed(file) => file.head(),
+            Self::Unclosed(file) => file.head(),
+        }
+    }
+
+    /// The store.
+    #[must_use]
+    pub const fn store(&self) -> &S {
+        match self {
+            Self::Closed(file) => file.store(),
+            Self::Unclosed(file) => file.store(),
+        }
+    }
+}
+
+impl<S: ReadAt> Opened<S> {
+    /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if a chunksize is wrong; the store's own error.
+    pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
+        Tasks::new(self.store(), self.head(), window)
+    }
+
+    /// The name that the set was created under.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
+        prefix(self.store(), self.head())
+    }
+}
+
+/// The bytes that the window of [`Physical::tasks`] needs; a larger window makes fewer reads.
+pub const TASKS_WINDOW: usize = super::tasks::NEED;
+
+#[twin(ReadAt, ReadError = AsyncError)]
+impl<S: ReadAt> Physical<S> {
+    /// Opens the file in `store`. `window` needs [`Meta1::MAX_LEN`] bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if the file is not a SIONlib file or is damaged; the store's own error.
+    pub async fn open(store: S, window: &mut [u8]) -> Result<Opened<S>, ReadError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &store, window).await?;
+        Ok(Opened::new(store, head))
+    }
+
+    /// Finds the task with local rank `local`. `window` needs 8 bytes; a larger window makes fewer
+    /// and larger reads.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`] if there is no such task; [`Error`] if an entry of the task, or the
+    /// chunksize of a task before it, is wrong; the store's own error.
+    pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
+        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
+        drive_read(&mut locate, &self.store, window).await
+    }
+
+    /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`]
+    /// bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if any chunksize is wrong, as the places of all later tasks depend on it; the
+    /// store's own error.
+    pub async fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
+        Tasks::new(&self.store, &self.head, window).await
+    }
+
+    /// The mapping of global ranks to physical files; `None` if this is not the first of several
+    /// files.
+    ///
+    /// # Errors
+    /// [`Error`] if the mapping is damaged or missing; the store's own error.
+    pub async fn mapping(&self) -> Result<Option<Mapping>, ReadError<S>> {
+        let mut bytes = [0; Mapping::HEAD_LEN];
+        let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
+        read_exact(&self.store, at, bytes).await?;
+        Mapping::parse(bytes, at, &self.head).map(Some).map_err(DriveError::Format)
+    }
+
+    /// The name that the set was created under.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn prefix(&self) -> Result<Prefix, ReadError<S>> {
+        prefix(&self.store, &self.head).await
+    }
+}
+
+impl<S> Physical<S> {
+    /// The stream of `task`. It keeps no chunk lengths in memory: each chunk costs a further read
+    /// of 8 bytes.
+    #[must_use]
+    pub const fn stream(&self, task: Task) -> Stream<&S, Walk<'_, S>> {
+        Stream::new(&self.store, task.chunks, self.walk(task))
+    }
+
+    /// The lengths of the chunks of `task`, each read when it is needed.
+    #[must_use]
+    pub const fn walk(&self, task: Task) -> Walk<'_, S> {
+        Walk::new(self, task)
+    }
+
+    /// The lengths of all chunks of `task`, in order. `window` needs 8 bytes.
+    #[must_use]
+    pub const fn chunk_lens<W: AsMut<[u8]>>(&self, task: Task, window: W) -> ChunkLens<'_, S, W> {
+        ChunkLens::new(self, task, window)
+    }
+}
+
+impl<S> Unclosed<S> {
+    /// The metadata that opening has read.
+    #[must_use]
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The store.
+    #[must_use]
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+}
+
+#[twin(ReadAt, ReadError = AsyncError)]
+impl<S: ReadAt> Unclosed<S> {
+    /// Finds the task with local rank `local`: its globalrank and the places of all chunks that it
+    /// may have used. `window` needs 8 bytes.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`]; [`Error`] if a chunksize is wrong; the store's own error.
+    pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
+        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
+        drive_read(&mut locate, &self.store, window).await
+    }
+
+    /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
+    ///
+    /// # Errors
+    /// [`Error`] if a chunksize is wrong; the store's own error.
+    pub async fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
+        Tasks::new(&self.store, &self.head, window).await
+    }
+
+    /// The name that the set was created under.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn prefix(&self) -> Result<Prefix, ReadError<S>> {
+        prefix(&self.store, &self.head).await
+    }
+}
+
+#[twin(ReadAt, ReadError = AsyncError)]
+async fn prefix<S: ReadAt>(store: &S, head: &Head) -> Result<Prefix, ReadError<S>> {
+    let mut bytes = [0; Meta1::MAX_LEN];
+    let bytes = fixed_part(head, &mut bytes);
+    read_exact(store, 0, bytes).await?;
+    Ok(prefix_in(head, bytes))
+}
+
+/// The front of `bytes` that the fixed part of META1 fills.
+fn fixed_part<'b>(head: &Head, bytes: &'b mut [u8]) -> &'b mut [u8] {
+    let fixed = usize::try_from(head.meta1.layout().fixed().len()).unwrap_or(usize::MAX);
+    bytes.get_mut(..fixed).unwrap_or_default()
+}
+
+fn prefix_in(head: &Head, fixed: &[u8]) -> Prefix {
+    Prefix::new(head.meta1.prefix(fixed))
+}

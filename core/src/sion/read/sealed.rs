@@ -1,0 +1,126 @@
+//! The seal of a file: found, judged and read.
+
+use super::find_seal::FindSeal;
+use super::physical::Physical;
+use crate::endian::ByteOrder;
+#[twin(ReadError = AsyncError)]
+use crate::sion::ReadError;
+use crate::sion::disk::head::Head;
+use crate::sion::disk::mapping::Mapping;
+use crate::sion::disk::meta2::Meta2;
+use crate::sion::disk::varheader::Varheader;
+use crate::sion::error::Error;
+use crate::sion::raw::{CommitFields, SealTrailer};
+use crate::sion::verdict::seal::Seal;
+use crate::sion::verdict::{FoundTrailer, Trailer, Verdict};
+use crate::step::DriveError;
+#[twin(drive_read, read_exact)]
+use crate::step::{drive_read, read_exact};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use striae_twin::twin;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// The state of the place where a seal would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum SealState {
+    /// There is no seal.
+    None,
+    /// The seal belongs to another state of the file: another writer has changed the file and not
+    /// sealed it.
+    Stale {
+        /// The offset of the trailer.
+        offset: u64,
+    },
+    /// The seal belongs to this state of the file. Whether the bytes match it is not checked yet.
+    Sealed(Seal),
+}
+
+impl Trailer {
+    /// Reads the trailer at `offset`.
+    pub(in crate::sion) fn read<S: ReadAt>(
+        store: &S,
+        offset: u64,
+        order: ByteOrder,
+    ) -> Result<Self, ReadError<S>> {
+        let mut raw = SealTrailer::new_zeroed();
+        read_exact(store, offset, raw.as_mut_bytes())?;
+        Ok(Self::new(raw, offset, order))
+    }
+}
+
+/// The bytes of memory for the proof that a number changed; only damaged files need it.
+const PROOF_WINDOW: usize = 512;
+
+/// The commit fields as stored; `None` if the file ends before their end.
+pub(in crate::sion) fn commit_fields<S: ReadAt>(
+    store: &S,
+    head: &Head,
+) -> Result<Option<CommitFields>, ReadError<S>> {
+    let place = head.meta1.layout().commit_fields();
+    if !place.fits(head.file_len) {
+        return Ok(None);
+    }
+    let mut fields = CommitFields::new_zeroed();
+    read_exact(store, place.offset(), fields.as_mut_bytes())?;
+    Ok(Some(fields))
+}
+
+#[twin(ReadAt, ReadError = AsyncError)]
+impl<S: ReadAt> Physical<S> {
+    /// The seal of the file, if there is one.
+    ///
+    /// # Errors
+    /// [`Error`] if the seal or the mapping before it is damaged, or if the seal proves that a
+    /// number in META1 changed; the store's own error.
+    pub async fn seal(&self) -> Result<SealState, ReadError<S>> {
+        let mapping = self.mapping().await?;
+        let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
+        let found = drive_read(&mut find, self.store(), &mut [0; PROOF_WINDOW]).await?;
+        SealState::of(found).map_err(DriveError::Format)
+    }
+
+    /// The checksum in `seal` of chunk `chunk` of task `local`.
+    ///
+    /// # Errors
+    /// [`Error::NoChunk`] if the task has no such chunk; the store's own error.
+    pub async fn sealed_crc(
+        &self,
+        seal: &Seal,
+        local: u32,
+        chunk: u64,
+    ) -> Result<u32, ReadError<S>> {
+        let place = crc_place(self.meta2(), seal, local, chunk).map_err(DriveError::Format)?;
+        let mut bytes = [0; 4];
+        read_exact(self.store(), place, &mut bytes).await?;
+        Ok(seal.crc(bytes))
+    }
+}
+
+/// What looks for the seal of a file; `None` if it was never closed.
+fn find(head: &Head, mapping: Option<Mapping>) -> Option<FindSeal> {
+    let place = Varheader::of(head, mapping.as_ref())?;
+    Some(FindSeal::new(head, place.span().end(), crate::integrity::crc32c))
+}
+
+impl SealState {
+    /// What was found.
+    fn of(found: Option<FoundTrailer>) -> Result<Self, Error> {
+        let Some(found) = found else { return Ok(Self::None) };
+        match *found.verdict() {
+            Verdict::Current(seal) => Ok(Self::Sealed(seal)),
+            Verdict::Stale => Ok(Self::Stale { offset: found.trailer().offset() }),
+            Verdict::Damaged(error, _)
+            | Verdict::Unknown(error, _)
+            | Verdict::Contradicted(error) => Err(error),
+        }
+    }
+}
+
+/// Where `seal` has the checksum of chunk `chunk` of task `local`.
+fn crc_place(meta2: &Meta2, seal: &Seal, local: u32, chunk: u64) -> Result<u64, Error> {
+    let blockcount = meta2.maxchunks().into();
+    let place = seal.entry(local, chunk).ok_or(Error::NoChunk { chunk, blockcount })?;
+    Ok(place.offset())
+}

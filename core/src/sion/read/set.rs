@@ -1,0 +1,354 @@
+//! [`Reader`] reads a whole set of physical files.
+
+use super::locate::Task;
+use super::physical::Physical;
+use super::tasks::values;
+use crate::endian::ByteOrder;
+#[cfg(feature = "async")]
+use crate::sion::AsyncError;
+use crate::sion::ReadError;
+use crate::sion::disk::head::Head;
+use crate::sion::disk::mapping::Mapping;
+use crate::sion::disk::meta1::{KeyvalMode, Meta1};
+use crate::sion::disk::meta2::entry;
+use crate::sion::error::Error;
+use crate::sion::layout::ENTRY_LEN;
+use crate::sion::raw;
+use crate::span::Span;
+use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
+use crate::step::{drive_read_async, read_exact_async};
+use crate::store::AsyncReadAt;
+use crate::store::{ReadAt, usize_to_u64};
+use core::convert::Infallible;
+use core::marker::PhantomData;
+
+/// Reads a whole set. `files` are its opened physical files in order, in any type that gives a
+/// slice of them.
+///
+/// Tasks are numbered from 0 over (file, local rank).
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<F, S> {
+    files: F,
+    ntasks: u64,
+    store: PhantomData<fn() -> S>,
+}
+
+impl<S> Reader<[Physical<S>; 1], S> {
+    /// Reads a set of one file, or one file of a set alone.
+    #[must_use]
+    pub fn alone(file: Physical<S>) -> Self {
+        Self::of_parts([file])
+    }
+}
+
+impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
+    /// Makes a set of these files, which must be in the order of their numbers.
+    ///
+    /// # Errors
+    /// [`Error::SetOf`] if their number is not the nfiles of file 0; [`Error::Differs`] if a file
+    /// has another filenumber, or differs from file 0 in fileformat_version, nfiles or key-value
+    /// mode.
+    pub fn of_set(files: F) -> Result<Self, Error> {
+        check_set(files.as_ref().iter().map(Physical::head))?;
+        Ok(Self::of_parts(files))
+    }
+
+    /// Makes a set of these files without a check: they need not be a whole set.
+    #[must_use]
+    pub fn of_parts(files: F) -> Self {
+        let ntasks = files.as_ref().iter().map(|file| u64::from(file.meta1().ntasks()));
+        Self { ntasks: ntasks.fold(0, u64::saturating_add), files, store: PhantomData }
+    }
+
+    /// The physical files.
+    #[must_use]
+    pub fn files(&self) -> &[Physical<S>] {
+        self.files.as_ref()
+    }
+
+    /// The number of tasks of the whole set.
+    #[must_use]
+    pub const fn ntasks(&self) -> u64 {
+        self.ntasks
+    }
+
+    /// Whether streams are key-value records.
+    #[must_use]
+    pub fn keyval(&self) -> KeyvalMode {
+        self.files().first().map_or(KeyvalMode::None, |file| file.meta1().keyval())
+    }
+
+    /// The address of task `task`: its physical file, the number of that file, and the local rank.
+    ///
+    /// # Errors
+    /// [`Error::NoTask`] if there is no such task.
+    pub fn address(&self, task: u64) -> Result<(&Physical<S>, u32, u32), Error> {
+        let mut left = task;
+        for (number, file) in (0..).zip(self.files()) {
+            match left.checked_sub(file.meta1().ntasks().into()) {
+                Some(rest) => left = rest,
+                None => return Ok((file, number, u32::try_from(left).unwrap_or(u32::MAX))),
+            }
+        }
+        Err(Error::NoTask { task, ntasks: self.ntasks })
+    }
+
+    /// The number of tasks in the files before file `number`.
+    fn before(&self, number: usize) -> u64 {
+        let files = self.files().iter().take(number);
+        files.map(|file| u64::from(file.meta1().ntasks())).fold(0, u64::saturating_add)
+    }
+
+    /// The task that an entry of the mapping names: its number, its file, and the place of its
+    /// globalrank.
+    fn named(&self, mapping: &Mapping, entry_bytes: &[u8]) -> Option<(u64, &Physical<S>, Span)> {
+        let (number, local) = mapping.address(entry_bytes)?;
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let file = self.files().get(number)?;
+        let place = entry(file.meta1().layout().globalranks(), local)?;
+        Some((self.before(number).saturating_add(local.into()), file, place))
+    }
+}
+
+impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
+    /// Finds task `task` and its physical file. `window` needs 8 bytes. The amount that is read
+    /// grows with the number of tasks before `task`: to see all tasks, use [`Physical::tasks`] of
+    /// each file.
+    ///
+    /// # Errors
+    /// See [`Physical::task`].
+    pub fn task(&self, task: u64, window: &mut [u8]) -> Result<(&Physical<S>, Task), ReadError<S>> {
+        let (file, _, local) = self.address(task).map_err(DriveError::Format)?;
+        Ok((file, file.task(local, window)?))
+    }
+
+    /// The task with this globalrank: the one that the mapping names, or else the first one. `None`
+    /// if there is none. `window` needs 8 bytes.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub fn find_globalrank(
+        &self,
+        globalrank: i64,
+        window: &mut [u8],
+    ) -> Result<Option<u64>, ReadError<S>> {
+        match self.mapped(globalrank)? {
+            Some(task) => Ok(Some(task)),
+            None => self.search_globalrank(globalrank, 0, window),
+        }
+    }
+
+    /// The first task from `from` on with this globalrank. `window` needs 8 bytes.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub fn search_globalrank(
+        &self,
+        globalrank: i64,
+        from: u64,
+        window: &mut [u8],
+    ) -> Result<Option<u64>, ReadError<S>> {
+        let mut first = 0u64; // number of the file's first task
+        for file in self.files() {
+            let mut search = FindRank::new(file.head(), globalrank, from.saturating_sub(first));
+            if let Some(local) =
+                drive_read(&mut search, file.store(), window).map_err(DriveError::infallible)?
+            {
+                return Ok(Some(first.saturating_add(local)));
+            }
+            first = first.saturating_add(file.meta1().ntasks().into());
+        }
+        Ok(None)
+    }
+
+    /// The task that the mapping names for a global rank, if the task's globalrank is the same
+    /// number.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub fn mapped(&self, globalrank: i64) -> Result<Option<u64>, ReadError<S>> {
+        let Some(first) = self.files().first() else { return Ok(None) };
+        let Some(mapping) = usable(first.mapping())? else { return Ok(None) };
+        let Some(place) = entry_of(&mapping, globalrank) else { return Ok(None) };
+        let mut bytes = [0; Mapping::ENTRY_LEN];
+        read_exact(first.store(), place.offset(), &mut bytes)?;
+        let Some((task, file, place)) = self.named(&mapping, &bytes) else { return Ok(None) };
+        let mut bytes = [0; 8];
+        read_exact(file.store(), place.offset(), &mut bytes)?;
+        Ok((file.head().integer_in(&bytes) == globalrank).then_some(task))
+    }
+}
+
+#[cfg(feature = "async")]
+impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
+    /// [`Reader::task`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::task`].
+    pub async fn task_async(
+        &self,
+        task: u64,
+        window: &mut [u8],
+    ) -> Result<(&Physical<S>, Task), AsyncError<S>> {
+        let (file, _, local) = self.address(task).map_err(DriveError::Format)?;
+        Ok((file, file.task_async(local, window).await?))
+    }
+
+    /// [`Reader::find_globalrank`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::find_globalrank`].
+    pub async fn find_globalrank_async(
+        &self,
+        globalrank: i64,
+        window: &mut [u8],
+    ) -> Result<Option<u64>, AsyncError<S>> {
+        match self.mapped_async(globalrank).await? {
+            Some(task) => Ok(Some(task)),
+            None => self.search_globalrank_async(globalrank, 0, window).await,
+        }
+    }
+
+    /// [`Reader::search_globalrank`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::search_globalrank`].
+    pub async fn search_globalrank_async(
+        &self,
+        globalrank: i64,
+        from: u64,
+        window: &mut [u8],
+    ) -> Result<Option<u64>, AsyncError<S>> {
+        let mut first = 0u64; // number of the file's first task
+        for file in self.files() {
+            let mut search = FindRank::new(file.head(), globalrank, from.saturating_sub(first));
+            let found = drive_read_async(&mut search, file.store(), window).await;
+            if let Some(local) = found.map_err(DriveError::infallible)? {
+                return Ok(Some(first.saturating_add(local)));
+            }
+            first = first.saturating_add(file.meta1().ntasks().into());
+        }
+        Ok(None)
+    }
+
+    /// [`Reader::mapped`] for an asynchronous store.
+    ///
+    /// # Errors
+    /// See [`Reader::mapped`].
+    pub async fn mapped_async(&self, globalrank: i64) -> Result<Option<u64>, AsyncError<S>> {
+        let Some(first) = self.files().first() else { return Ok(None) };
+        let Some(mapping) = usable(first.mapping_async().await)? else { return Ok(None) };
+        let Some(place) = entry_of(&mapping, globalrank) else { return Ok(None) };
+        let mut bytes = [0; Mapping::ENTRY_LEN];
+        read_exact_async(first.store(), place.offset(), &mut bytes).await?;
+        let Some((task, file, place)) = self.named(&mapping, &bytes) else { return Ok(None) };
+        let mut bytes = [0; 8];
+        read_exact_async(file.store(), place.offset(), &mut bytes).await?;
+        Ok((file.head().integer_in(&bytes) == globalrank).then_some(task))
+    }
+}
+
+/// The mapping, or `None` if it is damaged: then the tasks are searched.
+fn usable<E>(
+    mapping: Result<Option<Mapping>, DriveError<E, Error>>,
+) -> Result<Option<Mapping>, DriveError<E, Error>> {
+    match mapping {
+        Err(DriveError::Format(_)) => Ok(None),
+        mapping => mapping,
+    }
+}
+
+fn entry_of(mapping: &Mapping, globalrank: i64) -> Option<Span> {
+    u64::try_from(globalrank).ok().and_then(|rank| mapping.entry(rank))
+}
+
+/// The machine that finds the first task of a file with a globalrank.
+#[derive(Debug)]
+struct FindRank {
+    order: ByteOrder,
+    globalrank: i64,
+    table: Span,
+    at: u64,
+    found: Option<u64>,
+}
+
+impl FindRank {
+    /// Makes a machine that searches from task `from` on.
+    fn new(head: &Head, globalrank: i64, from: u64) -> Self {
+        let table = head.meta1.layout().globalranks();
+        let skip = from.saturating_mul(ENTRY_LEN).min(table.len());
+        let at = table.offset().saturating_add(skip);
+        Self { order: head.meta1.order(), globalrank, table, at, found: None }
+    }
+}
+
+impl ReadMachine for FindRank {
+    type Output = Option<u64>;
+    type Error = Infallible;
+
+    fn poll(&mut self) -> ReadStep<Option<u64>> {
+        let want = self.table.end().saturating_sub(self.at);
+        match self.found.is_some() || want == 0 {
+            true => ReadStep::Done(self.found),
+            false => ReadStep::Read { offset: self.at, need: 8, want },
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
+        let bytes = bytes.get(..bytes.len() & !7).unwrap_or_default();
+        let index = values(bytes).position(|rank| rank.get(self.order) == self.globalrank);
+        let first = self.at.saturating_sub(self.table.offset()) >> 3;
+        self.found = index.map(|index| first.saturating_add(usize_to_u64(index)));
+        self.at = self.at.saturating_add(usize_to_u64(bytes.len()));
+        Ok(())
+    }
+}
+
+/// Checks that physical files, in order, are one set.
+///
+/// # Errors
+/// See [`Reader::of_set`].
+pub fn check_set<'h>(heads: impl Iterator<Item = &'h Head> + Clone) -> Result<(), Error> {
+    let given = u32::try_from(heads.clone().count()).unwrap_or(u32::MAX);
+    let Some(first) = heads.clone().next() else {
+        return Err(Error::SetOf { given: 0, nfiles: 1 });
+    };
+    let nfiles = first.meta1.files_in_set();
+    if given != nfiles {
+        return Err(Error::SetOf { given, nfiles });
+    }
+    for (file, head) in (0..).zip(heads) {
+        if let Some(error) = differences(&first.meta1, file, &head.meta1).next() {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// The fields by which the file with `meta1` cannot be file `file` of the set whose file 0 has
+/// `first`: an [`Error::Differs`] for each.
+pub fn differences(first: &Meta1, file: u32, meta1: &Meta1) -> impl Iterator<Item = Error> {
+    let is_serial = first.nfiles() == 1; // SIONlib writes 1 then
+    [
+        (
+            raw::Ident::fileformat_version,
+            meta1.fileformat_version().number().into(),
+            first.fileformat_version().number().into(),
+        ),
+        (raw::Meta1::nfiles, meta1.nfiles().into(), first.nfiles().into()),
+        (
+            raw::Meta1::filenumber,
+            meta1.filenumber().filter(|_| !is_serial).unwrap_or(file).into(),
+            file.into(),
+        ),
+        (raw::Meta1::flag1, meta1.flags().0, first.flags().0),
+    ]
+    .into_iter()
+    .filter(|(_, value, expected)| value != expected)
+    .map(move |(field, value, expected): (_, i64, i64)| Error::Differs {
+        field,
+        file,
+        value,
+        expected,
+    })
+}

@@ -1,0 +1,45 @@
+//! The streams of a file.
+
+use super::Fault;
+use crate::sion::write::book::{Ahead, Book};
+use crate::sion::write::cursor::Cursor;
+use crate::sion::write::publish::Terms;
+
+/// What a writer knows.
+#[derive(Debug)]
+pub(super) struct Streams<const N: usize> {
+    pub(super) book: Book,
+    /// The ends of all streams.
+    pub(super) cursors: [Cursor; N],
+    pub(super) ahead: Ahead,
+}
+
+impl<const N: usize> Streams<N> {
+    pub(super) fn cursor(&self, local: u32) -> Result<&Cursor, Fault> {
+        let local = usize::try_from(local).unwrap_or(usize::MAX);
+        self.cursors.get(local).ok_or(Fault::NoTask)
+    }
+
+    /// Sets the end of the stream of a task.
+    pub(super) fn set_cursor(&mut self, local: u32, end: Cursor) {
+        let local = usize::try_from(local).unwrap_or(usize::MAX);
+        if let Some(cursor) = self.cursors.get_mut(local) {
+            *cursor = end;
+        }
+    }
+
+    pub(super) const fn terms(&self) -> Terms {
+        Terms { ahead: self.ahead, checksum: none, set_number: 0 }
+    }
+
+    /// The number of chunks of the longest stream.
+    pub(super) fn maxchunks(&self) -> u32 {
+        let chunks = self.cursors.iter().map(Cursor::chunk);
+        chunks.max().unwrap_or(0).saturating_add(1)
+    }
+}
+
+/// The checksum in a file that has none.
+const fn none(_: u32, _: &[u8]) -> u32 {
+    0
+}
