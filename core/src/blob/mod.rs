@@ -1,20 +1,18 @@
 //! Blob files of E3SM-IO: decomposed arrays in subfiles (`spec/blob.md`).
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`names`] | the names of dimensions, variables and attributes |
-//! | [`layout`] | the places of a blob's elements, in both layouts |
-//! | [`walk`] | machine: finds the blobs of a process-centric subfile |
-//! | [`find`] | where elements of the canonical array are: maps, regions |
-//! | [`define`] | the definition of a subfile's header |
-//! | [`distribute`] | the subfiles of processes, shares of blobs |
-//! | [`map`] | decomposition maps, from which sets are written |
-//! | [`seal`] | checksums of blobs |
-//! | [`book`] | what every writer of a set computes |
-//! | [`append`] | how records become part of a subfile |
-//! | [`tie`] | what makes a sealed subfile one of its set |
-//! | [`raw`] | the structures of a seal as stored |
-//! | [`error`] | errors |
+//! In the order of reading; a module uses only those above it:
+//!
+//! | room | module | holds |
+//! |---|---|---|
+//! | | [`raw`] | the structures of a seal as stored |
+//! | | [`names`], [`error`] | the names of dimensions, variables and attributes; errors |
+//! | | [`layout`] | the places of a blob's elements, in both layouts |
+//! | disk | [`tie`], [`seal`] | what makes a subfile one of its set, checksums of blobs |
+//! | read | [`walk`] | machine: finds the blobs of a process-centric subfile |
+//! | | [`find`] | where elements of the canonical array are: maps, regions |
+//! | map | [`map`] | decomposition maps, from which sets are written |
+//! | write | [`define`], [`distribute`] | the definition of a subfile's header; subfiles of processes, shares of blobs |
+//! | | [`book`], [`append`] | what every writer of a set computes; how records become part of a subfile |
 //!
 //! Each process of the writing program gives one *blob* for each decomposed variable: its elements,
 //! one after another. A *decomposition* says which elements of the canonical array these are: the

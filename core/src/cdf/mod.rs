@@ -1,19 +1,19 @@
 //! Classic netCDF files, CDF-1, CDF-2 and CDF-5: named arrays (`spec/cdf.md`).
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`raw`] | the structures as they are stored |
-//! | [`kind`] | versions of the format, types of values |
-//! | [`error`] | errors |
-//! | [`layout`] | the places of the values of variables |
-//! | [`cursor`] | a header, item by item |
-//! | [`open`] | machine: scan a header; the metadata that opening collects |
-//! | [`reader`] | read a file ([`Reader`]) |
-//! | [`values`], [`define`] | values in memory, definitions of new files |
-//! | [`plan`] | the places of the values of a new file |
-//! | [`encode`] | a header as bytes, which begins a new file |
-//! | [`book`] | what a writer knows, and the steps of putting, ending and committing |
-//! | [`writer`] | write a file ([`Writer`]) |
+//! In the order of reading; a module uses only those above it:
+//!
+//! | room | module | holds |
+//! |---|---|---|
+//! | | [`raw`] | the structures as they are stored |
+//! | | [`kind`], [`values`] | versions of the format, types of values; values in memory |
+//! | | [`error`], [`layout`] | errors; the places of the values of variables |
+//! | read | [`cursor`] | a header, item by item |
+//! | | [`open`] | machine: scan a header; the metadata that opening collects |
+//! | | [`reader`] | read a file ([`Reader`]) |
+//! | write | [`define`], [`plan`] | definitions of new files, the places of their values |
+//! | | [`encode`] | a header as bytes, which begins a new file |
+//! | | [`book`] | what a writer knows, and the steps of putting, ending and committing |
+//! | | [`writer`] | write a file ([`Writer`]) |
 //!
 //! These are the files that netCDF-C and PnetCDF write. A header's lists may be of any length and
 //! stay in the file: opening keeps the lengths of the dimensions in the caller's memory, and

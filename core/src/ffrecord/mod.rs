@@ -1,14 +1,15 @@
 //! ffrecord files: samples of any bytes, addressed by their number (`spec/ffrecord.md`).
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`raw`] | the structures as they are stored |
-//! | [`error`] | errors |
-//! | [`layout`] | the places of the tables |
-//! | [`open`], [`find`] | machines: open a file, find a sample |
-//! | [`meta_crc`] | machine: compute the checksum of the tables |
-//! | [`sample`], [`samples`] | a sample; lists of them |
-//! | [`reader`] | read a file ([`Reader`]) |
+//! In the order of reading; a module uses only those above it:
+//!
+//! | room | module | holds |
+//! |---|---|---|
+//! | | [`raw`] | the structures as they are stored |
+//! | | [`error`], [`layout`] | errors; the places of the tables |
+//! | read | [`open`], [`find`] | machines: open a file, find a sample |
+//! | | [`meta_crc`] | machine: compute the checksum of the tables |
+//! | | [`sample`], [`samples`] | a sample; lists of them |
+//! | | [`reader`] | read a file ([`Reader`]) |
 //!
 //! These are the files of ffrecord up to 1.4.0: with a checksum of the tables, or without one, as
 //! in the first versions.

@@ -1,23 +1,24 @@
 //! GSD files: frames of named chunks; each commit survives a crash of the writer (`spec/gsd.md`).
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`raw`] | the structures as they are stored |
-//! | [`error`] | errors |
-//! | [`header`], [`chunk`], [`kind`], [`element`] | header and versions, chunks, types of values |
-//! | [`layout`] | blocks and lengths |
-//! | [`record`], [`shadow`] | the commit record; whether it is valid, and the commit after it |
-//! | [`verdict`] | the judgement of a file, which opening and inspecting share |
-//! | [`names`], [`name_table`] | the name list; its names by their bytes |
-//! | [`open`], [`find`] | machines: open a file, find a chunk |
-//! | [`checksums`] | checksums of a frame |
-//! | [`entries`], [`check_entry`] | lists of chunks; checks of index entries |
-//! | [`reader`] | read a file ([`Reader`]) |
-//! | [`create`] | create a file |
-//! | [`book`] | a writer's state, and its work in a store |
-//! | [`writer`], [`stream`] | write a file ([`Writer`]), write a chunk in pieces |
-//! | [`logger`] | a writer for devices ([`Logger`]) |
-//! | [`fixed`] | a smaller one, of names known when a program is compiled ([`FixedLogger`]) |
+//! In the order of reading; a module uses only those above it:
+//!
+//! | room | module | holds |
+//! |---|---|---|
+//! | | [`raw`] | the structures as they are stored |
+//! | | [`kind`], [`element`] | types of values |
+//! | | [`error`], [`layout`] | errors; blocks and lengths: numbers in, spans out |
+//! | disk | [`header`], [`chunk`], [`names`] | header and versions, chunks, the name list |
+//! | | [`record`], [`shadow`] | the commit record; whether it is valid, and the commit after it |
+//! | | [`checksums`] | checksums of a frame |
+//! | verdict | [`verdict`] | the judgement of a file, which opening and inspecting share |
+//! | | [`check_entry`] | the judgement of an index entry |
+//! | read | [`open`], [`find`] | machines: open a file, find a chunk |
+//! | | [`entries`], [`name_table`] | lists of chunks; names by their bytes |
+//! | | [`reader`] | read a file ([`Reader`]) |
+//! | write | [`create`], [`book`] | create a file; what a writer knows, and its steps in a store |
+//! | | [`writer`], [`stream`] | write a file ([`Writer`]), write a chunk in pieces |
+//! | | [`logger`] | a writer for devices ([`Logger`]) |
+//! | | [`fixed`] | a smaller one, of names known when a program is compiled ([`FixedLogger`]) |
 //!
 //! These are the file layers 1.0, 2.0 and 2.1, which gsd 1.0 to 5.0 write; layer 0.3 is read as gsd
 //! reads it.

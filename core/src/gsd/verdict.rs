@@ -14,11 +14,10 @@ pub use state::{Head, State};
 
 use super::disk::header::Version;
 use super::disk::record::Record;
-use super::disk::shadow::{Added, SHADOW_LEN, Settled, shadows};
+use super::disk::shadow::{Added, OLD_SHADOW, SHADOW, SHADOW_LEN, Settled, shadows};
 use super::error::Error;
 use super::layout::ENTRY_LEN;
 use super::raw::{Commit, Image, IndexEntry, Shadow};
-use super::write::create::{OLD_SHADOW, SHADOW};
 use crate::integrity::crc32c;
 use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};

@@ -1,7 +1,6 @@
 //! Reading: structures that point at each other, and the reader of a whole file.
 
 pub mod array;
-pub mod container;
 pub mod links;
 pub mod object;
 pub mod reader;

@@ -5,30 +5,32 @@
 //! bytes of each chunk are used. A task's stream is the used part of its chunks, in order. The
 //! whole format is in `spec/sion.md`.
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`raw`] | the structures as they are stored |
-//! | [`meta1`], [`meta2`], [`mapping`] | checked views of the metadata |
-//! | [`layout`] | where everything is: numbers in, spans out |
-//! | [`varheader`] | the lengths and the place of META2, mapping and seal |
-//! | [`position`] | stream position to (chunk, offset) and back |
-//! | [`open`], [`locate`] | machines: open a physical file, find one task |
-//! | [`reader`], [`set`] | read a physical file ([`Physical`]) or a set ([`Reader`]) |
-//! | [`tasks`], [`lengths`] | lists of tasks, lengths of a task's chunks |
-//! | [`stream`] | a task's bytes as `embedded_io::Read + Seek` |
-//! | [`keyval`] | key-value records in a stream |
-//! | [`filename`] | names of the files of a set |
-//! | [`chunksizes`], [`groups`] | chunk sizes and collector groups as SIONlib's writers choose them |
-//! | [`filegroups`] | the file of each task, in a set and in its buddy sets |
-//! | [`book`] | a writer's state of a physical file |
-//! | [`cursor`], [`pen`] | where a task writes next, a writer's state of a task |
-//! | [`create`], [`tables`], [`visible`] | create a physical file, write META2, make it visible |
-//! | [`publish`] | carry out a [`Book`]'s plan: commit, close, enter a block |
-//! | [`writer`] | write a physical file ([`Writer`]) |
-//! | [`fixed`] | write one whose tasks are known when a program is compiled ([`FixedWriter`]) |
-//! | [`seal`] | checksums of metadata and chunks |
-//! | [`verdict`] | whether a seal is whole, and whether its file matches it |
-//! | [`recover`] | recover streams of unclosed and damaged files |
+//! In the order of reading; a module uses only those above it:
+//!
+//! | room | module | holds |
+//! |---|---|---|
+//! | | [`raw`] | the structures as they are stored |
+//! | | [`error`], [`filename`] | errors; names of the files of a set |
+//! | | [`layout`] | where everything is: numbers in, spans out |
+//! | | [`position`] | stream position to (chunk, offset) and back |
+//! | disk | [`meta1`], [`meta2`], [`mapping`] | checked views of the metadata |
+//! | | [`varheader`] | the lengths and the place of META2, mapping and seal |
+//! | | [`filegroups`] | the file of each task, in a set and in its buddy sets |
+//! | verdict | [`verdict`] | whether a seal is whole, and whether its file matches it |
+//! | | [`seal`] | checksums of metadata and chunks |
+//! | read | [`open`], [`locate`] | machines: open a physical file, find one task |
+//! | | [`tasks`], [`lengths`] | lists of tasks, lengths of a task's chunks |
+//! | | [`stream`] | a task's bytes as `embedded_io::Read + Seek` |
+//! | | [`keyval`] | key-value records in a stream |
+//! | | [`reader`], [`set`] | read a physical file ([`Physical`]) or a set ([`Reader`]) |
+//! | recover | [`recover`] | recover streams of unclosed and damaged files |
+//! | write | [`chunksizes`], [`groups`] | chunk sizes and collector groups, as SIONlib chooses them |
+//! | | [`cursor`], [`pen`] | where a task writes next, a writer's state of a task |
+//! | | [`book`] | a writer's state of a physical file |
+//! | | [`create`], [`tables`], [`visible`] | create a file, write META2, make it visible |
+//! | | [`publish`] | carry out a [`Book`]'s plan: commit, close, enter a block |
+//! | | [`writer`] | write a physical file ([`Writer`]) |
+//! | | [`fixed`] | write one whose tasks are known when a program is compiled ([`FixedWriter`]) |
 //!
 //! These are the files of SIONlib 1.x, with fileformat_version 2 to 5. SIONlib 2 has another
 //! layout; its files are refused.

@@ -3,11 +3,20 @@
 
 use crate::gsd::layout::ENTRY_LEN;
 use crate::gsd::raw::{Image, Shadow};
-use crate::gsd::write::create::SHADOW;
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
 use core::mem::offset_of;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+/// The offset of the shadows in a new file: they are in one sector, which is not the header's.
+pub const SHADOW: u64 = 512;
+
+/// The offset of the second shadow of a new file, which the name list follows.
+pub(in crate::gsd) const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
+
+/// The offset of the shadows in files of earlier versions of striae: the first one is in the
+/// sector of the header.
+pub const OLD_SHADOW: u64 = 256;
 
 /// The most bytes of chunks, and of entries, that a commit of one sync adds: a reader may have to
 /// read them when it opens the file.

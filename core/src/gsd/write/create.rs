@@ -8,6 +8,8 @@ pub(in crate::gsd) use attributes::{Blocks, align_of, checked};
 pub(in crate::gsd) use blank::Blank;
 
 use crate::gsd::disk::header::Header;
+pub(in crate::gsd) use crate::gsd::disk::shadow::OTHER_SHADOW;
+pub use crate::gsd::disk::shadow::{OLD_SHADOW, SHADOW};
 use crate::gsd::error::Error;
 use crate::gsd::layout::{NAME_UNIT, SECTOR};
 use crate::gsd::raw::{self, Shadow};
@@ -18,16 +20,6 @@ use crate::store::WriteAt;
 use crate::store::usize_to_u64;
 use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
-
-/// The offset of the shadows in a new file: they are in one sector, which is not the header's.
-pub const SHADOW: u64 = 512;
-
-/// The offset of the second shadow of a new file, which the name list follows.
-pub(in crate::gsd) const OTHER_SHADOW: u64 = Shadow::offset_of(SHADOW, 1);
-
-/// The offset of the shadows in files of earlier versions of striae: the first one is in the
-/// sector of the header.
-pub const OLD_SHADOW: u64 = 256;
 
 /// Creates an empty file.
 ///
