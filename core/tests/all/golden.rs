@@ -77,7 +77,7 @@ fn every_field_of_meta1_is_read() {
         assert_eq!(i64::from(meta1.nfiles()), field("nfiles"));
         assert_eq!(i64::from(meta1.filenumber().unwrap()), field("filenumber"));
         assert_eq!(meta1.flags(), (field("flag1"), field("flag2")));
-        assert_eq!(file.prefix().unwrap(), meta["prefix"].as_str().unwrap().as_bytes());
+        assert_eq!(*file.prefix().unwrap(), *meta["prefix"].as_str().unwrap().as_bytes());
         let inline = meta1.keyval() == KeyvalMode::Inline;
         assert_eq!(inline, field("keyvalmode") == 51, "{}", set.name);
     }

@@ -31,7 +31,7 @@ pub(super) fn check_head(store: &Bulk, head: &Head) -> Result<(), ReadError<Bulk
         (Commit::ident_crc, record.ident_crc, ident),
     ] {
         if stored != computed {
-            let offset = core_gsd::record::OFFSET.saturating_add(field.offset().into());
+            let offset = Commit::OFFSET.saturating_add(field.offset().into());
             let error = core_gsd::Error::Checksum { field, offset, stored, computed };
             return Err(DriveError::Format(error));
         }

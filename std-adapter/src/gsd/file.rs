@@ -235,7 +235,7 @@ impl File {
             return Ok(());
         }
         let field = raw::Commit::names;
-        let offset = core_gsd::record::OFFSET.saturating_add(field.offset().into());
+        let offset = raw::Commit::OFFSET.saturating_add(field.offset().into());
         Err(self.error(core_gsd::Error::TooLarge { field, offset, value: count, max: have }))
     }
 

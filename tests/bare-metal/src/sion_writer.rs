@@ -12,7 +12,8 @@ use striae_core::sion::layout::Chunks;
 use striae_core::sion::pen::{Ledger, Pens, Since};
 use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::raw::SealTrailer;
-use striae_core::sion::seal::{FindSeal, checksum_of};
+use striae_core::sion::FindSeal;
+use striae_core::sion::seal::checksum_of;
 use striae_core::sion::tables::{
     Column, Entries, Publication, TableSums, Tables, Unchanged, Written, write,
 };

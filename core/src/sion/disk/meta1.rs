@@ -23,10 +23,12 @@ impl Prefix {
     pub(in crate::sion) fn new(bytes: &[u8]) -> Self {
         Self(heapless::Vec::from_slice(bytes).unwrap_or_default())
     }
+}
 
-    /// The bytes of the name.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
+impl core::ops::Deref for Prefix {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
         &self.0
     }
 }

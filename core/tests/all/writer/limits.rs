@@ -111,7 +111,7 @@ fn the_largest_numbers_are_not_refused() {
     let Opened::Unclosed(file) = Physical::open(bytes.as_slice(), &mut [0; 1100]).unwrap() else {
         panic!("it was never committed")
     };
-    assert_eq!(file.prefix().unwrap(), [b'x'; 1023]);
+    assert_eq!(*file.prefix().unwrap(), [b'x'; 1023]);
     assert_eq!(file.head().meta1.nfiles(), I32_MAX);
 }
 
