@@ -8,16 +8,18 @@ use super::meta_crc::MetaCrc;
 use super::open::{Head, Open};
 use super::sample::Sample;
 use super::samples::Samples;
-#[cfg(feature = "async")]
-use crate::ffrecord::AsyncError;
 use crate::ffrecord::ReadError;
 use crate::integrity::Checksum;
 use crate::span::Span;
 use crate::step::{DriveError, SumOf, drive_read, read_exact};
-use crate::step::{drive_read_async, read_exact_async};
-use crate::store::AsyncReadAt;
 use crate::store::ReadAt;
 use core::ops::Range;
+#[cfg(feature = "async")]
+use {
+    crate::ffrecord::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// Reads an ffrecord file in a store.
 #[derive(Debug, Clone, Copy)]

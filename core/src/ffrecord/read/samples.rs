@@ -3,18 +3,16 @@
 use super::find::offsets_in;
 use super::open::Head;
 use super::sample::{Row, Sample};
-#[cfg(feature = "async")]
-use crate::ffrecord::AsyncError;
 use crate::ffrecord::ReadError;
 use crate::ffrecord::error::Error;
 use crate::ffrecord::raw::Checksum;
-use crate::step::fill_async;
 use crate::step::{DriveError, Fill, Need, fill};
-use crate::store::AsyncReadAt;
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
 use core::ops::Range;
 use zerocopy::FromBytes;
+#[cfg(feature = "async")]
+use {crate::ffrecord::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 
 /// An iterator over samples in the order of their numbers.
 ///

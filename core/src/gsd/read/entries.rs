@@ -1,19 +1,17 @@
 //! [`Chunks`] lists chunks: the entries of the index in order, read through a window.
 
-#[cfg(feature = "async")]
-use crate::gsd::AsyncError;
 use crate::gsd::ReadError;
 use crate::gsd::disk::chunk::{Chunk, Limits};
 use crate::gsd::error::Error;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock};
 use crate::gsd::raw::IndexEntry;
-use crate::step::fill_async;
 use crate::step::{DriveError, Fill, Need, fill};
-use crate::store::AsyncReadAt;
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
 use core::ops::Range;
 use zerocopy::FromBytes;
+#[cfg(feature = "async")]
+use {crate::gsd::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 
 /// An iterator over chunks in the order of the index.
 ///

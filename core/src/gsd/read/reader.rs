@@ -7,8 +7,6 @@ use super::entries::Chunks;
 use super::find::{Find, LowerBound};
 use super::names::Names;
 use super::open::Open;
-#[cfg(feature = "async")]
-use crate::gsd::AsyncError;
 use crate::gsd::ReadError;
 use crate::gsd::disk::chunk::{Chunk, Key};
 use crate::gsd::disk::names::FindName;
@@ -16,10 +14,14 @@ use crate::gsd::error::Error;
 use crate::gsd::verdict::Head;
 use crate::span::Span;
 use crate::step::{DriveError, drive_read, read_exact};
-use crate::step::{drive_read_async, read_exact_async};
-use crate::store::AsyncReadAt;
 use crate::store::{ReadAt, usize_to_u64};
 use core::ops::Range;
+#[cfg(feature = "async")]
+use {
+    crate::gsd::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// Reads a GSD file in a store.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,6 @@ use super::locate::Task;
 use super::physical::Physical;
 use super::tasks::values;
 use crate::endian::ByteOrder;
-#[cfg(feature = "async")]
-use crate::sion::AsyncError;
 use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
@@ -16,11 +14,15 @@ use crate::sion::layout::ENTRY_LEN;
 use crate::sion::raw;
 use crate::span::Span;
 use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
-use crate::step::{drive_read_async, read_exact_async};
-use crate::store::AsyncReadAt;
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
 use core::marker::PhantomData;
+#[cfg(feature = "async")]
+use {
+    crate::sion::AsyncError,
+    crate::step::{drive_read_async, read_exact_async},
+    crate::store::AsyncReadAt,
+};
 
 /// Reads a whole set. `files` are its opened physical files in order, in any type that gives a
 /// slice of them.

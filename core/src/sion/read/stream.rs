@@ -1,17 +1,15 @@
 //! [`Stream`] reads a task's bytes in order, over all of its chunks.
 
-use super::lengths::Walk;
-#[cfg(feature = "async")]
-use crate::sion::AsyncError;
 use crate::sion::ReadError;
 use crate::sion::error::Error;
 use crate::sion::layout::Chunks;
 use crate::sion::position::{Lengths, Stretch};
 use crate::span::Span;
 use crate::step::DriveError;
-use crate::store::AsyncReadAt;
 use crate::store::{ReadAt, usize_to_u64};
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
+#[cfg(feature = "async")]
+use {super::lengths::Walk, crate::sion::AsyncError, crate::store::AsyncReadAt};
 
 /// The stream of one task, from a store `S` with chunk lengths `L`.
 ///

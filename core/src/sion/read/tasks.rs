@@ -2,8 +2,6 @@
 
 use super::locate::{ChunkSum, Task, check_blockcount, check_blocksize};
 use crate::endian::{ByteOrder, I64};
-#[cfg(feature = "async")]
-use crate::sion::AsyncError;
 use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::meta2::entry;
@@ -11,11 +9,15 @@ use crate::sion::error::Error;
 use crate::sion::layout::{Chunks, ENTRY_LEN};
 use crate::span::Span;
 use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, drive_read, fill};
-use crate::step::{drive_read_async, fill_async};
-use crate::store::AsyncReadAt;
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
 use zerocopy::{FromBytes, IntoBytes};
+#[cfg(feature = "async")]
+use {
+    crate::sion::AsyncError,
+    crate::step::{drive_read_async, fill_async},
+    crate::store::AsyncReadAt,
+};
 
 /// A task and the length of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
