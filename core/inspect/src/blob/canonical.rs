@@ -1,13 +1,13 @@
 //! What all subfiles of a set have, and where one of them has it.
 
-use super::grammar::numbers;
 use crate::cdf;
 use crate::cdf::values::swap;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use striae_core::cdf::Type;
-use striae_core::endian::ByteOrder;
+use striae_core::endian::{ByteOrder, U32, U64};
 use striae_core::span::Span;
+use zerocopy::FromBytes;
 
 /// An attribute, with its values in big-endian order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,26 @@ pub(super) fn integer(attribute: cdf::Attribute<'_>) -> Option<u64> {
     let mut values = integers(attribute);
     let value = values.next()?;
     value.filter(|_| values.next().is_none())
+}
+
+/// Numbers of 4 or 8 bytes, as `D*.nreqs` and others are stored; `None` at a negative one.
+pub fn numbers(
+    bytes: &[u8],
+    nc_type: Type,
+    order: ByteOrder,
+) -> impl Iterator<Item = Result<u64, i64>> {
+    let of = move |bytes: &[u8]| match nc_type {
+        Type::Int64 => {
+            U64::read_from_bytes(bytes).map_or(0, |value| value.get(order).cast_signed())
+        }
+        _ => {
+            let value =
+                U32::read_from_bytes(bytes).map_or(0, |value| value.get(order).cast_signed());
+            i64::from(value)
+        }
+    };
+    let size = usize::try_from(nc_type.size()).unwrap_or(8);
+    bytes.chunks_exact(size).map(move |bytes| u64::try_from(of(bytes)).map_err(|_| of(bytes)))
 }
 
 /// A canonical dimension.

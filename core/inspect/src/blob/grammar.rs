@@ -1,7 +1,7 @@
 //! [`Grammar`]: the header of a subfile: what is canonical, and what describes the decompositions.
 
 pub use super::canonical::{
-    Attribute, Canonical, Decomposition, Dimension, Local, Placed, Variable,
+    Attribute, Canonical, Decomposition, Dimension, Local, Placed, Variable, numbers,
 };
 
 use super::canonical::{integer, integers};
@@ -20,11 +20,10 @@ use striae_core::blob::names::{
 use striae_core::blob::{Name, Part};
 use striae_core::cdf::layout::RecordSize;
 use striae_core::cdf::{Error, Type};
-use striae_core::endian::{ByteOrder, U32, U64};
+use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
-use zerocopy::FromBytes;
 
 /// The header of a subfile.
 #[derive(Debug, Clone)]
@@ -363,24 +362,4 @@ impl<'a> Reading<'a> {
             })
         })
     }
-}
-
-/// Numbers of 4 or 8 bytes, as `D*.nreqs` and others are stored; `None` at a negative one.
-pub fn numbers(
-    bytes: &[u8],
-    nc_type: Type,
-    order: ByteOrder,
-) -> impl Iterator<Item = Result<u64, i64>> {
-    let of = move |bytes: &[u8]| match nc_type {
-        Type::Int64 => {
-            U64::read_from_bytes(bytes).map_or(0, |value| value.get(order).cast_signed())
-        }
-        _ => {
-            let value =
-                U32::read_from_bytes(bytes).map_or(0, |value| value.get(order).cast_signed());
-            i64::from(value)
-        }
-    };
-    let size = usize::try_from(nc_type.size()).unwrap_or(8);
-    bytes.chunks_exact(size).map(move |bytes| u64::try_from(of(bytes)).map_err(|_| of(bytes)))
 }

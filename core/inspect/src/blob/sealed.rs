@@ -5,7 +5,6 @@ use super::flaw::Flaw;
 use super::grammar::Canonical;
 use super::subfile::{Head, Subfile};
 use super::sums::{Known, Piece, Sums};
-use super::verdict::TRIES;
 use crate::subject::{Failed, Subject, Sum, read};
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -22,6 +21,9 @@ use striae_core::span::Span;
 use striae_core::step::{DriveError, drive_read};
 use striae_core::store::usize_to_u64;
 use zerocopy::{FromZeros, IntoBytes};
+
+/// How often a subfile or a whole set is read at most while another process appends.
+pub const TRIES: u32 = 8;
 
 /// The seal of a subfile, whose header is as sealed. Many threads may call all methods at once.
 #[derive(Debug)]

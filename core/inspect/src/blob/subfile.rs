@@ -7,6 +7,7 @@ use super::container::{memory, parts};
 use super::definition::Definition;
 use super::flaw::Flaw;
 use super::grammar::{Canonical, Grammar, Local};
+pub use super::tables::Judge;
 use super::tables::{TABLES, Tables};
 use crate::cdf::Header;
 use crate::subject::Failed;
@@ -44,10 +45,6 @@ enum Places {
 
 /// The starts of blobs, the shares of each blob, and the number of blobs that were found.
 type Walked = (Vec<u64>, Vec<Share>, usize);
-
-/// What to do with an error of the tables: the first one ends the reading, or it goes on with the
-/// value that the other tables prove.
-pub type Judge<'a> = &'a mut dyn FnMut(Error) -> Result<(), Error>;
 
 /// Finds the blobs of a process-centric subfile.
 fn walk<S: ReadAt>(

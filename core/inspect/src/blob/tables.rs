@@ -3,7 +3,6 @@
 use super::container::{bytes_of, room};
 use super::flaw::Flaw;
 use super::grammar::{Local, numbers};
-use super::subfile::Judge;
 use crate::subject::Failed;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -12,6 +11,10 @@ use striae_core::cdf;
 use striae_core::endian::ByteOrder;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
+
+/// What to do with an error of the tables: the first one ends the reading, or it goes on with the
+/// value that the other tables prove.
+pub type Judge<'a> = &'a mut dyn FnMut(Error) -> Result<(), Error>;
 
 /// The tables of a decomposition in a variable-centric subfile: `nreqs`, `blob_start` and
 /// `blob_count` of each blob.

@@ -4,6 +4,7 @@
 //! Every reader of a set goes by the same [`Jury`].
 
 use super::flaw::Flaw;
+pub use super::sealed::TRIES;
 use super::sealed::find;
 use super::subfile::Head;
 use crate::subject::{Failed, Subject, Sum};
@@ -13,9 +14,6 @@ use core::cmp::Reverse;
 use striae_core::blob::Tie;
 use striae_core::blob::seal::{COPIES, Duplicate};
 use striae_core::store::usize_to_u64;
-
-/// How often all subfiles are heard at most while another process appends.
-pub const TRIES: u32 = 8;
 
 /// What a seal says of the header of its subfile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

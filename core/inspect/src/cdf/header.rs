@@ -1,6 +1,5 @@
 //! [`Header`]: a header in memory, with lookups by name.
 
-use super::items::{Attribute, Dimension, Variable};
 use crate::subject::{Failed, read};
 use alloc::vec::Vec;
 use core::fmt;
@@ -265,60 +264,6 @@ impl Header {
     #[must_use]
     pub const fn order(&self) -> ByteOrder {
         self.order
-    }
-
-    /// The dimensions, in the order of their ids.
-    #[must_use]
-    pub fn dims(&self) -> impl ExactSizeIterator<Item = Dimension<'_>> {
-        self.dims.iter().zip(&self.lengths).map(|dim| self.dimension(dim))
-    }
-
-    fn dimension(&self, (dim, &length): (&Dim, &u64)) -> Dimension<'_> {
-        Dimension {
-            name: self.text(dim.name),
-            length,
-            is_record: self.head.record_dim == Some(dim.dimid),
-        }
-    }
-
-    /// The dimension with this id.
-    #[must_use]
-    pub fn dim(&self, dimid: u64) -> Option<Dimension<'_>> {
-        let dimid = usize::try_from(dimid).ok()?;
-        Some(self.dimension((self.dims.get(dimid)?, self.lengths.get(dimid)?)))
-    }
-
-    /// The attributes of the file.
-    #[must_use]
-    pub fn attributes(&self) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
-        let first = self.variables.first().map_or(self.attrs.len(), |known| known.attrs.start);
-        self.attributes_of(0..first)
-    }
-
-    /// The attribute of the file with this name.
-    #[must_use]
-    pub fn attribute(&self, name: &str) -> Option<Attribute<'_>> {
-        self.attributes().find(|attribute| attribute.has_name(name))
-    }
-
-    pub(super) fn attributes_of(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
-        let attrs = self.attrs.get(range).unwrap_or_default();
-        attrs.iter().map(|attr| Attribute::new(self, attr))
-    }
-
-    /// The variables, in the order of their ids.
-    #[must_use]
-    pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
-        self.variables.iter().map(|known| Variable::new(self, known))
-    }
-
-    /// The variable with this name. This compares all names.
-    #[must_use]
-    pub fn variable(&self, name: &str) -> Option<Variable<'_>> {
-        self.variables().find(|variable| variable.name() == name)
     }
 
     /// The offset of the length of the dimension with this name.

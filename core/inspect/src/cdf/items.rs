@@ -2,8 +2,65 @@
 
 use super::header::{Header, Known};
 use super::values::{OwnedValues, swap};
-use striae_core::cdf::{Attr, Layout, Type, Var};
+use core::ops::Range;
+use striae_core::cdf::{Attr, Dim, Layout, Type, Var};
 use striae_core::endian::ByteOrder;
+
+impl Header {
+    /// The dimensions, in the order of their ids.
+    #[must_use]
+    pub fn dims(&self) -> impl ExactSizeIterator<Item = Dimension<'_>> {
+        self.dims.iter().zip(&self.lengths).map(|dim| self.dimension(dim))
+    }
+
+    fn dimension(&self, (dim, &length): (&Dim, &u64)) -> Dimension<'_> {
+        Dimension {
+            name: self.text(dim.name),
+            length,
+            is_record: self.head.record_dim == Some(dim.dimid),
+        }
+    }
+
+    /// The dimension with this id.
+    #[must_use]
+    pub fn dim(&self, dimid: u64) -> Option<Dimension<'_>> {
+        let dimid = usize::try_from(dimid).ok()?;
+        Some(self.dimension((self.dims.get(dimid)?, self.lengths.get(dimid)?)))
+    }
+
+    /// The attributes of the file.
+    #[must_use]
+    pub fn attributes(&self) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
+        let first = self.variables.first().map_or(self.attrs.len(), |known| known.attrs.start);
+        self.attributes_of(0..first)
+    }
+
+    /// The attribute of the file with this name.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<Attribute<'_>> {
+        self.attributes().find(|attribute| attribute.has_name(name))
+    }
+
+    pub(super) fn attributes_of(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
+        let attrs = self.attrs.get(range).unwrap_or_default();
+        attrs.iter().map(|attr| Attribute::new(self, attr))
+    }
+
+    /// The variables, in the order of their ids.
+    #[must_use]
+    pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
+        self.variables.iter().map(|known| Variable::new(self, known))
+    }
+
+    /// The variable with this name. This compares all names.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<Variable<'_>> {
+        self.variables().find(|variable| variable.name() == name)
+    }
+}
 
 /// A dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which variables of a damaged file can be saved, from where, and to which place of the new file.
 
 use super::header::{New, len_of};
-use super::records::Records;
+use super::records::{Records, there};
 use super::words::{Certainty, Doubt, Loss, Proof};
 use crate::cdf::header::Header;
 use crate::cdf::items::Variable;
@@ -56,15 +56,6 @@ impl Places {
         let demand = Demand { size: file_len, ..demand };
         Self { words: judge.words, kept, demand, file_len, saved }
     }
-}
-
-/// The bytes of a fixed variable that are in the file.
-pub(super) fn there(old: &Header, variable: Variable<'_>) -> Span {
-    let first = variable.layout().first;
-    let end = first.end().min(old.head().file_len);
-    Span::between(first.offset(), end)
-        .filter(|span| span.offset() >= old.head().header_len)
-        .unwrap_or(Span::ZERO)
 }
 
 /// The words of variables alone.

@@ -1,6 +1,5 @@
 //! The records of a damaged file: where they are, and how many.
 
-use super::places::there;
 use super::words::{Certainty, Doubt, Loss, Proof};
 use crate::cdf::header::Header;
 use crate::cdf::items::Variable;
@@ -201,4 +200,13 @@ pub(super) fn last_byte<S: Subject + ?Sized>(
         }
     }
     Ok(start)
+}
+
+/// The bytes of a fixed variable that are in the file.
+pub(super) fn there(old: &Header, variable: Variable<'_>) -> Span {
+    let first = variable.layout().first;
+    let end = first.end().min(old.head().file_len);
+    Span::between(first.offset(), end)
+        .filter(|span| span.offset() >= old.head().header_len)
+        .unwrap_or(Span::ZERO)
 }

@@ -1,7 +1,7 @@
 //! Copies the values to the new file.
 
-use super::places::there;
 use super::records::Records;
+use super::records::there;
 use super::{Recovery, Unwritten};
 use crate::cdf::header::Header;
 use crate::cdf::items::Variable;

@@ -1,7 +1,7 @@
 //! The evidence in a damaged file: header, commit record, shadow, and the index that is used.
 
 use super::of_gsd::OfGsd;
-use super::scan::{self, Block};
+use super::scan::{self, Block, Sought};
 use super::{Certainty, Doubt, Proof};
 use crate::gsd::verify::{Head, Judged, read_shadows, unproven};
 use crate::gsd::{Basis, Failed, Stale, each_entry};
@@ -156,7 +156,12 @@ impl Evidence {
         if self.correct(subject)? {
             return Ok(());
         }
-        let blocks = scan::find_blocks(subject, self)?;
+        let sought = Sought {
+            max_frames: self.max_frames(),
+            is_sorted: self.version.is_sorted(),
+            file_len: self.file_len,
+        };
+        let blocks = scan::find_blocks(subject, sought)?;
         self.take_blocks(subject, &blocks)?;
         if !self.prove(subject)? && self.index.doubt.is_none() && self.record.is_some() {
             self.index.doubt = Some(Doubt::Index);

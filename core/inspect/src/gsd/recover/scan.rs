@@ -1,6 +1,5 @@
 //! Searches the whole file for superseded index blocks: runs of plausible entries.
 
-use super::evidence::Evidence;
 use crate::gsd::Failed;
 use crate::subject::{Subject, read, read_pieces, stored_parts};
 use alloc::collections::BTreeSet;
@@ -96,20 +95,22 @@ fn end_of(entry: &IndexEntry) -> u64 {
     u64::try_from(entry.location.get()).unwrap_or(0).saturating_add(len)
 }
 
+/// What is known of the entries that are searched for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sought {
+    pub(super) max_frames: u64,
+    pub(super) is_sorted: bool,
+    pub(super) file_len: u64,
+}
+
 /// Searches every offset of the file that is not in a hole: an entry is not zero.
 pub(super) fn find_blocks<S: Subject>(
     subject: &S,
-    evidence: &Evidence,
+    sought: Sought,
 ) -> Result<Vec<Block>, Failed<S>> {
-    let mut search = Search {
-        max_frames: evidence.max_frames(),
-        is_sorted: evidence.version.is_sorted(),
-        file_len: evidence.file_len,
-        runs: [None; 32],
-        found: Vec::new(),
-    };
-    let from = 256.min(evidence.file_len);
-    let all = Span::between(from, evidence.file_len).unwrap_or(Span::ZERO);
+    let mut search = Search { sought, runs: [None; 32], found: Vec::new() };
+    let from = 256.min(sought.file_len);
+    let all = Span::between(from, sought.file_len).unwrap_or(Span::ZERO);
     for part in stored_parts(subject, all, 31).map_err(DriveError::Store)? {
         let (mut at, mut rest) = (part.offset(), Vec::new());
         read_pieces(subject, part, &mut Vec::new(), &mut |piece| {
@@ -128,7 +129,7 @@ pub(super) fn find_blocks<S: Subject>(
     }
     search.found.retain(|run| run.entries >= SHORTEST);
     let blocks = search.found.iter().map(|run| {
-        let has_end = has_end(subject, run, evidence)?;
+        let has_end = has_end(subject, run, sought)?;
         Ok(Block { location: run.start, entries: run.entries, has_end })
     });
     blocks.collect()
@@ -136,14 +137,14 @@ pub(super) fn find_blocks<S: Subject>(
 
 /// Whether nothing after the run continues it. No frame is in two blocks, so a block that ends,
 /// full or not, ends with a frame.
-fn has_end<S: Subject>(subject: &S, run: &Run, evidence: &Evidence) -> Result<bool, Failed<S>> {
+fn has_end<S: Subject>(subject: &S, run: &Run, sought: Sought) -> Result<bool, Failed<S>> {
     let slots = |slots: Option<Span>| -> Result<Vec<u8>, Failed<S>> {
         let slots = slots.unwrap_or(Span::ZERO);
         let mut bytes = vec![0; usize::try_from(slots.len()).unwrap_or(usize::MAX)];
         read(subject, slots.offset(), &mut bytes)?;
         Ok(bytes)
     };
-    let left = Span::between(run.next, evidence.file_len).map_or(0, Span::len) / 32;
+    let left = Span::between(run.next, sought.file_len).map_or(0, Span::len) / 32;
     let behind = slots(Span::of_table(run.next, left.min(BEHIND), 32))?;
     // Another block may stand there, with the same entries once more.
     let entries = Span::of_table(run.start, run.entries, 32).unwrap_or(Span::ZERO); // up to `next`
@@ -151,17 +152,14 @@ fn has_end<S: Subject>(subject: &S, run: &Run, evidence: &Evidence) -> Result<bo
     let own = slots(entries.rest(before))?;
     let own: BTreeSet<&[u8]> = own.chunks_exact(32).collect();
     let entries = <[IndexEntry]>::ref_from_bytes(&behind).unwrap_or_default();
-    let is_sorted = evidence.version.is_sorted();
     let goes_on = entries.iter().filter(|entry| !own.contains(entry.as_bytes())).any(|entry| {
-        is_plausible(entry, evidence.max_frames()) && Run { ..*run }.take(entry, is_sorted)
+        is_plausible(entry, sought.max_frames) && Run { ..*run }.take(entry, sought.is_sorted)
     });
     Ok(left > 0 && !goes_on)
 }
 
 struct Search {
-    max_frames: u64,
-    is_sorted: bool,
-    file_len: u64,
+    sought: Sought,
     runs: [Option<Run>; 32],
     found: Vec<Run>,
 }
@@ -178,17 +176,17 @@ impl Search {
     }
 
     fn look_closer(&mut self, at: u64, phase: usize, entry: &IndexEntry, run: Option<Run>) {
-        let is_plausible = is_plausible(entry, self.max_frames);
+        let is_plausible = is_plausible(entry, self.sought.max_frames);
         let mut next = None;
         if let Some(mut run) = run {
-            if is_plausible && run.take(entry, self.is_sorted) {
+            if is_plausible && run.take(entry, self.sought.is_sorted) {
                 next = Some(run);
             } else {
                 self.close(run);
             }
         }
         // The first chunk must be there, or nothing is.
-        if next.is_none() && is_plausible && end_of(entry) <= self.file_len {
+        if next.is_none() && is_plausible && end_of(entry) <= self.sought.file_len {
             next = Some(Run::new(at, entry));
         }
         if let Some(place) = self.runs.get_mut(phase) {

@@ -10,6 +10,7 @@
 //! Otherwise each stream is *placed anew*, in one chunk.
 
 mod anew;
+mod demand;
 mod part;
 mod records;
 mod set_commit;

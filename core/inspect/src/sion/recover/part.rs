@@ -1,9 +1,8 @@
 //! One physical file that is recovered: the used bytes of its chunks.
 
-use super::records::whole_records;
-use super::{Refused, WINDOW, anew};
+use super::records::{Used, cut, whole_records};
+use super::{Refused, WINDOW};
 use crate::sion::verify::Failed;
-use crate::size::Demand;
 use crate::subject::read;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,7 +11,7 @@ use striae_core::integrity::Checksum;
 use striae_core::sion::recover::{
     Certainty, Doubt, Recovered, Remains, Scratch, SetCommit, Sparse,
 };
-use striae_core::sion::{Book, Error, KeyvalMode, Task};
+use striae_core::sion::{Error, KeyvalMode, Task};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 
@@ -21,14 +20,6 @@ const MAX_USED: usize = 1 << 25;
 
 /// The most block sizes of a META2, which is 4 GiB then.
 const MAX_BLOCKSIZES: u64 = 1 << 29;
-
-/// A chunk with data, or a chunk of a sealed file that had data.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Used {
-    pub(super) chunk: u32,
-    pub(super) local: u32,
-    pub(super) len: u64,
-}
 
 /// The result for a task.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +53,10 @@ impl Part {
         self.is_copy = true;
     }
 
+    pub(super) const fn is_copy(&self) -> bool {
+        self.is_copy
+    }
+
     /// This file with each stream in one chunk, one after another.
     pub(super) fn gathered(&self) -> Self {
         let one = |task: &TaskPart| {
@@ -91,29 +86,6 @@ impl Part {
             SetCommit::Number(number) => number,
             SetCommit::Own | SetCommit::Unknown => 0,
         }
-    }
-
-    /// The new file with all chunks in their places, if it can have them; the old one exists as far
-    /// as it is long, because its holes stay holes.
-    pub(super) fn demand(&self, entries: u64) -> Option<Demand> {
-        let head = self.remains.head();
-        let book = Book::create(&head.meta1, self.remains.blocks(), entries, self.is_sealed());
-        let rows = u32::try_from(self.maxchunks()).ok()?;
-        let size = book.and_then(|book| book.close(rows)).ok()?.last.span().end();
-        Some(Demand { size, existing: head.file_len, own: anew::tables_len(self, entries)? })
-    }
-
-    /// The new file with each stream placed anew.
-    pub(super) fn demand_anew(&self, entries: u64) -> Option<Demand> {
-        let size = anew::size(self, entries)?;
-        let own = anew::tables_len(self, entries)?;
-        Some(Demand { size, existing: self.remains.head().file_len, own })
-    }
-
-    /// Whether the chunks keep their places in the new file.
-    pub(super) fn keeps_places(&self, entries: u64, max_size: Option<u64>) -> bool {
-        let is_fair = |demand: Demand| demand.size <= max_size.unwrap_or(demand.limit());
-        !self.is_copy && self.demand(entries).is_some_and(is_fair)
     }
 
     /// This file in the state of commit `number` of the whole set, if it has that.
@@ -249,20 +221,6 @@ impl Part {
         }
         Ok(crcs)
     }
-}
-
-/// Shortens the chunks from index `from` on to `len` bytes together.
-fn cut(used: &mut Vec<Used>, from: usize, len: u64) {
-    let (mut left, mut end) = (len, from);
-    for used in used.iter_mut().skip(from) {
-        if left == 0 {
-            break;
-        }
-        used.len = used.len.min(left);
-        left = left.saturating_sub(used.len);
-        end = end.saturating_add(1);
-    }
-    used.truncate(end);
 }
 
 /// The checksum at `skip`, if all of it is in `window`.

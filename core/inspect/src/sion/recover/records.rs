@@ -1,6 +1,5 @@
 //! Where the last whole record of a recovered stream of key-value records ends.
 
-use super::part::Used;
 use crate::sion::verify::Failed;
 use alloc::vec::Vec;
 use striae_core::endian::ByteOrder;
@@ -8,6 +7,14 @@ use striae_core::sion::position::{Lengths, Stretch};
 use striae_core::sion::{Chunks, Records, Stream};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
+
+/// A chunk with data, or a chunk of a sealed file that had data.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Used {
+    pub(super) chunk: u32,
+    pub(super) local: u32,
+    pub(super) len: u64,
+}
 
 /// The chunks of a stream that have bytes. A task may have left many others empty.
 struct Filled(Vec<Stretch>);
@@ -57,4 +64,18 @@ pub(super) fn whole_records<S: ReadAt>(
         }
     }
     Ok(whole)
+}
+
+/// Shortens the chunks from index `from` on to `len` bytes together.
+pub(super) fn cut(used: &mut Vec<Used>, from: usize, len: u64) {
+    let (mut left, mut end) = (len, from);
+    for used in used.iter_mut().skip(from) {
+        if left == 0 {
+            break;
+        }
+        used.len = used.len.min(left);
+        left = left.saturating_sub(used.len);
+        end = end.saturating_add(1);
+    }
+    used.truncate(end);
 }

@@ -1,6 +1,7 @@
 //! Writes a recovered set.
 
-use super::part::{Part, TaskPart, Used};
+use super::part::{Part, TaskPart};
+use super::records::Used;
 use super::{Recovery, WINDOW};
 use crate::sion::mapping::{Address, are_all_ranks, mapping_of};
 use crate::subject::{self, read, read_windows};

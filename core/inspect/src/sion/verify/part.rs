@@ -2,7 +2,7 @@
 
 use super::behind::{self, look_behind};
 use super::fixed::Fixed;
-use super::meta2::Place;
+use super::meta2::{Place, add_or_skip};
 use super::{Failed, MAX_COMPARED_RANKS, Report, chunks, meta2, seal};
 use crate::subject::{Subject, WINDOW, read, read_windows};
 use alloc::vec::Vec;
@@ -121,13 +121,6 @@ fn check_chunksizes<S: ReadAt>(
         }
     })?;
     Ok(is_right.then_some(sum.blocks()))
-}
-
-/// Adds the next task; if its chunk size is wrong, with chunks of no bytes.
-pub(super) fn add_or_skip(sum: &mut ChunkSum, value: i64) -> Result<u64, Error> {
-    sum.add(value).inspect_err(|_| {
-        let _added = sum.add(0); // fits anywhere
-    })
 }
 
 /// Returns the place of META2, if it is in the file.

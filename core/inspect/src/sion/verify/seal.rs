@@ -3,8 +3,8 @@
 use super::{Failed, FindingKind, Report, WINDOW};
 use crate::subject::{Subject, Sum};
 use alloc::vec;
-use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::FindSeal;
+use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::verdict::{FoundTrailer, Verdict};
 use striae_core::sion::{Head, Varheader};
