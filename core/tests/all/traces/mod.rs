@@ -2,7 +2,8 @@
 //! result of every call, of thousands of histories with a fault at each step.
 //!
 //! `golden.txt` has a row for each writer and shape: the number of histories, of steps, and a hash
-//! of them all. A change that should change nothing changes no row. Both forms of a writer, the
+//! of them all; then a hash of the histories without a fault, which is all that other hosts compare:
+//! what a writer does after a fault depends on no byte order, and emulation is slow. A change that should change nothing changes no row. Both forms of a writer, the
 //! blocking one and the asynchronous one, give one row. So does the asynchronous form if the store
 //! hangs where another one fails, and the future is dropped: that is a failed call, at every await.
 //!
@@ -53,6 +54,16 @@ struct Trace {
     hash: u64,
 }
 
+impl Trace {
+    const NONE: Self = Self { histories: 0, steps: 0, hash: 0 };
+
+    fn add(&mut self, other: Self) {
+        self.histories += other.histories;
+        self.steps += other.steps;
+        self.hash = self.hash.rotate_left(1) ^ other.hash;
+    }
+}
+
 impl Row {
     fn name(&self) -> String {
         format!("{} {}", self.writer, self.shape)
@@ -68,13 +79,11 @@ impl Row {
 
     /// The steps of all histories; `each` sees them one by one.
     fn all(&self, form: &History, each: &mut dyn FnMut(u64, Fault, Trace)) -> Trace {
-        let mut sum = Trace { histories: 0, steps: 0, hash: 0 };
+        let mut sum = Trace::NONE;
         let mut add = |seed, fault| {
             let trace = self.trace(form, seed, fault, false);
             each(seed, fault, trace);
-            sum.histories += 1;
-            sum.steps += trace.steps;
-            sum.hash = sum.hash.rotate_left(1) ^ trace.hash;
+            sum.add(trace);
             trace.steps
         };
         for seed in 1..=self.seeds {
@@ -86,10 +95,40 @@ impl Row {
         sum
     }
 
+    /// The steps of the histories without a fault.
+    fn sound(&self, form: &History) -> Trace {
+        let mut sum = Trace::NONE;
+        (1..=self.seeds).for_each(|seed| sum.add(self.trace(form, seed, Fault::None, false)));
+        sum
+    }
+
     fn line(&self, form: &History) -> String {
         let Trace { histories, steps, hash } = self.all(form, &mut |_, _, _| ());
-        format!("{:<32} {histories:>6} {steps:>8} {hash:016x}", self.name())
+        let sound = self.sound(form).hash;
+        format!("{:<32} {histories:>6} {steps:>8} {hash:016x} {sound:016x}", self.name())
     }
+
+    /// Whether these steps were recorded, those that this host compares.
+    ///
+    /// # Errors
+    /// What they are now.
+    fn is_recorded(&self, form: &History) -> Result<(), String> {
+        let name = format!("{:<32} ", self.name());
+        let golden = include_str!("golden.txt").lines().find(|line| line.starts_with(&name));
+        let (now, golden) = match is_slow_host() {
+            true => {
+                let hash = format!("{:016x}", self.sound(form).hash);
+                (hash, golden.and_then(|line| line.rsplit(' ').next()))
+            }
+            false => (self.line(form), golden),
+        };
+        if golden == Some(&now) { Ok(()) } else { Err(now) }
+    }
+}
+
+/// Whether this host only compares histories without a fault.
+const fn is_slow_host() -> bool {
+    cfg!(target_endian = "big") || cfg!(target_pointer_width = "32")
 }
 
 fn rows() -> Vec<Row> {
@@ -105,9 +144,8 @@ fn check(rows: Vec<Row>) {
     let mut differ = Vec::new();
     for row in rows {
         for (form, number) in row.forms.iter().zip(1..) {
-            let line = row.line(form);
-            if !include_str!("golden.txt").lines().any(|golden| golden == line) {
-                differ.push(format!("form {number} now: {line}"));
+            if let Err(now) = row.is_recorded(form) {
+                differ.push(format!("{} form {number} now: {now}", row.name()));
             }
         }
     }
