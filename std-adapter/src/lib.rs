@@ -76,5 +76,5 @@ pub use verify::Verify;
 
 /// The README's examples compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

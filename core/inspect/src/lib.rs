@@ -51,3 +51,8 @@ pub mod ffrecord;
 pub mod gsd;
 #[cfg(feature = "sion")]
 pub mod sion;
+
+/// The README's examples run.
+#[cfg(all(doctest, feature = "gsd"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -217,7 +217,7 @@ fn a_picture_is_a_new_file() {
 #[test]
 fn the_readme_shows_what_the_program_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let readme = fs::read_to_string(root.join("std-adapter/README.md")).unwrap();
     let (_, shown) = readme.split_once("$ striae map ").unwrap();
     let (command, shown) = shown.split_once('\n').unwrap();
     let (shown, _) = shown.split_once("```").unwrap();
@@ -225,6 +225,19 @@ fn the_readme_shows_what_the_program_prints() {
     let assert = striae(&args).current_dir(root).assert().success();
     let printed = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
     assert!(printed.starts_with(shown), "{printed}\n{shown}");
+}
+
+#[test]
+fn the_first_page_has_the_picture_that_the_program_draws() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let (_, picture) = readme.split_once("](spec/").unwrap();
+    let (picture, rest) = picture.split_once(')').unwrap();
+    let (_, command) = rest.split_once("`striae map --svg ").unwrap();
+    let (path, _) = command.split_once('`').unwrap();
+    let assert = striae(&["map", "--svg", "-", path]).current_dir(&root).assert().success();
+    let shown = fs::read(root.join("spec").join(picture)).unwrap();
+    assert!(assert.get_output().stdout == shown);
 }
 
 #[test]
