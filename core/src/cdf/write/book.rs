@@ -2,8 +2,8 @@
 //!
 //! A [`Book`] knows the places of all variables, which of them are written in the current record,
 //! how many records are complete, and how many of these the header counts. It holds no store: a
-//! call that writes gets one. [`Writer`](crate::cdf::Writer) is a store, memory and a `Book`. A program
-//! that writes values on its own asks for their places ([`Book::place`]), and tells what is
+//! call that writes gets one. [`Writer`](crate::cdf::Writer) is a store, memory and a `Book`. A
+//! program that writes values on its own asks for their places ([`Book::place`]), and tells what is
 //! complete ([`Book::end_records`]).
 //!
 //! A commit makes the values durable, then writes the number of records, then makes it durable
@@ -116,8 +116,8 @@ impl State {
 }
 
 impl<B: AsMut<[Slot]>> Book<B> {
-    /// The book of a new file, which [`Encode::begin`](crate::cdf::Encode::begin) begins and the first
-    /// [`commit`](Self::commit) publishes.
+    /// The book of a new file, which [`Encode::begin`](crate::cdf::Encode::begin) begins and the
+    /// first [`commit`](Self::commit) publishes.
     ///
     /// # Errors
     /// [`Error::VarsMemory`] if `memory` has too few slots.

@@ -42,8 +42,9 @@ impl Head {
         Ok(Self { file_len, layout, checksum_meta: header.checksum_meta.get() })
     }
 
-    /// Compares the CRC-32 of the tables, which [`MetaCrc`](crate::ffrecord::MetaCrc) computes, with the one
-    /// in the header. As in ffrecord, 0 in the header means no checksum and matches everything.
+    /// Compares the CRC-32 of the tables, which [`MetaCrc`](crate::ffrecord::MetaCrc) computes,
+    /// with the one in the header. As in ffrecord, 0 in the header means no checksum and matches
+    /// everything.
     ///
     /// # Errors
     /// [`Error::Checksum`] if they differ.

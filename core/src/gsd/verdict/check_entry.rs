@@ -1,9 +1,9 @@
 //! Checks of index entries; gsd does not make many of them (`spec/gsd.md#index-entry`).
 //!
-//! Reading a chunk ([`Chunk::parse`](crate::gsd::Chunk::parse)) only checks that its bytes can be read.
-//! This module finds everything that is wrong with an entry, also in relation to the entry before
-//! it and to the blocks of the file. It does not check whether chunks overlap each other, as this
-//! needs memory for all of them.
+//! Reading a chunk ([`Chunk::parse`](crate::gsd::Chunk::parse)) only checks that its bytes can be
+//! read. This module finds everything that is wrong with an entry, also in relation to the entry
+//! before it and to the blocks of the file. It does not check whether chunks overlap each other, as
+//! this needs memory for all of them.
 
 use super::Head;
 use crate::field::FieldId;

@@ -1,5 +1,5 @@
-//! [`FixedLogger`] logs frames of names that are known when a program is compiled, with less
-//! code than a [`Logger`](crate::gsd::Logger). [`OwnLogger`] is the same, but it adds names and moves
+//! [`FixedLogger`] logs frames of names that are known when a program is compiled, with less code
+//! than a [`Logger`](crate::gsd::Logger). [`OwnLogger`] is the same, but it adds names and moves
 //! the index.
 
 mod begin;
@@ -111,8 +111,8 @@ use logger;
 /// Logs frames of at most `N` chunks, one for each name of a [`Shape`], and commits each frame.
 ///
 /// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut, on the same media
-/// as with a [`Logger`](crate::gsd::Logger); what that type says of media and wear holds for this one.
-/// The files are ordinary GSD files: a `Logger` can open them, and gsd reads them.
+/// as with a [`Logger`](crate::gsd::Logger); what that type says of media and wear holds for this
+/// one. The files are ordinary GSD files: a `Logger` can open them, and gsd reads them.
 ///
 /// It needs `32 * N` and about 140 bytes of memory, for any `S`, and stack. On a Cortex-M3, by
 /// `tests/run firmware`: 232 bytes with 3 names; 1.6 KiB of stack to create or open a file,

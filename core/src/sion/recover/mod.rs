@@ -14,8 +14,8 @@
 //! Checksums have priority: a stream that they contradict is a guess, whatever else proves it.
 //!
 //! [`Remains`] is the evidence found in a file; [`Remains::recover`] judges one task. Nothing
-//! allocates: the memory is the caller's window. Nothing is written: see [`super::write::publish`] for
-//! that.
+//! allocates: the memory is the caller's window. Nothing is written: see [`super::write::publish`]
+//! for that.
 //!
 //! # What the words mean
 //! "Exact": checksums of a seal cover every byte of the stream, and all were compared.

@@ -37,8 +37,8 @@ pub type AsyncFixedError<S> = DriveError<<S as AsyncReadAt>::Error, Fault>;
 /// Writes one physical file of `N` plain streams: commits and the close.
 ///
 /// The files are ordinary SIONlib files, with the same bytes as those of a
-/// [`Writer`](crate::sion::Writer), and survive the same power cuts; what that type says of devices holds
-/// for this one.
+/// [`Writer`](crate::sion::Writer), and survive the same power cuts; what that type says of devices
+/// holds for this one.
 ///
 /// It needs less code than a `Writer` because less can be asked of it. The file has the
 /// attributes and tasks of its [`Shape`]. There are no seals, no key-value records and no sets of

@@ -2,10 +2,11 @@
 //! result of every call, of thousands of histories with a fault at each step.
 //!
 //! `golden.txt` has a row for each writer and shape: the number of histories, of steps, and a hash
-//! of them all; then a hash of the histories without a fault, which is all that other hosts compare:
-//! what a writer does after a fault depends on no byte order, and emulation is slow. A change that should change nothing changes no row. Both forms of a writer, the
-//! blocking one and the asynchronous one, give one row. So does the asynchronous form if the store
-//! hangs where another one fails, and the future is dropped: that is a failed call, at every await.
+//! of them all; then a hash of the histories without a fault, which is all that other hosts
+//! compare: what a writer does after a fault depends on no byte order, and emulation is slow. A
+//! change that should change nothing changes no row. Both forms of a writer, the blocking one and
+//! the asynchronous one, give one row. So does the asynchronous form if the store hangs where
+//! another one fails, and the future is dropped: that is a failed call, at every await.
 //!
 //! A change that does change steps records the rows again, and its commit says which and why:
 //!
