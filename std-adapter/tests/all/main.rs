@@ -39,3 +39,9 @@ mod recover;
 mod run;
 mod signals;
 mod write;
+
+/// A folder for many small files: in memory if the system has a place there, since a sync of a
+/// disk takes longer than all else that these tests do.
+fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}

@@ -132,7 +132,7 @@ fn check(set: &Path, lost: u32, text: &str) {
 #[test]
 fn a_subfile_that_is_a_copy_of_another_one_is_named() {
     for how in ALL {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         let set = make(dir.path(), how, 1);
         let right = read(&set);
         assert!(converted(&set).0 && damage(&set).is_empty());
@@ -151,7 +151,7 @@ fn a_subfile_that_is_a_copy_of_another_one_is_named() {
 #[test]
 fn a_sealed_subfile_of_another_run_is_named() {
     for how in ALL.into_iter().filter(|how| how.sealed) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         let (set, other) = (make(dir.path(), how, 1), make(dir.path(), how, 2));
         let right = read(&set);
         for number in 0..SUBFILES {
@@ -166,7 +166,7 @@ fn a_sealed_subfile_of_another_run_is_named() {
 /// 6 cases.
 #[test]
 fn a_sealed_subfile_of_another_commit_is_named() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let set = make(dir.path(), ALL[0], 1);
     let old = read(&set);
     let append = |run: u32| {
@@ -209,7 +209,7 @@ fn a_sealed_subfile_of_another_commit_is_named() {
 fn a_wrong_bit_in_a_sealed_header_costs_no_other_subfile() {
     let mut cases = 0;
     for how in ALL.into_iter().filter(|how| how.sealed) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         let set = make(dir.path(), how, 1);
         let right = read(&set);
         let (_, heat, area) = converted(&set);
@@ -244,7 +244,7 @@ fn a_wrong_bit_in_a_sealed_header_costs_no_other_subfile() {
 #[test]
 fn the_header_of_most_subfiles_counts() {
     for how in ALL.into_iter().filter(|how| !how.sealed) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         let set = make(dir.path(), how, 1);
         let right = read(&set);
         for number in 0..SUBFILES {
@@ -268,11 +268,11 @@ fn the_header_of_most_subfiles_counts() {
 fn a_subfile_without_a_seal_in_a_sealed_set_is_named() {
     let mut cases = 0;
     for [sealed, unsealed] in [[ALL[0], ALL[2]], [ALL[1], ALL[3]]] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         let set = make(dir.path(), sealed, 1);
         let right = read(&set);
         for run in [1, 2] {
-            let others = tempfile::tempdir().unwrap();
+            let others = crate::in_memory();
             let other = make(others.path(), unsealed, run);
             for number in 0..SUBFILES {
                 std::fs::copy(subfile(&other, number), subfile(&set, number)).unwrap();

@@ -8,7 +8,7 @@ use striae::cdf::whole;
 
 /// Reads all values of a set whose only subfile has these bytes.
 fn read(bytes: &[u8]) -> Result<(), Error> {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let path = dir.path().join("a.0000");
     std::fs::write(&path, bytes).unwrap();
     let set = threads(1).buffer(1 << 14).open(&path)?;
@@ -26,7 +26,7 @@ fn read(bytes: &[u8]) -> Result<(), Error> {
 
 /// A subfile with a small header.
 fn small() -> Vec<u8> {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let subfiles = vec![vec![vec![(0, 2), (3, 1)], vec![(2, 1)]]];
     Made { rows: 1, columns: 5, numrecs: 2, subfiles }.write(dir.path());
     let bytes = std::fs::read(dir.path().join("set.nc.0000")).unwrap();

@@ -44,7 +44,7 @@ fn check(set: &Path, text: &str) -> bool {
 fn what_is_recovered_verifies_and_is_sound_only_if_the_set_verifies() {
     let (mut cases, mut sound) = (0, 0);
     for kind in 0..=ALL.len() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         let set = match ALL.get(kind) {
             Some(how) => make(dir.path(), *how, 1),
             None => {

@@ -93,7 +93,7 @@ fn whole(set: &Path) -> Vec<i64> {
 
 #[test]
 fn a_lost_subfile_costs_its_own_elements_and_they_are_listed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let (set, out) = (dir.path().join("set.nc"), dir.path().join("first.nc"));
     made(dir.path());
     striae(&["recover", set.to_str().unwrap(), out.to_str().unwrap()]).assert().code(0);
@@ -112,7 +112,7 @@ fn a_lost_subfile_costs_its_own_elements_and_they_are_listed() {
 
 #[test]
 fn of_a_cut_subfile_all_before_the_cut_is_saved() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     made(dir.path());
     let set = dir.path().join("set.nc");
     let whole = whole(&set);
@@ -131,7 +131,7 @@ fn of_a_cut_subfile_all_before_the_cut_is_saved() {
 /// A table that another one proves is mended.
 #[test]
 fn a_wrong_table_costs_nothing_if_the_others_prove_it() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     made(dir.path());
     let set = dir.path().join("set.nc");
     let whole = whole(&set);
@@ -160,7 +160,7 @@ fn a_wrong_table_costs_nothing_if_the_others_prove_it() {
 /// file is not called complete, although each element has a value.
 #[test]
 fn what_the_maps_name_twice_or_outside_is_no_complete_set() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let (set, out) = (dir.path().join("set.nc"), dir.path().join("out.nc"));
     for (second, surplus) in [((6, 6), 2), ((8, 16), 0), ((8, 20), 4), ((8, 18), 2)] {
         let subfiles = vec![vec![vec![(0, 8)]], vec![vec![second]]];
@@ -180,7 +180,7 @@ fn what_the_maps_name_twice_or_outside_is_no_complete_set() {
 /// Numbers of subfiles that no set has, and a subfile beyond those of the set.
 #[test]
 fn a_wrong_number_of_subfiles_is_damage() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     made(dir.path());
     let set = dir.path().join("set.nc");
     let paths: Vec<_> = (0..3).map(|n| set.with_extension(format!("nc.{n:04}"))).collect();
@@ -215,7 +215,7 @@ fn a_wrong_number_of_subfiles_is_damage() {
 /// The canonical file is no subfile of its set, under whatever name.
 #[test]
 fn no_subfile_of_the_set_is_replaced_by_its_canonical_file() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     made(dir.path());
     let set = dir.path().join("set.nc");
     let link = dir.path().join("link.nc");
@@ -238,7 +238,7 @@ fn no_subfile_of_the_set_is_replaced_by_its_canonical_file() {
 /// A file of some kB that counts 2^62 records: there is nothing to fill so many values with.
 #[test]
 fn records_that_no_file_has_are_not_made() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     made(dir.path());
     let set = dir.path().join("set.nc");
     for (subfiles, records) in [(1, 2), (3, 2)] {

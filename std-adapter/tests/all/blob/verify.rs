@@ -78,7 +78,7 @@ fn a_set_with_an_empty_subfile_of_e3sm_io_has_notes() {
 fn made(blobs: [&[(u32, u32)]; 7]) -> (tempfile::TempDir, PathBuf) {
     let blobs = blobs.map(<[_]>::to_vec);
     let subfiles = vec![blobs[..3].to_vec(), blobs[3..].to_vec()];
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     Made { rows: 3, columns: 8, numrecs: 1, subfiles }.write(dir.path());
     let path = dir.path().join("set.nc");
     (dir, path)
@@ -433,7 +433,7 @@ pub(super) fn sealed(dir: &Path, ending: &str) -> PathBuf {
 #[test]
 fn a_changed_value_of_a_sealed_set_is_found_with_its_blob() {
     for ending in ["nc", "h5"] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         let set = sealed(dir.path(), ending);
         let (summary, findings) = verify_by(&set, None);
         assert_eq!((summary.damage, summary.sealed), (0, 1), "{:?}", texts(&findings));

@@ -31,7 +31,7 @@ struct Entry {
 impl Copy {
     fn of(name: &str) -> Self {
         let bytes = fs::read(golden_dir().join(name)).unwrap();
-        Self { folder: TempDir::new().unwrap(), bytes }
+        Self { folder: crate::in_memory(), bytes }
     }
 
     fn u64(&self, at: usize) -> u64 {
@@ -153,7 +153,7 @@ fn a_chunk_of_a_wrong_type_is_named_by_every_frame_that_needs_it_and_by_no_other
             // A type as long as the right one, so that the chunk stays in the file.
             let old = ChunkType::from_number(entry.kind).unwrap();
             for found in ChunkType::ALL.into_iter().filter(|kind| kind.size() == old.size()) {
-                let mut copy = Copy { folder: TempDir::new().unwrap(), bytes: copy.bytes.clone() };
+                let mut copy = Copy { folder: crate::in_memory(), bytes: copy.bytes.clone() };
                 copy.put(entry.at + 30, &[found.number()]);
                 let trajectory = copy.open().unwrap();
                 let want = if right.contains(&found) {
@@ -187,7 +187,7 @@ fn a_chunk_of_a_wrong_shape_is_named_with_the_right_one() {
             for found in
                 shapes.into_iter().filter(|found| *found != (entry.n, entry.m) && found.1 > 0)
             {
-                let mut copy = Copy { folder: TempDir::new().unwrap(), bytes: copy.bytes.clone() };
+                let mut copy = Copy { folder: crate::in_memory(), bytes: copy.bytes.clone() };
                 copy.put(entry.at + 8, &found.0.to_le_bytes());
                 copy.put(entry.at + 24, &found.1.to_le_bytes());
                 let trajectory = copy.open().unwrap();
@@ -348,7 +348,7 @@ fn no_flipped_bit_leads_to_more_than_an_error() {
     let (mut read_through, mut refused) = (0, 0);
     for at in (0..176).chain(used).chain(names..names + 128).chain(5376..copy.bytes.len()) {
         for bit in [at % 8, 7 - at % 8] {
-            let mut copy = Copy { folder: TempDir::new().unwrap(), bytes: copy.bytes.clone() };
+            let mut copy = Copy { folder: crate::in_memory(), bytes: copy.bytes.clone() };
             copy.bytes[at] ^= 1 << bit;
             let read = copy.open().and_then(|trajectory| {
                 for frame in trajectory.frames(..).take(5) {

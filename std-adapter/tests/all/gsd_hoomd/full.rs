@@ -14,14 +14,13 @@ use striae::gsd::Reopen;
 use striae::gsd::hoomd::{
     Builder, Error, FrameData, ParticleData, Precision, Quantity, Trajectory, Writer,
 };
-use tempfile::TempDir;
 
 const CHILD: &str = "gsd_hoomd::full::child";
 const FOLDER: &str = "STRIAE_TEST_FOLDER";
 
 #[test]
 fn a_frame_that_was_cut_by_a_full_disk_is_ended_by_the_same_and_by_no_other() {
-    let folder = TempDir::new().unwrap();
+    let folder = crate::in_memory();
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args([CHILD, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
     assert!(child.env(FOLDER, folder.path()).status().unwrap().success());

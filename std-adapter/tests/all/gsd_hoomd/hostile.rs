@@ -19,7 +19,7 @@ fn made(logs: u16, chunks: &[Chunk], data: &[u8]) -> (TempDir, Trajectory, u64) 
     let names = names(logs);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let bytes = file("hoomd", Version::LAYER, &names, chunks, data);
-    let folder = TempDir::new().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("hostile.gsd");
     fs::write(&path, &bytes).unwrap();
     (folder, Trajectory::open(path).unwrap(), bytes.len() as u64)

@@ -45,7 +45,7 @@ fn assert_part(from: &Path, folder: &TempDir, (start, end, step): (u64, u64, u64
 
 #[test]
 fn all_parts_of_what_gsd_wrote_have_the_frames_of_the_whole() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     for (name, _) in expected() {
         let path = golden_dir().join(name);
         let len = File::open(&path).unwrap().frames();
@@ -61,7 +61,7 @@ fn all_parts_of_what_gsd_wrote_have_the_frames_of_the_whole() {
 
 #[test]
 fn any_part_of_any_trajectory_has_the_frames_of_the_whole() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("whole.gsd");
     for seed in 0..250 {
         let mut random = Random(seed);
@@ -78,7 +78,7 @@ fn any_part_of_any_trajectory_has_the_frames_of_the_whole() {
 /// That a frame has no logged quantity nobody can write if the first one has it.
 #[test]
 fn a_part_whose_frames_would_get_a_logged_quantity_is_not_made() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("whole.gsd");
     let mut made = Made::default();
     for frame in 0..4_u64 {
@@ -101,7 +101,7 @@ fn a_part_whose_frames_would_get_a_logged_quantity_is_not_made() {
 
 #[test]
 fn what_frames_take_needs_no_more_room_than_a_file_of_its_length_would() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("whole.gsd");
     let mut made = Made::default();
     let n = 1_u32 << 20;
@@ -119,7 +119,7 @@ fn what_frames_take_needs_no_more_room_than_a_file_of_its_length_would() {
 
 #[test]
 fn a_part_of_a_schema_that_is_not_known_is_not_made_and_the_whole_is() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("whole.gsd");
     let mut made = Made::default();
     made.schema_version = Version { major: 3, minor: 0 };

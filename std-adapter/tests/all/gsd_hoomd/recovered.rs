@@ -28,7 +28,7 @@ fn recovered(bytes: &[u8], path: &Path, frames: &[Seen], what: &str) -> Option<R
 
 #[test]
 fn of_a_trajectory_with_a_wrong_bit_no_frame_that_is_exact_is_another() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("a.gsd");
     let (mut carried, mut doubted) = (0, 0);
     for seed in 0..24 {
@@ -64,7 +64,7 @@ fn of_a_trajectory_with_a_wrong_bit_no_frame_that_is_exact_is_another() {
 
 #[test]
 fn what_is_left_of_a_lost_frame_0_goes_to_the_others() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("a.gsd");
     let mut made = Made::default().sealed(true);
     made.chunk(0, "particles/N", ChunkType::U32, 1, &4_u32.to_le_bytes());

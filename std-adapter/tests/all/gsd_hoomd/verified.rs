@@ -48,7 +48,7 @@ fn what_gsd_wrote_is_sound() {
 
 #[test]
 fn each_thing_that_readers_refuse_is_found_where_it_is() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("a.gsd");
     let n = |n: u32| n.to_le_bytes();
     let (u8s, u32s, f32s) = (ChunkType::U8, ChunkType::U32, ChunkType::F32);
@@ -95,7 +95,7 @@ fn each_thing_that_readers_refuse_is_found_where_it_is() {
 
 #[test]
 fn what_is_sound_is_read_and_what_is_not_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("a.gsd");
     let (mut sound, mut damaged) = (0, 0);
     for seed in 0..600 {

@@ -17,7 +17,6 @@ use striae::gsd::hoomd::{
 };
 use striae_core::gsd::error::BadName;
 use striae_core::gsd::{ChunkType, Version};
-use tempfile::TempDir;
 
 fn assert_reads(path: &Path, frames: &[FrameData], precisions: &[Precision]) {
     let trajectory = Trajectory::open(path).unwrap();
@@ -40,7 +39,7 @@ proptest! {
     fn what_is_read_is_what_was_appended_bit_for_bit(
         frames in frames(), is_double: bool, cuts: u8,
     ) {
-        let folder = TempDir::new().unwrap();
+        let folder = crate::in_memory();
         let path = folder.path().join("t.gsd");
         let precision = if is_double { Precision::Double } else { Precision::Single };
         let mut writer = Builder::new().precision(precision).create(&path).unwrap();
@@ -82,7 +81,7 @@ fn chunks(path: &Path) -> Chunks {
 #[test]
 fn chunks_are_those_that_gsd_writes_and_none_of_them_is_needless() {
     for (name, file) in expected().iter().filter(|(name, _)| name.starts_with("v21")) {
-        let folder = TempDir::new().unwrap();
+        let folder = crate::in_memory();
         let path = folder.path().join("t.gsd");
         let is_double = name.contains("double");
         let precision = if is_double { Precision::Double } else { Precision::Single };
@@ -115,7 +114,7 @@ fn chunks_are_those_that_gsd_writes_and_none_of_them_is_needless() {
 
 #[test]
 fn a_frame_is_never_lost_for_having_nothing_new() {
-    let folder = TempDir::new().unwrap();
+    let folder = crate::in_memory();
     for (name, frame) in [
         ("default", FrameData::default()),
         (
@@ -141,7 +140,7 @@ fn a_frame_is_never_lost_for_having_nothing_new() {
 
 #[test]
 fn new_files_say_what_they_are() {
-    let folder = TempDir::new().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("t.gsd");
     Writer::create(&path).unwrap().close().unwrap();
     let file = File::open(&path).unwrap();
@@ -163,7 +162,7 @@ fn new_files_say_what_they_are() {
 
 #[test]
 fn a_truncated_trajectory_has_a_new_frame_0() {
-    let folder = TempDir::new().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("t.gsd");
     let mut writer = Writer::create(&path).unwrap();
     let mut frame = FrameData::default();
@@ -199,7 +198,7 @@ fn bytes(name: &str) -> Box<[u8]> {
 
 #[test]
 fn a_frame_that_cannot_be_read_back_is_refused_and_nothing_of_it_is_written() {
-    let folder = TempDir::new().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("t.gsd");
     let mut writer = Writer::create(&path).unwrap();
     let good = FrameData {
@@ -273,7 +272,7 @@ fn numbers_of_64_bits_need_version_2() {
         let says = "a file of schema 1.4 cannot be of double precision";
         assert!(error.to_string().ends_with(says), "{error}");
     };
-    let folder = TempDir::new().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("t.gsd");
     let builder = Builder::new().version_1().precision(Precision::Double);
     wanted(builder.create(&path).unwrap_err());
@@ -285,7 +284,7 @@ fn numbers_of_64_bits_need_version_2() {
 
 #[test]
 fn a_file_of_another_schema_is_not_touched() {
-    let folder = TempDir::new().unwrap();
+    let folder = crate::in_memory();
     let path = folder.path().join("t.gsd");
     for name in ["v10_all_types.gsd", "v21_sparse_chunks.gsd"] {
         fs::copy(golden_dir().join(name), &path).unwrap();
@@ -298,7 +297,7 @@ fn a_file_of_another_schema_is_not_touched() {
 #[test]
 fn a_file_of_gsd_goes_on_with_its_own_frame_0() {
     for (name, _) in expected() {
-        let folder = TempDir::new().unwrap();
+        let folder = crate::in_memory();
         let path = folder.path().join("t.gsd");
         fs::copy(golden_dir().join(&name), &path).unwrap();
         let before: Vec<_> =

@@ -30,7 +30,7 @@ fn converted(from: &Path, dir: &TempDir, convert: &Convert) -> PathBuf {
 
 #[test]
 fn every_file_of_gsd_has_the_same_frames_when_it_is_written_anew() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     for path in golden_files("v") {
         let old = File::open(&path).unwrap();
         let frames = frames_of(&path).unwrap();
@@ -56,7 +56,7 @@ fn every_file_of_gsd_has_the_same_frames_when_it_is_written_anew() {
 
 #[test]
 fn a_layer_is_kept_unless_it_shall_be_another() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let v1 = golden_dir().join("v10_all_types.gsd");
     let kept = File::open(converted(&v1, &dir, &Convert::new())).unwrap();
     assert_eq!(kept.header().version, Version { major: 1, minor: 0 });
@@ -67,7 +67,7 @@ fn a_layer_is_kept_unless_it_shall_be_another() {
 
 #[test]
 fn checksums_are_made_kept_or_dropped_as_is_asked_for() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let made = Made::new(Shape { frames: 20, ..Shape::default() });
     let (_old, path) = file_of(&made.bytes);
     for (convert, is_sealed) in [
@@ -84,7 +84,7 @@ fn checksums_are_made_kept_or_dropped_as_is_asked_for() {
 
 #[test]
 fn frames_are_chosen_and_numbered_anew() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let made = Made::new(Shape { frames: 30, ..Shape::default() });
     let (_old, path) = file_of(&made.bytes);
     for (start, end, step) in [(0, 30, 1), (3, 4, 1), (5, 30, 7), (0, 30, 29), (10, 10, 1)] {
@@ -108,7 +108,7 @@ fn frames_are_chosen_and_numbered_anew() {
 
 #[test]
 fn what_is_dead_is_left_out_and_a_second_time_changes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let path = golden_dir().join("v21_realloc_500_flush.gsd");
     let once = converted(&path, &dir, &Convert::new());
     let len = fs::metadata(&once).unwrap().len();
@@ -121,7 +121,7 @@ fn what_is_dead_is_left_out_and_a_second_time_changes_nothing() {
 
 #[test]
 fn long_chunks_are_copied_whole_with_and_without_checksums() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let path = dir.path().join("long.gsd");
     let values: Vec<u32> = (0..1_000_003_u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
     let mut writer = striae::gsd::Builder::new().checksums(true).create(&path).unwrap();

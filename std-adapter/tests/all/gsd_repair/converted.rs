@@ -23,7 +23,7 @@ fn is_sound(path: &Path) -> bool {
 
 /// Whether the file was written anew; if so, both are sound.
 fn assert_refused_or_sound(path: &Path, convert: &Convert) -> bool {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::in_memory();
     let out = folder.path().join("out.gsd");
     let Ok(file) = File::open(path) else { return false };
     if convert.run(&file, &out, &|_| {}).is_err() {
@@ -82,7 +82,7 @@ fn a_part_is_judged_by_the_frames_that_are_copied() {
     ] {
         let path = golden_dir().join(format!("{name}.gsd"));
         let part = |frames: std::ops::Range<u64>| {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = crate::in_memory();
             let out = folder.path().join("out.gsd");
             let convert = Convert::new().frames(frames, NonZeroU64::MIN);
             let made = convert.run(&File::open(&path).unwrap(), &out, &|_| {});

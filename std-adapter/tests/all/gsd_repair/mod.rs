@@ -31,7 +31,7 @@ fn is_proven(certainty: &Certainty) -> bool {
 
 /// A file with these bytes.
 fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let path = dir.path().join("a.gsd");
     fs::write(&path, bytes).unwrap();
     (dir, path)

@@ -126,7 +126,7 @@ fn what_convert_writes_is_sound_whatever_the_damage() {
 /// Its bytes are in the damaged file, and are no name.
 #[test]
 fn a_name_that_is_no_text_is_replaced_and_the_frames_that_it_names_are_a_guess() {
-    let (dir, path) = (tempfile::tempdir().unwrap(), golden_dir());
+    let (dir, path) = (crate::in_memory(), golden_dir());
     let recovery = Recover::new().examine(path.join("bad_name_invalid_utf8.gsd")).unwrap();
     assert_eq!(recovery.invented().collect::<Vec<_>>(), [(0, &b"unknown_0"[..])]);
     assert_eq!((recovery.frames(), recovery.guesses(), recovery.lost()), (3, 3, 0));

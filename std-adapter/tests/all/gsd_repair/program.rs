@@ -17,7 +17,7 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         fs::write(dir.path().join("a.gsd"), &bytes).unwrap();
         Self { dir, bytes }
     }

@@ -317,7 +317,7 @@ fn of_damaged_golden_files_just_the_frames_that_are_whole_are_saved() {
     let sound = golden_dir().join("bad_version_2_9_accepted.gsd");
     let sound = frames_of(&sound).unwrap();
     for (name, expected) in cases {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::in_memory();
         let out = dir.path().join("out.gsd");
         let recovery = Recover::new().examine(golden_dir().join(format!("{name}.gsd"))).unwrap();
         let saved = recovery.runs().filter(|run| run.certainty.is_saved());
@@ -377,7 +377,7 @@ fn a_sound_file_of_gsd_is_recovered_complete_and_as_found() {
             recovery.runs().collect::<Vec<_>>()
         );
         assert_eq!((recovery.guesses(), recovery.lost()), (0, 0), "{}", path.display());
-        let out = tempfile::tempdir().unwrap();
+        let out = crate::in_memory();
         let out = out.path().join("out.gsd");
         recovery.write(&out, &|_| {}).unwrap();
         assert_eq!(frames_of(&out).unwrap(), frames_of(&path).unwrap(), "{}", path.display());
