@@ -77,7 +77,8 @@ impl Writing {
     fn writer(&mut self, path: &Path) -> Result<&mut FileWriter, Code> {
         if self.writer.is_none() {
             let Settings { durability, one_sync, lock } = self.settings;
-            let mut reopen = Reopen::new().durability(durability).lock(lock).buffer(self.buffer_len());
+            let mut reopen =
+                Reopen::new().durability(durability).lock(lock).buffer(self.buffer_len());
             if let Some(one_sync) = one_sync {
                 reopen = reopen.one_sync(one_sync);
             }
