@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "the functions of sion.h get pointers of C programs")]
 #![allow(clippy::missing_safety_doc, reason = "the contract of all is above and in sion.h")]
 
+use super::keys::CURRENT_POS;
 use super::mode::Mode;
 use super::reading::open;
 use super::registry::{add, on, remove, run, with};
@@ -251,6 +252,9 @@ fn seek(set: &mut Set, rank: c_int, block: c_int, position: i64) -> Result<(), F
         set.sync()?;
     }
     set.seek(block, position)?;
+    if set.rank != before && position == CURRENT_POS && !set.writes() && !set.about.is_keyval {
+        set.track()?.advance(); // as in SIONlib: a program asks next how many bytes the chunk has
+    }
     set.place()
 }
 

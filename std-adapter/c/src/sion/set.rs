@@ -295,8 +295,7 @@ impl Set {
         let total = i64::try_from(track.bytes())?;
         let (chunk, at) = match i64::from(block) {
             ABSOLUTE_POS => find(track.lens(), position),
-            END if position <= 0 => find(track.lens(), total.saturating_add(position)),
-            END => None,
+            END => find_from_end(track.lens(), position),
             block => {
                 let is_current = block == CURRENT_BLOCK;
                 let chunk =
@@ -354,6 +353,19 @@ fn find(lens: &[u64], position: i64) -> Option<(usize, u64)> {
     None
 }
 
+/// Chunk and position in it of a position from the end of the stream, which is not positive; the
+/// start of a chunk is not the end of the one before it, as in SIONlib.
+fn find_from_end(lens: &[u64], position: i64) -> Option<(usize, u64)> {
+    let mut back = if position <= 0 { position.unsigned_abs() } else { return None };
+    for (chunk, &len) in lens.iter().enumerate().rev() {
+        if let Some(at) = len.checked_sub(back) {
+            return Some((chunk, at));
+        }
+        back = back.saturating_sub(len);
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -366,5 +378,13 @@ mod tests {
         let expected = first.chain([Some((2, 1)), Some((2, 2)), None]).collect::<Vec<_>>();
         assert_eq!(found, expected);
         assert_eq!(find(&lens, -1), None);
+    }
+
+    #[test]
+    fn a_position_from_the_end_is_in_the_last_chunk_that_has_it() {
+        let found = (-5..=1).rev().map(|at| find_from_end(&[3, 0, 1], at)).collect::<Vec<_>>();
+        let expected = [None, Some((2, 1)), Some((2, 0)), Some((0, 2)), Some((0, 1))];
+        let expected = expected.into_iter().chain([Some((0, 0)), None]).collect::<Vec<_>>();
+        assert_eq!(found, expected);
     }
 }

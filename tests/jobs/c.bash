@@ -1,0 +1,85 @@
+# C programs: our headers and libraries as installed, with ASan and valgrind, and gsd's own tests over gsd.h.
+
+need_program gcc gcc
+need_program pkg-config pkg-config
+need_program valgrind valgrind
+need_python cython==3.1.4 numpy setuptools wheel pytest
+python="$target/venv/bin/python"
+"$python" -c 'import os, sysconfig, sys
+sys.exit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))' || need_debian python3-dev
+
+readonly package=std-adapter/c prefix="$target/c-prefix" work="$target/c-work"
+own c-prefix c-work
+rm -rf "$prefix" "$work"
+mkdir -p "$work"
+rust_tests cargo test --quiet -p striae-c
+cargo build -p striae-c
+"$package/dist/install" "$target/debug" "$prefix"
+
+# ---- what is installed ----
+
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+read -ra flags <<<"$(pkg-config --cflags --libs striae-c) -Wl,-rpath,$prefix/lib"
+read -ra old_flags <<<"$("$prefix/bin/sionconfig" --cflags --ser) $("$prefix/bin/sionconfig" --libs --ser)"
+[[ $("$prefix/bin/sionconfig" --path) == "$prefix" ]] || fail "sionconfig --path"
+[[ $("$prefix/bin/sionconfig" --version) == 1.7.6* ]] || fail "sionconfig --version"
+! "$prefix/bin/sionconfig" --libs --mpi 2>/dev/null || fail "sionconfig promises MPI"
+nm -D --defined-only "$prefix/lib/libstriae_c.so" | awk '{ print $3 }' | LC_ALL=C sort |
+    diff "$package/tests/exports.txt" - || fail "other names are exported"
+readelf -d "$prefix/lib/libstriae_c.so" | grep -q 'SONAME.*\[libstriae_c.so.0\]' || fail "no SONAME"
+
+readonly warnings=(-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g)
+readonly static=("$prefix/lib/libstriae_c.a" -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc)
+
+# Runs a test in an empty folder: name, then the command before the program.
+run_test() {
+    rm -rf "$work/files"
+    mkdir "$work/files"
+    STRIAE_QUIET=1 "${@:2}" "$work/$1" "$work/files" >"$work/output" || fail "$1 (${2-plain})"
+    count=$((count + $(awk '{ print $1 }' "$work/output")))
+}
+
+count=0
+for test in layout gsd striae sion sion_keys; do
+    source="$package/tests/$test.c"
+    gcc "${warnings[@]}" "$source" -o "$work/$test" "${flags[@]}" -lpthread
+    run_test "$test"
+    run_test "$test" valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
+    gcc "${warnings[@]}" -fsanitize=address,undefined -fno-sanitize-recover "$source" \
+        -I"$prefix/include" -o "$work/$test-asan" "${static[@]}"
+    run_test "$test-asan"
+done
+gcc "${warnings[@]}" "$package/tests/sion.c" -o "$work/sion" "${old_flags[@]}"
+run_test sion
+g++ -fsyntax-only -Wall -Wextra -Werror -I"$prefix/include" -x c++ - <<<'#include <gsd.h>
+#include <sion.h>' || fail "the headers are no C++"
+note "$count C tests"
+
+# ---- gsd's own tests, with its fl.pyx over our gsd.h ----
+
+"$target/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary gsd \
+    --no-build-isolation --dest "$work" gsd==5.0.1 || skip "pip cannot download the source of gsd"
+tar -xf "$work/gsd-5.0.1.tar.gz" -C "$work"
+mv "$work/gsd-5.0.1/gsd" "$work/gsd"
+mv "$work/gsd/gsd.h" "$work/gsd-5.0.1/"
+rm -f "$work"/gsd/gsd.c "$work"/gsd/fl.c
+
+# Programs that were compiled with gsd's own header run with our library.
+for test in layout gsd; do
+    gcc "${warnings[@]}" "$package/tests/$test.c" -I"$work/gsd-5.0.1" -o "$work/$test" "${flags[@]}"
+    run_test "$test"
+done
+
+"$target/venv/bin/cython" -3 "$work/gsd/fl.pyx" -o "$work/fl.c"
+read -ra python_flags <<<"$("$python" -c 'import numpy, sysconfig
+print("-I" + numpy.get_include(), "-I" + sysconfig.get_paths()["include"])')"
+gcc -O1 -w -shared -fPIC "${python_flags[@]}" -DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION \
+    "$work/fl.c" -o "$work/gsd/fl.so" "${flags[@]}"
+# It compares the size of the file after each write with the size before. striae puts new names in a
+# new list, so that a crash never shows half of them, which adds 1024 bytes at the first write.
+except=test_maximum_write_buffer_size
+(cd "$work" && PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider \
+    -p gsd.pytest_plugin_validate --basetemp "$work/pytest" gsd/test \
+    -k "not $except") | tee "$work/suite" || fail "gsd's own tests do not pass"
+grep -q '^1[0-9][0-9] passed' "$work/suite" || fail "gsd's own tests did not run"
+note "gsd's own tests: $(tail -n 1 "$work/suite" | sed 's/ in .*//'), without $except"
