@@ -3,7 +3,7 @@
 need_program gcc gcc
 need_program pkg-config pkg-config
 need_program valgrind valgrind
-need_python cython==3.1.4 numpy setuptools wheel pytest
+need_python cython==3.1.4 numpy "setuptools>=77" wheel pytest
 python="$target/venv/bin/python"
 "$python" -c 'import os, sysconfig, sys
 sys.exit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))' || need_debian python3-dev
@@ -36,7 +36,7 @@ run_test() {
     rm -rf "$work/files"
     mkdir "$work/files"
     STRIAE_QUIET=1 "${@:2}" "$work/$1" "$work/files" >"$work/output" || fail "$1 (${2-plain})"
-    count=$((count + $(awk '{ print $1 }' "$work/output")))
+    count=$((count + $(awk '{ n += $1 } END { print n + 0 }' "$work/output")))
 }
 
 count=0
@@ -60,25 +60,27 @@ note "$count C tests"
 "$target/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary gsd \
     --no-build-isolation --dest "$work" gsd==5.0.1 || skip "pip cannot download the source of gsd"
 tar -xf "$work/gsd-5.0.1.tar.gz" -C "$work"
-mv "$work/gsd-5.0.1/gsd" "$work/gsd"
-mv "$work/gsd/gsd.h" "$work/gsd-5.0.1/"
-rm -f "$work"/gsd/gsd.c "$work"/gsd/fl.c
+readonly theirs="$work/gsd-5.0.1/gsd" tree="$work/tree"
+mkdir "$tree" "$work/header"
+mv "$theirs/gsd.h" "$work/header/"
+rm "$theirs/gsd.c" "$theirs/fl.c"
+mv "$theirs" "$tree/gsd"
 
 # Programs that were compiled with gsd's own header run with our library.
 for test in layout gsd; do
-    gcc "${warnings[@]}" "$package/tests/$test.c" -I"$work/gsd-5.0.1" -o "$work/$test" "${flags[@]}"
+    gcc "${warnings[@]}" "$package/tests/$test.c" -I"$work/header" -o "$work/$test" "${flags[@]}"
     run_test "$test"
 done
 
-"$target/venv/bin/cython" -3 "$work/gsd/fl.pyx" -o "$work/fl.c"
+"$target/venv/bin/cython" -3 "$tree/gsd/fl.pyx" -o "$work/fl.c"
 read -ra python_flags <<<"$("$python" -c 'import numpy, sysconfig
 print("-I" + numpy.get_include(), "-I" + sysconfig.get_paths()["include"])')"
 gcc -O1 -w -shared -fPIC "${python_flags[@]}" -DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION \
-    "$work/fl.c" -o "$work/gsd/fl.so" "${flags[@]}"
+    "$work/fl.c" -o "$tree/gsd/fl.so" "${flags[@]}"
 # It compares the size of the file after each write with the size before. striae puts new names in a
 # new list, so that a crash never shows half of them, which adds 1024 bytes at the first write.
 except=test_maximum_write_buffer_size
-(cd "$work" && PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider \
+(cd "$tree" && PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider \
     -p gsd.pytest_plugin_validate --basetemp "$work/pytest" gsd/test \
     -k "not $except") | tee "$work/suite" || fail "gsd's own tests do not pass"
 grep -q '^1[0-9][0-9] passed' "$work/suite" || fail "gsd's own tests did not run"
