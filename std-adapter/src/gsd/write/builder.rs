@@ -8,6 +8,7 @@ use crate::store::lock::{Locked, lock, lock_replaced};
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
+use striae_core::gsd::create::Create;
 use striae_core::gsd::{Attributes, Version};
 
 /// How a new file is made: what it says about itself, its layout, and how it is written.
@@ -194,6 +195,9 @@ impl Builder {
     /// Makes the file where it stays, in the existing one if there is one.
     fn create_in_place(&self, path: &Path) -> Result<FileWriter, Error> {
         let at = |error| Error::new(path, error);
+        // What no file can be is known before the old file is emptied.
+        let checked = Create::new(&self.attributes(), 0, crc32c::crc32c_append);
+        checked.map_err(|error| Error::new(path, error))?;
         let (file, is_new) = match PosixFile::open_rw(path) {
             Ok(_) if !self.overwrite => return Err(Error::new(path, ErrorKind::Exists)),
             Ok(file) => (file, false),
@@ -213,8 +217,11 @@ impl Builder {
     }
 
     fn make(&self, file: Locked, path: &Path) -> Result<FileWriter, Error> {
+        FileWriter::make(file, path, &self.attributes(), self.settings)
+    }
+
+    fn attributes(&self) -> Attributes<'_> {
         let (application, schema) = (self.application.as_str(), self.schema.as_str());
-        let attributes = Attributes { application, schema, ..self.attributes };
-        FileWriter::make(file, path, &attributes, self.settings)
+        Attributes { application, schema, ..self.attributes }
     }
 }
