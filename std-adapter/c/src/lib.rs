@@ -6,9 +6,12 @@
 //! | module | holds |
 //! |---|---|
 //! | [`boundary`] | what every exported function needs; the text of the last error |
+//! | `called` | safe calls of the exported functions, with the feature `called` |
 //! | [`gsd`] | the functions of `gsd.h` |
 //! | [`sion`] | the functions of `sion.h` |
 
 pub mod boundary;
+#[cfg(feature = "called")]
+pub mod called;
 pub mod gsd;
 pub mod sion;

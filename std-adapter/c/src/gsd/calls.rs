@@ -268,8 +268,8 @@ pub unsafe extern "C" fn gsd_find_chunk(
         // SAFETY: the contract of the module.
         let state = unsafe { state(handle) };
         // SAFETY: the contract of the module.
-        match (state, unsafe { bytes(name) }) {
-            (Ok(state), Some(name)) => state.seen().find(frame, name).unwrap_or(ptr::null()),
+        match (state.and_then(State::fresh), unsafe { bytes(name) }) {
+            (Ok(seen), Some(name)) => seen.find(frame, name).unwrap_or(ptr::null()),
             _ => ptr::null(),
         }
     })
@@ -331,9 +331,9 @@ pub unsafe extern "C" fn gsd_find_matching_chunk_name(
         // SAFETY: the contract of the module.
         let state = unsafe { state(handle) };
         // SAFETY: the contract of the module.
-        match (state, unsafe { bytes(start) }) {
-            (Ok(state), Some(start)) => {
-                let name = state.seen().matching(start, prev.cast());
+        match (state.and_then(State::fresh), unsafe { bytes(start) }) {
+            (Ok(seen), Some(start)) => {
+                let name = seen.matching(start, prev.cast());
                 name.map_or(ptr::null(), <*const u8>::cast)
             }
             _ => ptr::null(),

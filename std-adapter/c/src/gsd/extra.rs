@@ -60,17 +60,8 @@ pub static striae_gsd_options_layout: [usize; 9] = [
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn striae_gsd_options_init(options: *mut StriaeGsdOptions) {
     guard((), || {
-        let defaults = StriaeGsdOptions {
-            size: size_of::<StriaeGsdOptions>(),
-            align: 1,
-            checksums: 0,
-            checked: 0,
-            durable: 1,
-            one_sync: 0,
-            lock: 0,
-        };
         // SAFETY: gsd.h: "options: memory for the structure".
-        unsafe { store(options, defaults) }
+        unsafe { store(options, StriaeGsdOptions::DEFAULT) }
     });
 }
 
@@ -85,6 +76,17 @@ unsafe fn options<'a>(options: *const StriaeGsdOptions) -> Result<&'a StriaeGsdO
 }
 
 impl StriaeGsdOptions {
+    /// What gsd does.
+    pub const DEFAULT: Self = Self {
+        size: size_of::<Self>(),
+        align: 1,
+        checksums: 0,
+        checked: 0,
+        durable: 1,
+        one_sync: 0,
+        lock: 0,
+    };
+
     const fn options(&self) -> Options {
         let durability = match self.durable {
             0 => Durability::None,

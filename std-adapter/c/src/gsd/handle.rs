@@ -128,7 +128,7 @@ fn take<const LEN: usize>(rest: &mut &[u8]) -> [u8; LEN] {
 
 impl GsdHandle {
     /// A closed handle.
-    pub(super) const EMPTY: Self = Self {
+    pub const EMPTY: Self = Self {
         fd: -1,
         header: GsdHeader::EMPTY,
         state: ptr::null(),

@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::handle::GsdIndexEntry;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use striae::Span;
 use striae::gsd::{Chunk, ChunkType, File};
@@ -13,26 +14,70 @@ pub(super) struct Seen {
     pub(super) file: File,
     /// Number of frames, with empty frames at the end that this handle has flushed.
     pub(super) frames: u64,
+    /// Length of the file.
+    pub(super) file_len: u64,
     /// The names, each with a NUL.
     names: Vec<u8>,
     /// Entries that a caller has pointers to, until the next flush.
-    found: Mutex<HashMap<(u64, u16), Arc<GsdIndexEntry>>>,
+    found: Mutex<HashMap<(u64, u16), Arc<GsdIndexEntry>, Quick>>,
+    /// Whether the file was flushed since it was read.
+    pub(super) is_stale: bool,
+}
+
+/// A hash of frame and id: the caller chooses both, so that nobody can choose bad ones for it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Quick(u64);
+
+impl BuildHasher for Quick {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        Self(0)
+    }
+}
+
+impl Hasher for Quick {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u16(&mut self, number: u16) {
+        self.write_u64(number.into());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Odd, with bits in no order; the upper half of the product depends on all bits.
+        let mixed = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed.rotate_right(32);
+    }
 }
 
 impl Seen {
-    pub(super) fn new(file: File) -> Result<Self, Code> {
-        let frames = file.frames();
-        let mut seen = Self { file, frames, names: Vec::new(), found: Mutex::default() };
+    pub(super) fn new(file: File, file_len: u64) -> Result<Self, Code> {
+        let (frames, names, found) = (file.frames(), Vec::new(), Mutex::default());
+        let mut seen = Self { file, frames, file_len, names, found, is_stale: false };
         seen.set_names()?;
         Ok(seen)
     }
 
-    /// Reads the file again, after which it has `frames` frames.
-    pub(super) fn refresh(&mut self, frames: u64) -> Result<(), Code> {
-        self.file.refresh()?;
-        self.frames = frames;
-        self.found.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
-        self.set_names()
+    /// Reads the file again, if it was flushed.
+    pub(super) fn refresh(&mut self) -> Result<(), Code> {
+        if self.is_stale {
+            self.file.refresh()?;
+            self.found.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+            self.set_names()?;
+            self.is_stale = false;
+        }
+        Ok(())
+    }
+
+    /// The file was flushed: it has `frames` frames and `file_len` bytes.
+    pub(super) const fn flushed(&mut self, frames: u64, file_len: u64) {
+        (self.frames, self.file_len, self.is_stale) = (frames, file_len, true);
     }
 
     fn set_names(&mut self) -> Result<(), Code> {
@@ -44,15 +89,20 @@ impl Seen {
         Ok(())
     }
 
-    /// The entry of a chunk. It stays where it is until the next [`refresh`](Self::refresh).
+    /// The entry of a chunk. It stays where it is until a flush.
     pub(super) fn find(&self, frame: u64, name: &[u8]) -> Option<*const GsdIndexEntry> {
         if frame >= self.frames {
             return None;
         }
         let name = super::write::name_in(self.file.header().version, name);
-        let chunk = self.file.find(frame, name).map_err(Code::from).ok()??;
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = found.entry((chunk.frame, chunk.id)).or_insert_with(|| Arc::new(entry(&chunk)));
+        let id = self.file.names().map_err(Code::from).ok()?.id(name)?;
+        let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = found().get(&(frame, id)) {
+            return Some(Arc::as_ptr(entry)); // programs ask whether a chunk is there, and then again
+        }
+        let chunk = self.file.find_id(frame, id).map_err(Code::from).ok()??;
+        let mut found = found();
+        let entry = found.entry((frame, id)).or_insert_with(|| Arc::new(entry(&chunk)));
         Some(Arc::as_ptr(entry))
     }
 

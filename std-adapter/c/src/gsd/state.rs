@@ -6,7 +6,6 @@ use super::read::Seen;
 use super::write::{Settings, Writing};
 use libc::c_uint;
 use std::fs;
-use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -141,11 +140,12 @@ impl State {
         let mut open = fs::OpenOptions::new();
         let file = open.read(true).write(mode != Mode::ReadOnly).open(path)?;
         let seen = OpenOptions::new().checked(options.checked).open(path)?;
+        let file_len = file.metadata()?.len();
         let state = Self {
             path: path.to_owned(),
             mode,
             file,
-            seen: RwLock::new(Seen::new(seen)?),
+            seen: RwLock::new(Seen::new(seen, file_len)?),
             writing: Mutex::new(Writing::new(writer, options.settings)),
             header: Mutex::new([0; 256]),
         };
@@ -159,8 +159,20 @@ impl State {
         Ok(header)
     }
 
+    /// The numbers of the last flush; what is found and read may be older.
     pub(super) fn seen(&self) -> RwLockReadGuard<'_, Seen> {
         self.seen.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file as it was at the last flush.
+    pub(super) fn fresh(&self) -> Result<RwLockReadGuard<'_, Seen>, Code> {
+        let seen = self.seen();
+        if !seen.is_stale {
+            return Ok(seen);
+        }
+        drop(seen);
+        self.seen.write().unwrap_or_else(PoisonError::into_inner).refresh()?;
+        Ok(self.seen())
     }
 
     pub(super) fn writing(&self) -> MutexGuard<'_, Writing> {
@@ -179,20 +191,16 @@ impl State {
 
     /// Fills the public fields of the handle of the caller.
     pub(super) fn show(&self, handle: &mut GsdHandle) {
-        let frames = self.seen().frames;
+        let (frames, file_len) = (self.seen().frames, self.seen().file_len);
         let writing = self.writing();
         handle.fd = self.file.as_raw_fd();
         handle.header = GsdHeader::from_bytes(&lock(&self.header));
         handle.open_flags = self.mode.number();
         handle.file_frame = frames;
-        handle.file_size = self.size().ok().and_then(|len| i64::try_from(len).ok()).unwrap_or(0);
+        handle.file_size = i64::try_from(file_len).unwrap_or(i64::MAX);
         handle.buffer_frame = writing.frames().unwrap_or(frames);
         handle.pending_index_entries = writing.pending;
         handle.maximum_write_buffer_size = writing.buffer;
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
     }
 
     /// Adds a chunk to the open frame.
@@ -248,7 +256,7 @@ impl State {
     fn changed(&self, writing: &Writing) -> Result<(), Code> {
         let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
         let frames = writing.frames().unwrap_or(seen.frames);
-        seen.refresh(frames)?;
+        seen.flushed(frames, self.file.metadata()?.len());
         *lock(&self.header) = self.read_header()?;
         Ok(())
     }
@@ -282,14 +290,12 @@ impl State {
 
     /// Reads all bytes of a chunk; `bytes` has as many as its entry says.
     pub(super) fn read_chunk(&self, entry: &GsdIndexEntry, bytes: &mut [u8]) -> Result<(), Code> {
-        let len = Seen::len(entry).unwrap_or(u64::MAX);
-        match self.size()?.checked_sub(len) {
-            Some(_) => self.seen().read(entry, bytes),
-            None => {
-                let path = self.path.display();
-                let why = format!("{path}: a chunk of {len} bytes is longer than the file");
-                Err(Code::FILE_CORRUPT.because(&why))
-            }
+        let (seen, len) = (self.fresh()?, Seen::len(entry).unwrap_or(u64::MAX));
+        if len <= seen.file_len {
+            return seen.read(entry, bytes);
         }
+        let path = self.path.display();
+        let why = format!("{path}: a chunk of {len} bytes is longer than the file");
+        Err(Code::FILE_CORRUPT.because(&why))
     }
 }

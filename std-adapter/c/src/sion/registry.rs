@@ -83,7 +83,7 @@ fn report(name: &str, error: &Failure) {
         set_errno(error.downcast_ref::<io::Error>().map_or(libc::EINVAL, errno_of));
     }
     remember(&format_args!("{name}: {error}"));
-    if std::env::var_os("STRIAE_QUIET").is_none() {
+    if !cfg!(feature = "called") && std::env::var_os("STRIAE_QUIET").is_none() {
         // Where it would be written may be closed.
         let _ = writeln!(io::stderr(), "striae: {name}: {error}");
     }
