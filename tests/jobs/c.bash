@@ -1,6 +1,7 @@
 # C programs: our headers and libraries as installed, with ASan and valgrind, and gsd's own tests over gsd.h.
 
 need_program gcc gcc
+need_program g++ g++
 need_program pkg-config pkg-config
 need_program valgrind valgrind
 need_python cython==3.1.4 numpy "setuptools>=77" wheel pytest
@@ -33,27 +34,28 @@ readonly static=("$prefix/lib/libstriae_c.a" -lgcc_s -lutil -lrt -lpthread -lm -
 
 # Runs a test in an empty folder: name, then the command before the program.
 run_test() {
+    local arguments=("$work/files")
     rm -rf "$work/files"
     mkdir "$work/files"
-    STRIAE_QUIET=1 "${@:2}" "$work/$1" "$work/files" >"$work/output" || fail "$1 (${2-plain})"
+    [[ $1 != sion_golden* ]] || arguments+=("$PWD/tests/golden/sion" "$step")
+    STRIAE_QUIET=1 "${@:2}" "$work/$1" "${arguments[@]}" >"$work/output" || fail "$1 (${2-plain})"
     count=$((count + $(awk '{ n += $1 } END { print n + 0 }' "$work/output")))
 }
 
 count=0
-for test in layout gsd striae sion sion_keys; do
+for test in layout gsd striae sion sion_keys sion_golden; do
     source="$package/tests/$test.c"
     gcc "${warnings[@]}" "$source" -o "$work/$test" "${flags[@]}" -lpthread
-    run_test "$test"
-    run_test "$test" valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
+    step=1 run_test "$test"
+    step=97 run_test "$test" valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
     gcc "${warnings[@]}" -fsanitize=address,undefined -fno-sanitize-recover "$source" \
         -I"$prefix/include" -o "$work/$test-asan" "${static[@]}"
-    run_test "$test-asan"
+    step=7 run_test "$test-asan"
 done
 gcc "${warnings[@]}" "$package/tests/sion.c" -o "$work/sion" "${old_flags[@]}"
 run_test sion
 g++ -fsyntax-only -Wall -Wextra -Werror -I"$prefix/include" -x c++ - <<<'#include <gsd.h>
 #include <sion.h>' || fail "the headers are no C++"
-note "$count C tests"
 
 # ---- gsd's own tests, with its fl.pyx over our gsd.h ----
 
@@ -71,6 +73,8 @@ for test in layout gsd; do
     gcc "${warnings[@]}" "$package/tests/$test.c" -I"$work/header" -o "$work/$test" "${flags[@]}"
     run_test "$test"
 done
+
+note "$count C tests"
 
 "$target/venv/bin/cython" -3 "$tree/gsd/fl.pyx" -o "$work/fl.c"
 read -ra python_flags <<<"$("$python" -c 'import numpy, sysconfig
