@@ -247,6 +247,24 @@ int striae_gsd_verify(const char *fname, struct striae_gsd_findings *findings);
  */
 const char *striae_last_error(void);
 
+/*
+ * For programs of gsd 3, where all that reads flushes first, and gsd_get_nframes counts all ended
+ * frames: define STRIAE_GSD_3 before this header is included.
+ */
+uint64_t striae_gsd3_get_nframes(struct gsd_handle *handle);
+const struct gsd_index_entry *striae_gsd3_find_chunk(struct gsd_handle *handle, uint64_t frame,
+                                                     const char *name);
+int striae_gsd3_read_chunk(struct gsd_handle *handle, void *data,
+                           const struct gsd_index_entry *chunk);
+const char *striae_gsd3_find_matching_chunk_name(struct gsd_handle *handle, const char *match,
+                                                 const char *prev);
+#ifdef STRIAE_GSD_3
+#define gsd_get_nframes striae_gsd3_get_nframes
+#define gsd_find_chunk striae_gsd3_find_chunk
+#define gsd_read_chunk striae_gsd3_read_chunk
+#define gsd_find_matching_chunk_name striae_gsd3_find_matching_chunk_name
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,7 @@
 //! | `calls` | the exported functions: pointers in, numbers out |
 //! | `check` | checks all of a file |
 //! | `extra` | the exported functions that gsd does not have |
+//! | `three` | the exported functions that flush before they read, as those of gsd 3 |
 //! | [`handle`] | the structures, as C programs have them |
 //! | `code` | errors of the library as numbers of gsd |
 //! | `state` | what a handle has behind its pointer |
@@ -18,7 +19,9 @@ mod extra;
 pub mod handle;
 mod read;
 mod state;
+mod three;
 mod write;
 
 pub use calls::*;
 pub use extra::*;
+pub use three::*;

@@ -238,6 +238,11 @@ impl State {
         Ok(writing.frames().unwrap_or(0))
     }
 
+    /// Whether frames have ended since the last flush.
+    pub(super) fn has_ended_frames(&self) -> bool {
+        self.writing().has_ended_frames()
+    }
+
     pub(super) fn flush(&self) -> Result<(), Code> {
         self.check_writable()?;
         let mut writing = self.writing();

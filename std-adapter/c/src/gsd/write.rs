@@ -62,6 +62,11 @@ impl Writing {
         self.unflushed == 0 && !self.ended
     }
 
+    /// Whether frames have ended since the last flush.
+    pub(super) const fn has_ended_frames(&self) -> bool {
+        self.ended
+    }
+
     pub(super) const fn is_open(&self) -> bool {
         self.writer.is_some()
     }
