@@ -103,7 +103,7 @@ pub(crate) fn path(bytes: &[u8]) -> &Path {
 /// `place` is null, or points to memory of the caller for a `T` that nothing else uses meanwhile.
 pub(crate) unsafe fn store<T>(place: *mut T, value: T) {
     if !place.is_null() {
-        // SAFETY: ptr::write: "dst must be valid for writes" and aligned, which the caller promises.
+        // SAFETY: ptr::write: "dst must be valid for writes", which the caller promises.
         unsafe { ptr::write(place, value) }
     }
 }

@@ -82,7 +82,8 @@ impl File {
     /// their number.
     ///
     /// # Errors
-    /// [`core_gsd::Error::Rows`] if `bytes` has another length; as [`read_bytes`](Self::read_bytes).
+    /// [`core_gsd::Error::Rows`] if `bytes` has another length; as
+    /// [`read_bytes`](Self::read_bytes).
     pub fn read_bytes_into(&self, chunk: &Chunk, bytes: &mut [u8]) -> Result<(), Error> {
         let len = usize_to_u64(bytes.len());
         if len != chunk.span.len() {

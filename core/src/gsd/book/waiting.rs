@@ -225,8 +225,8 @@ impl<'m> Waiting<'m> {
         self.counts.open = self.counts.open.exact_add(1);
     }
 
-    /// Removes the entry of name `id` from the current frame, and its row; returns whether there was
-    /// one.
+    /// Removes the entry of name `id` from the current frame, and its row; returns whether it
+    /// was there.
     pub(super) fn remove(&mut self, id: u16) -> bool {
         let Err(at) = self.position(id) else { return false };
         let place = self.counts.ended.exact_add(at);

@@ -98,7 +98,7 @@ impl Seen {
         let id = self.file.names().map_err(Code::from).ok()?.id(name)?;
         let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = found().get(&(frame, id)) {
-            return Some(Arc::as_ptr(entry)); // programs ask whether a chunk is there, and then again
+            return Some(Arc::as_ptr(entry)); // programs ask whether a chunk is there, then for it
         }
         let chunk = self.file.find_id(frame, id).map_err(Code::from).ok()??;
         let mut found = found();

@@ -97,7 +97,7 @@ impl Mirror {
 impl Drop for Mirror {
     fn drop(&mut self) {
         if let Self::Stdio(file) = self {
-            // SAFETY: fclose(3): `file` is an open stream, and this is the only call that closes it.
+            // SAFETY: fclose(3): `file` is an open stream; no other call closes it.
             let _ = unsafe { libc::fclose(*file) };
         }
     }

@@ -109,9 +109,9 @@ impl Builder {
         self
     }
 
-    /// Whether an existing file is emptied and used, as gsd does, instead of being replaced by a new
-    /// one: its inode, permissions and hard links stay, and programs that have it open see the new
-    /// content. If this is interrupted, the file can be without any content.
+    /// Whether an existing file is emptied and used, as gsd does, instead of being replaced by a
+    /// new one: its inode, permissions and hard links stay, and programs that have it open see the
+    /// new content. If this is interrupted, the file can be without any content.
     #[must_use]
     pub const fn in_place(mut self, in_place: bool) -> Self {
         self.in_place = in_place;

@@ -276,8 +276,8 @@ impl FileWriter {
         }
     }
 
-    /// Removes the chunk `name` from the open frame, and returns whether the frame had it. The frame
-    /// may then get another chunk of this name. The bytes of the removed one stay in the file
+    /// Removes the chunk `name` from the open frame, and returns whether the frame had it. The
+    /// frame may then get another chunk of this name. The bytes of the removed one stay in the file
     /// unused.
     ///
     /// ```

@@ -161,8 +161,8 @@ impl TaskWriter {
     ///
     /// # Errors
     /// [`RecordTooLong`](striae_core::sion::Error::RecordTooLong) if the chunk has less room; an
-    /// error if the stream has copies in buddy sets, which lack the bytes; an error of the operating
-    /// system.
+    /// error if the stream has copies in buddy sets, which lack the bytes; an error of the
+    /// operating system.
     pub fn count_written(&mut self, len: u64) -> Result<(), Error> {
         if !self.copies.is_empty() {
             let why = "bytes that were written by others are not in the buddy sets";
