@@ -10,6 +10,8 @@ mod aligning;
 mod blob_opening;
 mod blob_verifying;
 pub mod bounded;
+mod c_gsd_calling;
+mod c_sion_calling;
 mod converting;
 mod gsd_appending;
 pub mod gsd_file;
@@ -32,6 +34,8 @@ mod writing;
 pub use aligning::align_plan;
 pub use blob_opening::blob_open;
 pub use blob_verifying::blob_verify;
+pub use c_gsd_calling::c_gsd;
+pub use c_sion_calling::c_sion;
 pub use converting::sion_convert;
 pub use gsd_appending::gsd_append;
 pub use gsd_inspecting::{gsd_recover, gsd_verify};
@@ -90,6 +94,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "cdf_verify", body: cdf_verify },
     Target { name: "hdf5_open", body: hdf5_open },
     Target { name: "map_text", body: map_text },
+    Target { name: "c_gsd", body: c_gsd },
+    Target { name: "c_sion", body: c_sion },
 ];
 
 /// The input is a text map: what is read of it, and what is written of it.

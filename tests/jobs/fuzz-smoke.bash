@@ -5,7 +5,7 @@
 readonly runs=10000
 declare -rA slow=(
     [gsd_recover]=700 [gsd_write]=1000 [sion_write]=1200 [sion_recover]=3500
-    [gsd_append]=7000 [gsd_verify]=7000 [hoomd_read]=7000 [sion_convert]=7000
+    [c_gsd]=400 [c_sion]=800 [gsd_append]=7000 [gsd_verify]=7000 [hoomd_read]=7000 [sion_convert]=7000
 )
 
 need_cargo_fuzz

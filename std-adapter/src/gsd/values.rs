@@ -78,6 +78,21 @@ impl File {
         Ok(bytes)
     }
 
+    /// Reads all bytes of a chunk as they are in the file into `bytes`, which must have exactly
+    /// their number.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::Rows`] if `bytes` has another length; as
+    /// [`read_bytes`](Self::read_bytes).
+    pub fn read_bytes_into(&self, chunk: &Chunk, bytes: &mut [u8]) -> Result<(), Error> {
+        let len = usize_to_u64(bytes.len());
+        if len != chunk.span.len() {
+            let rows = core_gsd::Error::Rows { len, want: chunk.span.len() };
+            return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
+        }
+        self.fill(chunk, chunk.span, bytes)
+    }
+
     /// Reads the text of a chunk of type [`ChunkType::Character`], without NULs at its end.
     ///
     /// # Errors

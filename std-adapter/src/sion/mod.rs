@@ -55,6 +55,8 @@
 //! | `sion_ensure_free_space` | [`TaskWriter::ensure_free_space`] |
 //! | `sion_bytes_avail_in_block` | to write, [`TaskWriter::room`]; to read, [`TaskStream::next_span`], which ends with the chunk |
 //! | `sion_get_current_location` | to write, [`TaskWriter::location`]; to read, [`stream_position`](std::io::Seek::stream_position) |
+//! | `sion_get_fp`, to write | [`TaskWriter::place`], then [`TaskWriter::count_written`] |
+//! | `sion_seek`, to write | [`TaskWriter::overwrite`] replaces bytes |
 //! | `sion_fread` | [`TaskStream`] as [`Read`](std::io::Read) |
 //! | `sion_feof` | a read gives 0 bytes; [`TaskStream::len`] is known from the start |
 //! | `sion_seek`, `sion_seek_fp` | [`TaskStream`] as [`Seek`](std::io::Seek); [`TaskStream::position_of`] takes a (chunk, offset) pointer |

@@ -27,6 +27,7 @@ fn mutations(target: &Target) -> u64 {
     match target.name {
         "gsd_write" => 75,
         "gsd_recover" => 100,
+        "c_gsd" | "c_sion" => 200,
         "sion_write" => 125,
         "sion_convert" | "sion_recover" | "gsd_open" | "gsd_append" => 500,
         _ => 1000,

@@ -283,6 +283,16 @@ impl<B: AsMut<[Slot]>> Book<B> {
         }
     }
 
+    /// Removes the chunk of name `id` from the current frame; returns whether the frame had it. Its
+    /// bytes stay in the file unused.
+    pub fn discard_chunk(&mut self, id: u16) -> bool {
+        let had = self.waiting().remove(id);
+        if had {
+            self.tail.sums.lose(); // they have its bytes
+        }
+        had
+    }
+
     /// Sets the length of the store, whatever the book has assumed.
     pub(in crate::gsd) const fn set_store_len(&mut self, len: u64) {
         self.tail.store_len = len;

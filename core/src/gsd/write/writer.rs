@@ -430,6 +430,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         self.book.add(chunk, crc)
     }
 
+    /// Removes the chunk of name `id` from the current frame, which may then get another one of
+    /// this name; returns whether the frame had it. Its bytes stay in the file unused.
+    pub fn discard_chunk(&mut self, id: u16) -> bool {
+        self.book.discard_chunk(id)
+    }
+
     pub(in crate::gsd) fn frames_left(
         &self,
         chunks: u16,

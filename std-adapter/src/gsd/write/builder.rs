@@ -1,12 +1,14 @@
 //! How a new file is made.
 
 use super::{Durability, FileWriter, Settings};
-use crate::error::Error;
-use crate::posix::PosixFile;
+use crate::error::{Error, ErrorKind};
+use crate::posix::{PosixFile, sync_parent};
 use crate::publish::Publish;
-use crate::store::lock::{lock, lock_replaced};
+use crate::store::lock::{Locked, lock, lock_replaced};
+use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
+use striae_core::gsd::create::Create;
 use striae_core::gsd::{Attributes, Version};
 
 /// How a new file is made: what it says about itself, its layout, and how it is written.
@@ -19,6 +21,7 @@ pub struct Builder {
     /// The other attributes of the file.
     attributes: Attributes<'static>,
     overwrite: bool,
+    in_place: bool,
     settings: Settings,
 }
 
@@ -26,7 +29,8 @@ impl Default for Builder {
     fn default() -> Self {
         let attributes = Attributes::default();
         let (application, schema) = (String::new(), String::new());
-        Self { application, schema, attributes, overwrite: false, settings: Settings::default() }
+        let settings = Settings::default();
+        Self { application, schema, attributes, overwrite: false, in_place: false, settings }
     }
 }
 
@@ -105,6 +109,15 @@ impl Builder {
         self
     }
 
+    /// Whether an existing file is emptied and used, as gsd does, instead of being replaced by a
+    /// new one: its inode, permissions and hard links stay, and programs that have it open see the
+    /// new content. If this is interrupted, the file can be without any content.
+    #[must_use]
+    pub const fn in_place(mut self, in_place: bool) -> Self {
+        self.in_place = in_place;
+        self
+    }
+
     /// Sets what commits survive.
     #[must_use]
     pub const fn durability(mut self, durability: Durability) -> Self {
@@ -161,6 +174,9 @@ impl Builder {
     /// - An error of the operating system.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
+        if self.in_place {
+            return self.create_in_place(path);
+        }
         let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;
         let replaced = match self.settings.lock && self.overwrite {
             true => lock_replaced(path)?,
@@ -170,11 +186,42 @@ impl Builder {
         let durable = self.settings.durability == Durability::OnCommit;
         let file = file.map_err(|error| Error::new(path, error))?.durable(durable);
         let file = lock(file, path, self.settings.lock)?;
-        let (application, schema) = (self.application.as_str(), self.schema.as_str());
-        let attributes = Attributes { application, schema, ..self.attributes };
-        let writer = FileWriter::make(file, path, &attributes, self.settings)?;
+        let writer = self.make(file, path)?;
         publish.finish(durable)?;
         drop(replaced); // nobody else could write to it until it had no name
         Ok(writer)
+    }
+
+    /// Makes the file where it stays, in the existing one if there is one.
+    fn create_in_place(&self, path: &Path) -> Result<FileWriter, Error> {
+        let at = |error| Error::new(path, error);
+        // What no file can be is known before the old file is emptied.
+        let checked = Create::new(&self.attributes(), 0, crc32c::crc32c_append);
+        checked.map_err(|error| Error::new(path, error))?;
+        let (file, is_new) = match PosixFile::open_rw(path) {
+            Ok(_) if !self.overwrite => return Err(Error::new(path, ErrorKind::Exists)),
+            Ok(file) => (file, false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (PosixFile::create(path, false).map_err(at)?, true)
+            }
+            Err(error) => return Err(at(error)),
+        };
+        let durable = self.settings.durability == Durability::OnCommit;
+        let file = lock(file.durable(durable), path, self.settings.lock)?;
+        file.set_size(0).map_err(at)?; // once it is locked
+        let writer = self.make(file, path)?;
+        if durable && is_new {
+            sync_parent(path).map_err(at)?;
+        }
+        Ok(writer)
+    }
+
+    fn make(&self, file: Locked, path: &Path) -> Result<FileWriter, Error> {
+        FileWriter::make(file, path, &self.attributes(), self.settings)
+    }
+
+    fn attributes(&self) -> Attributes<'_> {
+        let (application, schema) = (self.application.as_str(), self.schema.as_str());
+        Attributes { application, schema, ..self.attributes }
     }
 }

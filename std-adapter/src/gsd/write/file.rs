@@ -276,6 +276,31 @@ impl FileWriter {
         }
     }
 
+    /// Removes the chunk `name` from the open frame, and returns whether the frame had it. The
+    /// frame may then get another chunk of this name. The bytes of the removed one stay in the file
+    /// unused.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("run.gsd");
+    /// let mut file = striae::gsd::Builder::new().create(&path)?;
+    /// file.write("step", &[1_u64], 1)?;
+    /// assert!(file.discard_chunk("step") && !file.discard_chunk("step"));
+    /// file.write("step", &[2_u64], 1)?;
+    /// file.end_frame()?;
+    /// file.close()?;
+    /// let file = striae::gsd::File::open(&path)?;
+    /// assert_eq!(file.read::<u64>(&file.chunk(0, "step")?)?, [2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn discard_chunk(&mut self, name: impl AsRef<[u8]>) -> bool {
+        let id = self.names.find(name.as_ref());
+        match (id, &mut self.writer) {
+            (Some(id), Some(writer)) => writer.discard_chunk(id),
+            _ => false,
+        }
+    }
+
     /// Sets the bytes that are gathered before a write, from the next write on: as
     /// [`Builder::buffer`](super::Builder::buffer), for a file that is open.
     pub fn set_buffer(&mut self, bytes: usize) {

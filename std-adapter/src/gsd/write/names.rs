@@ -34,6 +34,11 @@ impl NameIds {
         }
     }
 
+    /// The id of a name of the file, asked out of turn.
+    pub(super) fn find(&self, name: &[u8]) -> Option<u16> {
+        self.ids.get(name).copied()
+    }
+
     fn look_up(&mut self, name: &[u8]) -> Option<u16> {
         let (name, &id) = self.ids.get_key_value(name)?;
         let asked = (Arc::clone(name), id);

@@ -4,11 +4,14 @@
 use super::part::Part;
 use super::snapshot::Snapshot;
 use crate::error::{Error, ErrorKind};
-use striae_core::sion::Error as SionError;
+use crate::posix::PosixFile;
+use std::io;
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::{Finished, Ledger, Pen};
+use striae_core::sion::{Error as SionError, ReadError};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
+use striae_inspect::subject::read_pieces;
 
 /// The stream of a task that is being written.
 #[derive(Debug)]
@@ -224,6 +227,60 @@ impl Stream {
             true => Ok(()),
             false => self.leave_chunk(part),
         }
+    }
+
+    /// Accepts the next `len` bytes of the chunk, which are in the file already.
+    pub(super) fn count_written(&mut self, part: &Part, len: u64) -> Result<(), Error> {
+        self.check_open(part)?;
+        let room = self.cursor().room();
+        if len > room {
+            let error = SionError::RecordTooLong { len, chunksize: room };
+            return Err(part.error(error));
+        }
+        self.flush(part)?;
+        let place = self.cursor().place(len).map_err(|error| part.error(error))?;
+        let mut crc = self.pen.crc();
+        if part.is_sealed() {
+            let mut seen = |bytes: &[u8]| {
+                crc = crc32c::crc32c_append(crc, bytes);
+                true
+            };
+            let read = read_pieces(part.file(), place, &mut Vec::new(), &mut seen);
+            read.map_err(|error: ReadError<PosixFile>| Error::new(part.path(), error))?;
+        }
+        self.pen.wrote(len, crc);
+        Ok(())
+    }
+
+    /// Replaces bytes of a chunk, from an offset in it on.
+    pub(super) fn overwrite(
+        &mut self,
+        part: &Part,
+        (chunk, offset): (u32, u64),
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        self.check_open(part)?;
+        if part.is_sealed() {
+            let why = "a sealed set cannot be changed: its checksums would be wrong";
+            return Err(Error::new(part.path(), io::Error::new(io::ErrorKind::Unsupported, why)));
+        }
+        let last = self.cursor().chunk();
+        if chunk > last {
+            let (chunk, blockcount) = (chunk.into(), u64::from(last).saturating_add(1));
+            return Err(part.error(SionError::NoChunk { chunk, blockcount }));
+        }
+        let len = usize_to_u64(bytes.len());
+        let chunks = part.chunks(self.pen.local())?;
+        let used = if chunk == last { self.cursor().used() } else { chunks.chunksize };
+        let end = offset.saturating_add(len);
+        let place = chunks.chunk(chunk.into()).and_then(|all| all.part(offset, len));
+        let place = place.filter(|_| end <= used).ok_or_else(|| {
+            let why = format!("chunk {chunk} has no bytes {offset}..{end}, but {used}");
+            Error::new(part.path(), io::Error::new(io::ErrorKind::InvalidInput, why))
+        })?;
+        self.flush(part)?;
+        let written = part.file().write_all_at(place.offset(), bytes);
+        written.map_err(|error| part.failed(error))
     }
 
     /// Accepts at most `len` bytes that `copy` copies, chunk by chunk. `copy` gets the target span,

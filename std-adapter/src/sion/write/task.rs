@@ -138,6 +138,53 @@ impl TaskWriter {
         lock(&self.own.stream).cursor().room()
     }
 
+    /// The rest of the current chunk as a span of the physical file at [`path`](Self::path): where
+    /// the next bytes will be. See [`count_written`](Self::count_written).
+    ///
+    /// # Errors
+    /// An error if the file cannot be so long.
+    pub fn place(&self) -> Result<Span, Error> {
+        let stream = lock(&self.own.stream);
+        let place = stream.cursor().place(stream.cursor().room());
+        place.map_err(|error| self.own.part.error(error))
+    }
+
+    /// The path of the physical file that has the stream.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.own.part.path()
+    }
+
+    /// Adds the next `len` bytes of the current chunk, which the caller has written into the file
+    /// at [`place`](Self::place) with a descriptor of its own, to the stream. In a sealed set they
+    /// are read once, for their checksum.
+    ///
+    /// # Errors
+    /// [`RecordTooLong`](striae_core::sion::Error::RecordTooLong) if the chunk has less room; an
+    /// error if the stream has copies in buddy sets, which lack the bytes; an error of the
+    /// operating system.
+    pub fn count_written(&mut self, len: u64) -> Result<(), Error> {
+        if !self.copies.is_empty() {
+            let why = "bytes that were written by others are not in the buddy sets";
+            return Err(Error::new(self.path(), io::Error::new(io::ErrorKind::Unsupported, why)));
+        }
+        self.accept_alone(|stream, part| stream.count_written(part, len))
+    }
+
+    /// Replaces bytes of the stream, from byte `offset` of chunk `chunk` on. The last chunk of the
+    /// stream must have all of them; of an earlier chunk, bytes after its used ones stay in no
+    /// stream. Committed bytes change at once, before the next commit.
+    ///
+    /// # Errors
+    /// [`NoChunk`](striae_core::sion::Error::NoChunk) if the stream has no such chunk;
+    /// an error if the chunk is shorter, or for a sealed set, whose checksums would be wrong; an
+    /// error of the operating system, after which some of the bytes may have been replaced.
+    pub fn overwrite(&mut self, chunk: u32, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.strands().try_for_each(|strand| {
+            lock(&strand.stream).overwrite(&strand.part, (chunk, offset), bytes)
+        })
+    }
+
     /// Writes all of `record` into one chunk, as SIONlib's `sion_fwrite` does. If it does not fit
     /// into the rest of the chunk, that rest is skipped.
     ///

@@ -3,7 +3,7 @@
 use super::{builder, check_frames, gsd, names, write_frame};
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use striae::error::ErrorKind;
 use striae::gsd::{Builder, Durability, File, FileWriter, Reopen};
 use striae_core::gsd::{Error as GsdError, Version};
@@ -45,6 +45,38 @@ fn what_has_the_name_is_refused_or_replaced() {
     check_frames(&path, 1);
     let error = builder().overwrite(true).create(folder.path()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(io) if io.kind() == io::ErrorKind::IsADirectory));
+}
+
+#[test]
+fn a_file_in_place_keeps_inode_permissions_and_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, twin) = (folder.path().join("a.gsd"), folder.path().join("twin.gsd"));
+    let in_place = || builder().in_place(true);
+    let mut file = in_place().create(&path).unwrap();
+    for _ in 0..300 {
+        write_frame(&mut file).unwrap();
+    }
+    file.close().unwrap();
+    check_frames(&path, 300);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::hard_link(&path, &twin).unwrap();
+    let before = fs::metadata(&path).unwrap();
+    let error = in_place().create(&path).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Exists));
+    let error = in_place().overwrite(true).align(3).create(&path).unwrap_err();
+    assert!(gsd(&error).blames_caller(), "{error}");
+    check_frames(&path, 300);
+    let mut file = in_place().overwrite(true).create(&path).unwrap();
+    let error = in_place().overwrite(true).create(&path).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Locked));
+    check_frames(&path, 0);
+    write_frame(&mut file).unwrap();
+    file.close().unwrap();
+    check_frames(&twin, 1);
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!((before.ino(), before.mode()), (after.ino(), after.mode()));
+    assert!(after.len() < before.len());
+    assert_eq!(names(folder.path()), ["a.gsd", "twin.gsd"]);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What calls do, and what they refuse.
 
-use super::{builder, check_frames, gsd, values, write_frame};
+use super::{Random, builder, check_frames, gsd, values, variant, write_frame};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use striae::Verify;
 use striae::error::ErrorKind;
 use striae::gsd::ErrorKind::Chunk;
-use striae::gsd::{Builder, Element, File, FileWriter, Reopen};
+use striae::gsd::{Builder, Element, File, FileWriter, OpenOptions, Reopen};
 use striae_core::gsd::{ChunkType, Error as GsdError, State, Version};
 use striae_kit::gsd_files::{image, with_image};
 
@@ -287,5 +289,60 @@ fn a_commit_of_one_sync_is_there_before_its_header_is() {
             next.close().unwrap();
             check_frames(&cut, frames + 1);
         }
+    }
+}
+
+#[test]
+fn a_discarded_chunk_is_in_no_frame_and_in_no_checksum() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random(31);
+    for checksums in [false, true] {
+        let path = folder.path().join(format!("{checksums}.gsd"));
+        let mut file = variant(checksums, 1, 1 << 12).builder().create(&path).unwrap();
+        let mut expected = Vec::new();
+        for _ in 0..50 {
+            let mut frame = BTreeMap::new();
+            for _ in 0..random.below(12) {
+                let name = format!("name {}", random.below(8));
+                let value = random.below(1 << 20);
+                assert_eq!(file.discard_chunk(&name), frame.remove(&name).is_some());
+                if random.below(3) > 0 {
+                    file.write(&name, &[value], 1).unwrap();
+                    frame.insert(name, value);
+                }
+            }
+            file.end_frame().unwrap();
+            expected.push(frame);
+        }
+        file.close().unwrap();
+        assert!(!file.discard_chunk("name 1"));
+        assert!(Verify::new().gsd(&path, &mut |_| {}).unwrap().is_sound());
+        let read = OpenOptions::new().checked(true).open(&path).unwrap();
+        for (number, frame) in (0..).zip(expected) {
+            for name in (0..8).map(|name| format!("name {name}")) {
+                let chunk = read.find(number, &name).unwrap();
+                let value = chunk.map(|chunk| read.read::<u64>(&chunk).unwrap()[0]);
+                assert_eq!(value, frame.get(&name).copied(), "{name} of frame {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_are_read_into_memory_of_their_length_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut file = builder().create(&path).unwrap();
+    file.write("a", &[1_u16, 2, 3], 1).unwrap();
+    file.end_frame().unwrap();
+    file.close().unwrap();
+    let read = File::open(&path).unwrap();
+    let chunk = read.chunk(0, "a").unwrap();
+    let mut bytes = [0; 7];
+    read.read_bytes_into(&chunk, &mut bytes[..6]).unwrap();
+    assert_eq!(bytes, [1, 0, 2, 0, 3, 0, 0]);
+    for wrong in [&mut bytes[..5], &mut [0; 7]] {
+        let error = read.read_bytes_into(&chunk, wrong).unwrap_err();
+        assert!(matches!(gsd(&error), GsdError::Rows { want: 6, .. }));
     }
 }

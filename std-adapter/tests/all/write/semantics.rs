@@ -2,6 +2,7 @@
 
 use super::{assert_sound, is_unclosed, payload, payload_from, sion, streams};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -320,4 +321,55 @@ fn a_record_is_never_split_and_a_stream_is_whenever_it_can_be() {
         assert_eq!(lens(0), [300; 10]);
         assert_eq!(lens(1), [500; 6]);
     }
+}
+
+#[test]
+fn bytes_that_others_have_written_become_part_of_the_stream() {
+    for sealed in [false, true] {
+        let (_folder, path) = folder();
+        let mut set = builder(2).sealed(sealed).create(&path).unwrap();
+        let mut task = set.task(1).unwrap();
+        task.write_all(b"before ").unwrap();
+        let place = task.place().unwrap();
+        assert_eq!((place.len(), task.path()), (493, &*path));
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.write_all_at(b"between ", place.offset()).unwrap();
+        task.count_written(8).unwrap();
+        task.write_all(b"after").unwrap();
+        let error = task.count_written(481).unwrap_err();
+        assert!(matches!(sion(&error), SionError::RecordTooLong { len: 481, chunksize: 480 }));
+        assert_eq!(task.location(), (0, 20));
+        set.close().unwrap();
+        assert_eq!(streams(&path), [&b""[..], b"before between after"]);
+        assert_sound(&path, sealed);
+        assert!(is_closed(&task.count_written(1).unwrap_err()));
+    }
+}
+
+#[test]
+fn bytes_of_a_stream_are_replaced_where_they_are() {
+    let (_folder, path) = folder();
+    let mut set = builder(1).create(&path).unwrap();
+    let mut task = set.task(0).unwrap();
+    task.write_record(&[1; 300]).unwrap();
+    task.write_record(&[2; 300]).unwrap();
+    task.overwrite(0, 290, &[3; 10]).unwrap();
+    task.overwrite(1, 0, &[4; 300]).unwrap(); // also bytes that only the buffer has
+    task.overwrite(1, 300, &[]).unwrap();
+    for (chunk, offset, len) in [(0, 400, 101), (1, 0, 301), (1, u64::MAX, 2)] {
+        let error = task.overwrite(chunk, offset, &vec![5; len]).unwrap_err();
+        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::InvalidInput);
+    }
+    let error = task.overwrite(2, 0, b"x").unwrap_err();
+    assert!(matches!(sion(&error), SionError::NoChunk { chunk: 2, blockcount: 2 }));
+    set.close().unwrap();
+    let expected = [vec![1; 290], vec![3; 10], vec![4; 300]].concat();
+    assert_eq!(streams(&path), [expected]);
+    assert_sound(&path, false);
+
+    let set = builder(1).sealed(true).overwrite(true).create(&path).unwrap();
+    let mut task = set.task(0).unwrap();
+    task.write_all(b"sealed").unwrap();
+    let error = task.overwrite(0, 0, b"S").unwrap_err();
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::Unsupported);
 }

@@ -6,7 +6,7 @@ use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::error::Error;
 use crate::gsd::raw::{ChecksumRow, IndexEntry};
 use crate::store::usize_to_u64;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The memory for one chunk of a frame that is being written: 40 bytes.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -223,6 +223,28 @@ impl<'m> Waiting<'m> {
         }
         self.counts.next_id = self.counts.next_id.max(id.exact_add(1));
         self.counts.open = self.counts.open.exact_add(1);
+    }
+
+    /// Removes the entry of name `id` from the current frame, and its row; returns whether it
+    /// was there.
+    pub(super) fn remove(&mut self, id: u16) -> bool {
+        let Err(at) = self.position(id) else { return false };
+        let place = self.counts.ended.exact_add(at);
+        let mut moved = IndexEntry::new_zeroed();
+        let behind = self.entries(0).get_mut(place..).unwrap_or_default();
+        behind.iter_mut().rev().for_each(|slot| core::mem::swap(slot, &mut moved));
+        if self.counts.has_rows {
+            let bytes = &mut *self.bytes;
+            let start = bytes.len().exact_sub(self.counts.rows_len());
+            let bytes = bytes.get_mut(start..).unwrap_or_default();
+            let rows = <[ChecksumRow]>::mut_from_bytes(bytes).unwrap_or_default();
+            let mut moved = ChecksumRow::new_zeroed();
+            for slot in rows.get_mut(..=at).unwrap_or_default() {
+                core::mem::swap(slot, &mut moved);
+            }
+        }
+        self.counts.open = self.counts.open.exact_sub(1);
+        true
     }
 
     /// Inserts a row after the first `at` rows, which move towards the front.

@@ -1,0 +1,84 @@
+//! The mode strings of `sion_open`: words with commas between them, some with a value.
+
+use crate::boundary::remember;
+use striae::sion::ByteOrder;
+
+/// What a mode string and the environment ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mode {
+    pub(super) writes: bool,
+    /// Whether the program gets descriptors in place of `FILE *`.
+    pub(super) posix: bool,
+    /// Whether streams are key-value records; `None` if nobody says.
+    pub(super) keyval: Option<bool>,
+    /// The byte order that is stated for the data.
+    pub(super) order: ByteOrder,
+}
+
+impl Mode {
+    /// Reads a mode string. As in SIONlib, unknown words are ignored, and no mode means reading.
+    pub(super) fn parse(text: &[u8]) -> Self {
+        let mut mode = Self { writes: false, posix: false, keyval: None, order: ByteOrder::HOST };
+        for word in text.split(|&byte| byte == b',') {
+            let mut parts = word.splitn(2, |&byte| byte == b'=');
+            let (key, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+            match key {
+                b"w" | b"wb" | b"bw" => mode.writes = true,
+                b"posix" => mode.posix = true,
+                b"ansi" | b"sionfwd" => mode.posix = false,
+                b"keyval" => mode.keyval = mode.keyval.or(keyval(value)),
+                b"endianness" => {
+                    mode.order = if value == b"big" { ByteOrder::Big } else { ByteOrder::Little };
+                }
+                _ => {}
+            }
+        }
+        mode
+    }
+
+    /// The mode with what `LSION_KEYVALUE_MODE` of the environment says, unless the string said it.
+    pub(super) fn with_environment(mut self) -> Self {
+        let names = ["LSION_KEYVALUE_MODE", "SION_KEYVALUE_MODE"];
+        let value = names.into_iter().find_map(std::env::var_os);
+        if let Some(value) = value {
+            self.keyval = self.keyval.or(keyval(value.as_encoded_bytes()));
+        }
+        self
+    }
+}
+
+/// Whether this value of `keyval` means records; `None` for one that SIONlib does not implement.
+fn keyval(value: &[u8]) -> Option<bool> {
+    match value {
+        b"" | b"default" | b"inline" => Some(true),
+        b"none" => Some(false),
+        other => {
+            remember(&format_args!("keyval={}: only inline is known", other.escape_ascii()));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_sionlib() {
+        let read = Mode::parse(b"br");
+        let nothing = Mode { writes: false, posix: false, keyval: None, order: ByteOrder::HOST };
+        assert_eq!(read, nothing);
+        assert_eq!(Mode::parse(b"b,unknown=3,,="), nothing);
+        for write in ["w", "wb", "bw", "ansi,bw,collsize=4"] {
+            assert_eq!(Mode::parse(write.as_bytes()), Mode { writes: true, ..nothing }, "{write}");
+        }
+        for inline in ["w,keyval", "w,keyval=inline", "keyval=default,w"] {
+            assert_eq!(Mode::parse(inline.as_bytes()).keyval, Some(true), "{inline}");
+        }
+        assert_eq!(Mode::parse(b"w,keyval=hash").keyval, None);
+        assert_eq!(Mode::parse(b"w,keyval=none").keyval, Some(false));
+        assert_eq!(Mode::parse(b"w,endianness=big").order, ByteOrder::Big);
+        assert_eq!(Mode::parse(b"w,endianness=little").order, ByteOrder::Little);
+        assert!(Mode::parse(b"r,posix").posix && !Mode::parse(b"r,posix,ansi").posix);
+    }
+}

@@ -1,0 +1,390 @@
+//! An open set, as a `sid` stands for it.
+
+use super::keys::{ABSOLUTE_POS, CURRENT_BLOCK, CURRENT_POS, Keys};
+use super::stdio::Mirror;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use striae::sion::{File, FileWriter, TaskEntry, TaskStream, TaskWriter};
+
+/// Why a call failed: its text is for the user.
+pub(super) type Failure = Box<dyn std::error::Error>;
+
+/// A task of a set, and where the program stands in it.
+#[derive(Debug, Clone)]
+pub(super) struct Track {
+    pub(super) entry: TaskEntry,
+    /// Used bytes of each chunk, at least one; `None` if they were not read yet.
+    pub(super) lens: Option<Vec<u64>>,
+    pub(super) chunk: usize,
+    /// Position in the chunk.
+    pub(super) at: u64,
+}
+
+impl Track {
+    pub(super) const fn new(entry: TaskEntry, lens: Option<Vec<u64>>) -> Self {
+        Self { entry, lens, chunk: 0, at: 0 }
+    }
+
+    pub(super) fn lens(&self) -> &[u64] {
+        self.lens.as_deref().unwrap_or_default()
+    }
+
+    /// Used bytes of the current chunk.
+    pub(super) fn len(&self) -> u64 {
+        self.lens().get(self.chunk).copied().unwrap_or(0)
+    }
+
+    /// Number of the last chunk.
+    pub(super) fn last(&self) -> usize {
+        self.lens().len().saturating_sub(1)
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.chunk == self.last() && self.at == self.len()
+    }
+
+    /// Goes on to the next chunk with bytes, if the current one is at its end; returns whether
+    /// there are more bytes.
+    pub(super) fn advance(&mut self) -> bool {
+        while self.at >= self.len() && self.chunk < self.last() {
+            (self.chunk, self.at) = (self.chunk.saturating_add(1), 0);
+        }
+        self.at < self.len()
+    }
+
+    /// Offset of a chunk in the physical file.
+    pub(super) fn start_of(&self, chunk: usize) -> Option<u64> {
+        let chunk = u64::try_from(chunk).ok()?;
+        Some(self.entry.place.chunks.chunk(chunk)?.offset())
+    }
+
+    /// Offset of the current position in the physical file.
+    pub(super) fn offset(&self) -> Option<u64> {
+        self.start_of(self.chunk)?.checked_add(self.at)
+    }
+
+    /// Bytes before the current position.
+    pub(super) fn bytes_before(&self) -> u64 {
+        let before =
+            self.lens().iter().take(self.chunk).fold(0, |sum: u64, len| sum.saturating_add(*len));
+        before.saturating_add(self.at)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.lens().iter().fold(0, |sum: u64, len| sum.saturating_add(*len))
+    }
+}
+
+/// What is read or written.
+#[derive(Debug)]
+pub(super) enum Side {
+    Read {
+        file: Arc<File>,
+        streams: HashMap<usize, TaskStream>,
+        keys: HashMap<usize, Keys>,
+    },
+    Write {
+        /// Dropped after the tasks.
+        writer: FileWriter,
+        tasks: HashMap<usize, TaskWriter>,
+    },
+}
+
+/// What is known of a set when it is opened.
+#[derive(Debug, Clone)]
+pub(super) struct About {
+    pub(super) nfiles: i32,
+    pub(super) filenumber: i32,
+    pub(super) fsblksize: i32,
+    /// Whether the data are stated to be big-endian.
+    pub(super) is_big: bool,
+    pub(super) is_keyval: bool,
+    pub(super) globalskip: i64,
+    pub(super) start_of_varheader: i64,
+    /// File and local rank of each task, one after the other; empty for one file.
+    pub(super) mapping: Vec<i32>,
+    /// The paths of the physical files.
+    pub(super) paths: Vec<PathBuf>,
+}
+
+/// Arrays that the program has pointers to, until the next call that fills them.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub(super) chunksizes: Vec<i64>,
+    pub(super) globalranks: Vec<i64>,
+    pub(super) blockcounts: Vec<i64>,
+    pub(super) blocksizes: Vec<i64>,
+    pub(super) lens: Vec<i64>,
+    pub(super) positions: Vec<i64>,
+    pub(super) blocks: Vec<i64>,
+}
+
+/// An open set.
+#[derive(Debug)]
+pub(super) struct Set {
+    pub(super) path: PathBuf,
+    pub(super) about: About,
+    pub(super) tracks: Vec<Track>,
+    /// The current task: an index of `tracks`.
+    pub(super) rank: usize,
+    /// Whether the set was opened for this task alone.
+    pub(super) is_alone: bool,
+    /// Whether it was made by `sion_dup`.
+    pub(super) is_dup: bool,
+    pub(super) is_posix: bool,
+    pub(super) side: Side,
+    /// What the program got of each physical file, and where it was left.
+    pub(super) mirrors: HashMap<u32, (Mirror, u64)>,
+    pub(super) shown: Shown,
+}
+
+/// The failure of a call for a reason that is no error of the library.
+pub(super) fn failure(path: &Path, why: impl std::fmt::Display) -> Failure {
+    format!("{}: {why}", path.display()).into()
+}
+
+impl Set {
+    pub(super) fn fail(&self, why: impl std::fmt::Display) -> Failure {
+        failure(&self.path, why)
+    }
+
+    pub(super) const fn writes(&self) -> bool {
+        matches!(self.side, Side::Write { .. })
+    }
+
+    /// The current task.
+    pub(super) fn track(&mut self) -> Result<&mut Track, Failure> {
+        let rank = self.rank;
+        let none = failure(&self.path, format_args!("there is no task {rank}"));
+        self.tracks.get_mut(rank).ok_or(none)
+    }
+
+    /// The current task, with the lengths of its chunks.
+    pub(super) fn loaded(&mut self) -> Result<&mut Track, Failure> {
+        self.load(self.rank)?;
+        self.track()
+    }
+
+    /// Reads the lengths of the chunks of a task, if they are not known.
+    pub(super) fn load(&mut self, rank: usize) -> Result<(), Failure> {
+        let Side::Read { file, .. } = &self.side else { return Ok(()) };
+        let Some(track) = self.tracks.get_mut(rank) else { return Ok(()) };
+        if track.lens.is_none() {
+            // A damaged file may state any number of chunks; a stream has a limit.
+            file.stream_of(&track.entry)?;
+            let mut lens = file.chunk_lens(&track.entry)?.collect::<Result<Vec<_>, _>>()?;
+            if lens.is_empty() {
+                lens.push(0);
+            }
+            track.lens = Some(lens);
+        }
+        Ok(())
+    }
+
+    /// The `FILE *` or descriptor of the file of the current task, at the current position.
+    pub(super) fn mirror(&mut self) -> Result<&mut Mirror, Failure> {
+        self.sync()?;
+        let (writes, posix) = (self.writes(), self.is_posix);
+        let number = self.loaded()?.entry.file;
+        if !self.mirrors.contains_key(&number) {
+            let index = usize::try_from(number)?;
+            let path = self.about.paths.get(index).ok_or_else(|| self.fail("has no such file"))?;
+            let mirror = Mirror::open(path, writes, posix).map_err(|error| failure(path, error))?;
+            self.mirrors.insert(number, (mirror, u64::MAX));
+        }
+        self.place()?;
+        let mirror = self.mirrors.get_mut(&number).map(|(mirror, _)| mirror);
+        mirror.ok_or_else(|| failure(&self.path, "has no such file"))
+    }
+
+    /// Moves the mirror of the current file to the current position.
+    pub(super) fn place(&mut self) -> Result<(), Failure> {
+        let track = self.track()?;
+        let (number, offset) = (track.entry.file, track.offset());
+        if let Some((mirror, left)) = self.mirrors.get_mut(&number) {
+            let offset = offset.ok_or("the position is no offset of a file")?;
+            if *left != offset {
+                mirror.seek(offset)?;
+                *left = offset;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over the position to which the program has read or written itself.
+    pub(super) fn sync(&mut self) -> Result<(), Failure> {
+        let (writes, number) = (self.writes(), self.track()?.entry.file);
+        let Some((mirror, left)) = self.mirrors.get_mut(&number) else { return Ok(()) };
+        let at = mirror.tell(writes).map_err(|error| failure(&self.path, error))?;
+        if at == std::mem::replace(left, at) {
+            return Ok(());
+        }
+        match writes {
+            true => self.written_to(at),
+            false => self.read_to(at),
+        }
+    }
+
+    /// The program has read up to this offset.
+    fn read_to(&mut self, offset: u64) -> Result<(), Failure> {
+        let track = self.loaded()?;
+        let within = |chunk: usize| {
+            let at = offset.checked_sub(track.start_of(chunk)?)?;
+            (at <= *track.lens().get(chunk)?).then_some((chunk, at))
+        };
+        let others = 0..track.lens().len();
+        let found = within(track.chunk).or_else(|| others.into_iter().find_map(within));
+        // If it has read more than the chunk has, it has all of the chunk.
+        (track.chunk, track.at) = found.unwrap_or((track.chunk, track.len()));
+        Ok(())
+    }
+
+    /// The program has written up to this offset, in the current chunk.
+    fn written_to(&mut self, offset: u64) -> Result<(), Failure> {
+        let track = self.track()?;
+        let chunksize = track.entry.place.chunks.chunksize;
+        let (chunk, is_last, len) = (track.chunk, track.chunk == track.last(), track.len());
+        let at = track.start_of(chunk).and_then(|start| offset.checked_sub(start));
+        let most = if is_last { chunksize } else { len };
+        let Some(at) = at.filter(|&at| at <= most) else {
+            let why = format_args!(
+                "the program has written up to offset {offset}, which is not in \
+                                    chunk {chunk} of task {}",
+                track.entry.task
+            )
+            .to_string();
+            self.place()?;
+            return Err(self.fail(why));
+        };
+        match at.checked_sub(len).filter(|&more| more > 0) {
+            Some(more) => {
+                self.task_writer()?.count_written(more)?;
+                self.moved()
+            }
+            None => {
+                self.track()?.at = at;
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes to another task; the position there is where it was left.
+    pub(super) fn go_to(&mut self, rank: i32) -> Result<(), Failure> {
+        const CURRENT: i32 = -101;
+        let ntasks = self.tracks.len();
+        let wanted = if rank == CURRENT { Some(self.rank) } else { usize::try_from(rank).ok() };
+        let wanted = wanted.filter(|&rank| rank < ntasks).ok_or_else(|| {
+            self.fail(format_args!(
+                "there is no rank {rank}, ranks are 0 to {}",
+                ntasks.wrapping_sub(1)
+            ))
+        })?;
+        if self.is_alone && wanted != self.rank {
+            return Err(self.fail(format_args!("was opened for another rank than {rank}")));
+        }
+        self.sync()?;
+        self.rank = wanted;
+        self.load(wanted)
+    }
+
+    /// Moves within the current task. `block` is the number of a chunk or a word for a position.
+    pub(super) fn seek(&mut self, block: i32, position: i64) -> Result<(), Failure> {
+        const END: i64 = -105;
+        let track = self.loaded()?;
+        let total = i64::try_from(track.bytes())?;
+        let (chunk, at) = match i64::from(block) {
+            ABSOLUTE_POS => find(track.lens(), position),
+            END => find_from_end(track.lens(), position),
+            block => {
+                let is_current = block == CURRENT_BLOCK;
+                let chunk =
+                    if is_current { Some(track.chunk) } else { usize::try_from(block).ok() };
+                let at = if position == CURRENT_POS {
+                    Some(track.at)
+                } else {
+                    u64::try_from(position).ok()
+                };
+                chunk.zip(at)
+            }
+        }
+        .filter(|(chunk, at)| track.lens().get(*chunk).is_some_and(|len| at <= len))
+        .ok_or_else(|| {
+            let (chunks, task) = (track.lens().len(), track.entry.task);
+            format!(
+                "task {task} has no position {position} in block {block}: it has {chunks} \
+                     chunks and {total} bytes"
+            )
+        })?;
+        (track.chunk, track.at) = (chunk, at);
+        Ok(())
+    }
+
+    /// Closes the set: what was written becomes part of the files.
+    pub(super) fn close(&mut self) -> Result<(), Failure> {
+        self.sync()?;
+        self.mirrors.clear();
+        if let Side::Write { writer, tasks } = &mut self.side {
+            tasks.clear();
+            writer.close()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses what only a set that is read can do.
+    pub(super) fn check_reading(&self, what: &str) -> Result<(), Failure> {
+        match self.writes() {
+            true => Err(self.fail(format_args!("was opened to write: {what}"))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Chunk and position in it of a position in the stream; the end of a chunk is not the start of
+/// the next one, as in SIONlib.
+fn find(lens: &[u64], position: i64) -> Option<(usize, u64)> {
+    let mut at = u64::try_from(position).ok()?;
+    for (chunk, &len) in lens.iter().enumerate() {
+        if at <= len {
+            return Some((chunk, at));
+        }
+        at = at.saturating_sub(len);
+    }
+    None
+}
+
+/// Chunk and position in it of a position from the end of the stream, which is not positive; the
+/// start of a chunk is not the end of the one before it, as in SIONlib.
+fn find_from_end(lens: &[u64], position: i64) -> Option<(usize, u64)> {
+    let mut back = if position <= 0 { position.unsigned_abs() } else { return None };
+    for (chunk, &len) in lens.iter().enumerate().rev() {
+        if let Some(at) = len.checked_sub(back) {
+            return Some((chunk, at));
+        }
+        back = back.saturating_sub(len);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_at_the_end_of_a_chunk_is_in_that_chunk() {
+        let lens = [3, 0, 2];
+        let found = (0..=6).map(|position| find(&lens, position)).collect::<Vec<_>>();
+        let first = (0..=3).map(|at| Some((0, at)));
+        let expected = first.chain([Some((2, 1)), Some((2, 2)), None]).collect::<Vec<_>>();
+        assert_eq!(found, expected);
+        assert_eq!(find(&lens, -1), None);
+    }
+
+    #[test]
+    fn a_position_from_the_end_is_in_the_last_chunk_that_has_it() {
+        let found = (-5..=1).rev().map(|at| find_from_end(&[3, 0, 1], at)).collect::<Vec<_>>();
+        let expected = [None, Some((2, 1)), Some((2, 0)), Some((0, 2)), Some((0, 1))];
+        let expected = expected.into_iter().chain([Some((0, 0)), None]).collect::<Vec<_>>();
+        assert_eq!(found, expected);
+    }
+}
