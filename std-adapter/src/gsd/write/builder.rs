@@ -4,7 +4,7 @@ use super::{Durability, FileWriter, Settings};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use crate::store::lock::{lock, lock_replaced};
+use crate::store::lock::{Locked, lock, lock_replaced};
 use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::gsd::{Attributes, Version};
@@ -19,6 +19,7 @@ pub struct Builder {
     /// The other attributes of the file.
     attributes: Attributes<'static>,
     overwrite: bool,
+    in_place: bool,
     settings: Settings,
 }
 
@@ -26,7 +27,8 @@ impl Default for Builder {
     fn default() -> Self {
         let attributes = Attributes::default();
         let (application, schema) = (String::new(), String::new());
-        Self { application, schema, attributes, overwrite: false, settings: Settings::default() }
+        let (overwrite, in_place, settings) = (false, false, Settings::default());
+        Self { application, schema, attributes, overwrite, in_place, settings }
     }
 }
 
@@ -105,6 +107,15 @@ impl Builder {
         self
     }
 
+    /// Whether an existing file that is [overwritten](Self::overwrite) is emptied and written anew,
+    /// as gsd does: it keeps its inode, its hard links and its permissions. Its old contents are
+    /// lost at once, also if this fails.
+    #[must_use]
+    pub const fn in_place(mut self, in_place: bool) -> Self {
+        self.in_place = in_place;
+        self
+    }
+
     /// Sets what commits survive.
     #[must_use]
     pub const fn durability(mut self, durability: Durability) -> Self {
@@ -161,6 +172,12 @@ impl Builder {
     /// - An error of the operating system.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
+        if self.overwrite
+            && self.in_place
+            && let Some(writer) = self.create_in_place(path)?
+        {
+            return Ok(writer);
+        }
         let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;
         let replaced = match self.settings.lock && self.overwrite {
             true => lock_replaced(path)?,
@@ -170,11 +187,25 @@ impl Builder {
         let durable = self.settings.durability == Durability::OnCommit;
         let file = file.map_err(|error| Error::new(path, error))?.durable(durable);
         let file = lock(file, path, self.settings.lock)?;
-        let (application, schema) = (self.application.as_str(), self.schema.as_str());
-        let attributes = Attributes { application, schema, ..self.attributes };
-        let writer = FileWriter::make(file, path, &attributes, self.settings)?;
+        let writer = FileWriter::make(file, path, &self.attributes(), self.settings)?;
         publish.finish(durable)?;
         drop(replaced); // nobody else could write to it until it had no name
         Ok(writer)
+    }
+
+    /// Empties the file at `path` and makes it an empty GSD file; `None` if there is no file.
+    fn create_in_place(&self, path: &Path) -> Result<Option<FileWriter>, Error> {
+        let durable = self.settings.durability == Durability::OnCommit;
+        let file = match Locked::open(path, durable, self.settings.lock) {
+            Ok(file) => file,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        file.set_size(0).map_err(|error| Error::new(path, error))?;
+        FileWriter::make(file, path, &self.attributes(), self.settings).map(Some)
+    }
+
+    fn attributes(&self) -> Attributes<'_> {
+        Attributes { application: &self.application, schema: &self.schema, ..self.attributes }
     }
 }
