@@ -11,6 +11,7 @@ use striae::striae_core::gsd::ChunkType;
 pub(crate) struct NumPy {
     pub(crate) ndarray: Py<PyAny>,
     empty: Py<PyAny>,
+    zeros: Py<PyAny>,
     ascontiguousarray: Py<PyAny>,
     /// The types of arrays and of scalars, in the order of the types of GSD.
     types: [(Py<PyAny>, Py<PyAny>); NAMES.len()],
@@ -44,8 +45,8 @@ impl NumPy {
             types.push((dtype.unbind(), scalar));
         }
         let types = types.try_into().map_err(|_| pyo3::exceptions::PyImportError::new_err(()))?;
-        let (ndarray, empty) = (get("ndarray")?, get("empty")?);
-        Ok(Self { ndarray, empty, ascontiguousarray: get("ascontiguousarray")?, types })
+        let (ndarray, empty, zeros) = (get("ndarray")?, get("empty")?, get("zeros")?);
+        Ok(Self { ndarray, empty, zeros, ascontiguousarray: get("ascontiguousarray")?, types })
     }
 
     fn types_of(&self, kind: ChunkType) -> &(Py<PyAny>, Py<PyAny>) {
@@ -60,10 +61,20 @@ impl NumPy {
         kind: ChunkType,
         shape: &[u64],
     ) -> PyResult<Bound<'py, PyAny>> {
-        let dtype = &self.types_of(kind).0;
+        self.made(py, &self.empty, kind, shape)
+    }
+
+    fn made<'py>(
+        &self,
+        py: Python<'py>,
+        how: &Py<PyAny>,
+        kind: ChunkType,
+        shape: &[u64],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (how, dtype) = (how.bind(py), &self.types_of(kind).0);
         match shape {
-            [len] => self.empty.bind(py).call1((len, dtype)),
-            shape => self.empty.bind(py).call1((PyTuple::new(py, shape)?, dtype)),
+            [len] => how.call1((len, dtype)),
+            shape => how.call1((PyTuple::new(py, shape)?, dtype)),
         }
     }
 
@@ -75,6 +86,9 @@ impl NumPy {
         shape: &[u64],
         row: &[u8],
     ) -> PyResult<Bound<'py, PyAny>> {
+        if row.iter().all(|&byte| byte == 0) {
+            return self.made(py, &self.zeros, kind, shape); // takes memory when it is used
+        }
         let array = self.empty(py, kind, shape)?;
         let mut bytes = BytesMut::of(&array)?;
         for to in bytes.as_mut_slice().chunks_mut(row.len().max(1)) {

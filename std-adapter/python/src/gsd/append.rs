@@ -3,6 +3,7 @@
 use super::assembler::{Assembler, First};
 use super::handle::GsdFile;
 use super::parts::{Attribute, Form, PARTS};
+use super::source::AnyFile;
 use super::values::{Data, Written};
 use crate::buffer::Bytes;
 use crate::numpy::{kind_of, numpy};
@@ -10,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
+use std::sync::Arc;
 use striae::striae_core::gsd::ChunkType;
 use striae::striae_core::store::usize_to_u64;
 use striae::striae_hoomd::schema::{Kind, STEP};
@@ -20,9 +22,10 @@ pub(super) fn append(
     assembler: &Assembler,
     file: &GsdFile,
     frame: &Bound<'_, PyAny>,
-    first: Option<&First>,
+    first: Option<(Arc<First>, Arc<AnyFile>)>,
     double: bool,
 ) -> PyResult<()> {
+    let first = first.as_ref().map(|(first, file)| (&**first, &**file));
     let mut chunks = Vec::new();
     for (part, (name, names)) in PARTS.iter().zip(&assembler.classes.names) {
         let object = frame.getattr(name)?;
@@ -77,7 +80,8 @@ fn step_of(frame: &Bound<'_, PyAny>) -> PyResult<Written> {
 /// A part that is being written.
 struct Writing<'a, 'py> {
     py: Python<'py>,
-    first: Option<&'a First>,
+    /// Frame 0, and the file that it is in.
+    first: Option<(&'a First, &'a AnyFile)>,
     double: bool,
     /// Its number of members.
     count: u64,
@@ -95,8 +99,8 @@ impl<'py> Writing<'_, 'py> {
             Form::Types | Form::Shapes => return self.texts(attribute, value),
             Form::Box | Form::Array => self.array(attribute, value)?,
         };
-        if let Some(first) = self.first_value(attribute)
-            && is_same(first, &written)?
+        if let Some(first) = self.first_value(attribute)?
+            && is_same(&first, &written)?
         {
             return Ok(None);
         }
@@ -104,13 +108,15 @@ impl<'py> Writing<'_, 'py> {
         Ok((!is_default || self.has_first(attribute)).then_some(written.into()))
     }
 
-    fn first_value(&self, attribute: &Attribute) -> Option<&Bound<'py, PyAny>> {
-        self.first?.values.get(attribute.place).map(|value| value.bind(self.py))
+    fn first_value(&self, attribute: &Attribute) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some((first, file)) = self.first else { return Ok(None) };
+        let held = first.values.get(attribute.place);
+        held.map(|held| held.get(self.py, file)).transpose()
     }
 
     /// Whether frame 0 has a chunk of the attribute, so that a default is not read without one.
     fn has_first(&self, attribute: &Attribute) -> bool {
-        let chunk = self.first.and_then(|first| first.own.attributes.get(attribute.place));
+        let chunk = self.first.and_then(|(first, _)| first.own.attributes.get(attribute.place));
         chunk.is_some_and(Option::is_some)
     }
 
@@ -129,7 +135,8 @@ impl<'py> Writing<'_, 'py> {
         if attribute.form == Form::Count {
             self.count = number;
         }
-        let first = self.first_value(attribute).map(|first| first.extract::<u64>()).transpose()?;
+        let first = self.first_value(attribute)?;
+        let first = first.map(|first| first.extract::<u64>()).transpose()?;
         let default = if attribute.name == "dimensions" { 3 } else { 0 };
         if first == Some(number) || (number == default && !self.has_first(attribute)) {
             return Ok(None);
@@ -156,7 +163,7 @@ impl<'py> Writing<'_, 'py> {
         {
             return Err(PyValueError::new_err("Type names must be unique."));
         }
-        if let Some(first) = self.first_value(attribute)
+        if let Some(first) = self.first_value(attribute)?
             && list.eq(first)?
         {
             return Ok(None);

@@ -4,11 +4,13 @@ use super::handle::GsdFile;
 use super::object::ObjectFile;
 use super::parts::{Own, PARTS, Roles, roles};
 use super::source::AnyFile;
-use super::{append, frame, logs};
+use super::{append, frame, logs, values};
 use crate::error::raised;
+use crate::numpy::{freeze, numpy};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 use std::sync::{Arc, Mutex};
 use striae::gsd::Chunk;
@@ -45,16 +47,43 @@ pub(super) struct Classes {
 
 /// Frame 0, which other frames take values from.
 pub(super) struct First {
-    /// The frame, which nobody else has.
-    pub(super) frame: Py<PyAny>,
     /// The values of its attributes, by place.
-    pub(super) values: Vec<Py<PyAny>>,
+    pub(super) values: Vec<Held>,
     /// Number of members of each part.
     pub(super) counts: Vec<u64>,
     /// The chunks that it has itself.
     pub(super) own: Own,
     /// Its logged quantities, by the ids of their names.
-    pub(super) logs: Vec<(u16, Py<PyAny>)>,
+    pub(super) logs: Vec<(u16, Held)>,
+}
+
+/// A value of frame 0 that nobody can change.
+pub(super) enum Held {
+    Value(Py<PyAny>),
+    /// The values of a chunk, which are read when a frame takes them: most frames have positions.
+    Chunk(Box<Chunk>, PyOnceLock<Py<PyAny>>),
+}
+
+impl Held {
+    pub(super) fn chunk(chunk: Chunk) -> Self {
+        Self::Chunk(Box::new(chunk), PyOnceLock::new())
+    }
+
+    pub(super) fn get<'py>(&self, py: Python<'py>, file: &AnyFile) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Self::Value(value) => Ok(value.bind(py).clone()),
+            Self::Chunk(chunk, value) => {
+                let value = value.get_or_try_init(py, || {
+                    let value = values::read(py, file, chunk)?;
+                    if numpy(py)?.is_array(&value) {
+                        freeze(&value)?;
+                    }
+                    Ok::<_, PyErr>(value.unbind())
+                });
+                Ok(value?.bind(py).clone())
+            }
+        }
+    }
 }
 
 /// A state of the file, with the roles of its names and some chunks that were read ahead.
@@ -181,12 +210,12 @@ impl Assembler {
         let file = self.file()?;
         let (roles, own) = self.look_up(py, &file, 0)?;
         let read = frame::read(py, self, &file, &roles, &own, None)?;
-        self.keep(py, &read, own)
+        self.keep(&read, own)
     }
 
-    /// Keeps a copy of frame 0, of which nothing can be changed.
-    fn keep(&self, py: Python<'_>, read: &frame::Read<'_>, own: Own) -> PyResult<Arc<First>> {
-        let first = Arc::new(First::of(py, &self.classes, read, own)?);
+    /// Keeps what frames take from frame 0.
+    fn keep(&self, read: &frame::Read<'_>, own: Own) -> PyResult<Arc<First>> {
+        let first = Arc::new(First::of(&self.classes, read, own)?);
         if let Ok(mut kept) = self.first.lock() {
             *kept = Some(Arc::clone(&first));
         }
@@ -222,8 +251,8 @@ impl Assembler {
         let first = if number == 0 { None } else { Some(self.first(py)?) };
         let (roles, own) = self.look_up(py, &file, number)?;
         let read = frame::read(py, self, &file, &roles, &own, first.as_deref())?;
-        if number == 0 && self.first_frame(py).is_none() {
-            self.keep(py, &read, own)?;
+        if number == 0 && self.first.lock().is_ok_and(|first| first.is_none()) {
+            self.keep(&read, own)?;
         }
         Ok(read.frame)
     }
@@ -233,7 +262,8 @@ impl Assembler {
         let writable = self.writable(py)?;
         let file = writable.get();
         let first = if file.nframes()? > 0 { Some(self.first(py)?) } else { None };
-        append::append(py, self, file, frame, first.as_deref(), double)
+        let first = first.map(|first| file.file().map(|file| (first, file))).transpose()?;
+        append::append(py, self, file, frame, first, double)
     }
 
     /// Forgets frame 0, because the file was truncated.
@@ -246,11 +276,15 @@ impl Assembler {
         }
     }
 
-    /// A copy of frame 0, if it was read.
+    /// What frames take from frame 0, as a frame; `None` if it was not read.
     #[getter]
-    fn first_frame(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+    fn first_frame<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let first = self.first.lock().ok().and_then(|first| first.clone());
-        first.map(|first| first.frame.clone_ref(py))
+        let Some(first) = first else { return Ok(None) };
+        let file = self.file()?;
+        let (roles, _) = self.look_up(py, &file, 0)?;
+        let read = frame::read(py, self, &file, &roles, &Own::none(), Some(&first))?;
+        Ok(Some(read.frame))
     }
 
     /// The logged quantities that match a pattern, over all frames.

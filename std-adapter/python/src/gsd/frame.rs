@@ -1,6 +1,6 @@
 //! Making a frame of Python from its chunks, and from what it takes from frame 0.
 
-use super::assembler::{Assembler, Classes, First};
+use super::assembler::{Assembler, Classes, First, Held};
 use super::parts::{Attribute, Class, Form, Own, PARTS, Part, Roles};
 use super::source::AnyFile;
 use super::values::{empty_for, is_text, text};
@@ -204,11 +204,11 @@ impl<'py> Making<'_, 'py> {
         let py = self.py;
         let is_taken = attribute.form != Form::Array || first_count == Some(count);
         let taken = self.first.filter(|_| is_taken);
-        if let Some(value) = taken.and_then(|first| first.values.get(attribute.place)) {
-            let value = value.bind(py);
+        if let Some(held) = taken.and_then(|first| first.values.get(attribute.place)) {
+            let value = held.get(py, self.file)?;
             return match attribute.form {
                 Form::Box | Form::Types | Form::Shapes => value.call_method0(intern!(py, "copy")),
-                _ => Ok(value.clone()),
+                _ => Ok(value),
             };
         }
         self.default(attribute, count)
@@ -266,8 +266,8 @@ impl<'py> Making<'_, 'py> {
                 if let Some(job) = self.jobs.get_mut(job).and_then(Option::take) {
                     log.set_item(name, job.value(self.py)?)?;
                 }
-            } else if let Some((_, value)) = from_first {
-                log.set_item(name, value)?;
+            } else if let Some((_, held)) = from_first {
+                log.set_item(name, held.get(self.py, self.file)?)?;
             }
         }
         Ok(log)
@@ -279,37 +279,26 @@ const fn is_float(kind: ChunkType) -> bool {
 }
 
 impl First {
-    /// A copy of frame 0 that nothing can change.
-    pub(super) fn of(
-        py: Python<'_>,
-        classes: &Classes,
-        read: &Read<'_>,
-        own: Own,
-    ) -> PyResult<Self> {
-        let frame = py.import("copy")?.call_method1("deepcopy", (&read.frame,))?;
-        let array = &numpy(py)?.ndarray;
+    /// What other frames take from frame 0, which was read.
+    pub(super) fn of(classes: &Classes, read: &Read<'_>, own: Own) -> PyResult<Self> {
+        let py = read.frame.py();
         let mut values = Vec::new();
-        for (part, names) in &classes.names {
-            let part = frame.getattr(part)?;
-            for name in names {
-                let value = part.getattr(name)?;
-                let is_box = name.bind(py).to_cow()? == "_box";
-                if value.is_instance(array.bind(py))? && !is_box {
-                    freeze(&value)?;
-                }
-                values.push(value.unbind());
+        for (part, (name, names)) in PARTS.iter().zip(&classes.names) {
+            let object = read.frame.getattr(name)?;
+            for (attribute, name) in part.attributes.iter().zip(names) {
+                let chunk = own.attributes.get(attribute.place).copied().flatten();
+                let held = match (attribute.form, chunk) {
+                    (Form::Array, Some(chunk)) => Held::chunk(chunk),
+                    (Form::Box | Form::Types | Form::Shapes, _) => {
+                        let deepcopy = py.import("copy")?.getattr("deepcopy")?;
+                        Held::Value(deepcopy.call1((object.getattr(name)?,))?.unbind())
+                    }
+                    _ => Held::Value(object.getattr(name)?.unbind()),
+                };
+                values.push(held);
             }
         }
-        let log = frame.getattr("log")?;
-        let mut logs = Vec::new();
-        for (chunk, value) in own.logs.iter().zip(log.call_method0("values")?.try_iter()?) {
-            let value = value?;
-            if value.is_instance(array.bind(py))? {
-                freeze(&value)?;
-            }
-            logs.push((chunk.id, value.unbind()));
-        }
-        let (frame, counts) = (frame.unbind(), read.counts.clone());
-        Ok(Self { frame, values, counts, own, logs })
+        let logs = own.logs.iter().map(|chunk| (chunk.id, Held::chunk(*chunk))).collect();
+        Ok(Self { values, counts: read.counts.clone(), own, logs })
     }
 }

@@ -171,8 +171,13 @@ pub(super) struct Own {
 }
 
 impl Own {
+    /// Those of a frame without chunks.
+    pub(super) fn none() -> Self {
+        Self { attributes: vec![None; *ATTRIBUTES], logs: Vec::new() }
+    }
+
     pub(super) fn of(chunks: &[Chunk], roles: &Roles) -> Self {
-        let mut own = Self { attributes: vec![None; *ATTRIBUTES], logs: Vec::new() };
+        let mut own = Self::none();
         for chunk in chunks {
             match roles.by_id.get(usize::from(chunk.id)) {
                 Some(&Role::Attribute(place)) => {
