@@ -26,7 +26,13 @@ pub(crate) fn raised(error: Error) -> PyErr {
 
 /// An error of the operating system: the subclass of `OSError` for its number, if it has one.
 fn of_system(error: &io::Error, path: &str) -> PyErr {
-    match (error.raw_os_error(), error.kind()) {
+    let number = match error.kind() {
+        io::ErrorKind::NotFound => Some(libc::ENOENT),
+        io::ErrorKind::PermissionDenied => Some(libc::EACCES),
+        io::ErrorKind::IsADirectory => Some(libc::EISDIR),
+        _ => None,
+    };
+    match (error.raw_os_error().or(number), error.kind()) {
         (Some(number), _) => PyOSError::new_err((number, text_of(number), path.to_owned())),
         (None, io::ErrorKind::OutOfMemory) => {
             PyMemoryError::new_err(format!("Memory allocation failed: {path}"))
