@@ -4,10 +4,14 @@
 //! Arrays are made by NumPy, which is imported at run time, and filled here through the buffer
 //! protocol. Files are read and written while other Python threads run.
 
+mod arrays;
 mod buffer;
+mod direct;
 mod error;
+mod files;
 mod gsd;
 mod numpy;
+mod sion;
 
 use pyo3::prelude::*;
 
@@ -18,6 +22,20 @@ mod _striae {
 
     #[pymodule_export]
     use crate::gsd::{assembler::Assembler, handle::GsdFile};
+
+    #[pymodule_export]
+    use crate::files::{
+        convert::{convert, pack},
+        list::ls,
+        recover::recover,
+        verify::verify,
+    };
+
+    #[pymodule_export]
+    use crate::sion::{SionFile, SionStream, SionTask, SionWriter};
+
+    #[pymodule_export]
+    use crate::{arrays::Arrays, direct::SampleFiles};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

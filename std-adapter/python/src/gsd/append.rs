@@ -268,8 +268,8 @@ fn is_default(attribute: &Attribute, ready: &Ready) -> bool {
 
 /// Numbers of 32 bits as numbers of 64.
 fn widened(row: &[u8]) -> Vec<u8> {
-    let (numbers, _) = row.as_chunks::<4>();
-    let wide = numbers.iter().map(|&number| f64::from(f32::from_le_bytes(number)).to_le_bytes());
+    let numbers = row.chunks_exact(4).filter_map(|number| number.try_into().ok());
+    let wide = numbers.map(|number| f64::from(f32::from_le_bytes(number)).to_le_bytes());
     wide.flatten().collect()
 }
 
