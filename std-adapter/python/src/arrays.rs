@@ -29,6 +29,9 @@ pub(crate) struct Arrays {
 /// dimension is that of records.
 type Described<'py> = (&'static str, Vec<u64>, Vec<String>, Bound<'py, PyDict>, bool);
 
+/// Numbers of subfiles that are missing; numbers and errors of those that could not be read.
+type Lost = (Vec<u32>, Vec<(u32, String)>);
+
 impl Any {
     fn header(&self) -> &Header {
         match self {
@@ -161,7 +164,7 @@ impl Arrays {
 
     /// The numbers of subfiles that are missing, and numbers and errors of those that could not be
     /// read so far.
-    fn lost(&self) -> PyResult<(Vec<u32>, Vec<(u32, String)>)> {
+    fn lost(&self) -> PyResult<Lost> {
         let file = self.file()?;
         let Any::Blob(set) = &*file else { return Ok((Vec::new(), Vec::new())) };
         let lost = set.lost().into_iter().map(|lost| (lost.number, lost.error.to_string()));

@@ -347,4 +347,4 @@ from gsd.hoomd import Frame
 print(json.dumps([gsd.__name__, gsd.fl.__name__, gsd.hoomd.open.__module__, gsd.__version__, Frame.__module__]))
 '''
     said = subprocess.run([sys.executable, '-c', program], capture_output=True, check=True, text=True).stdout
-    assert json.loads(said) == ['striae.gsd', 'striae.gsd.fl', 'striae.gsd.hoomd', '5.0.1', 'striae.gsd.hoomd']
+    assert json.loads(said) == ['striae.gsd', 'striae.gsd.fl', 'striae.gsd.hoomd', '5.0.1', 'gsd.hoomd']

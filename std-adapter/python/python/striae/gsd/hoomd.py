@@ -263,6 +263,8 @@ class Frame:
         log (dict): Logged quantities: arrays of one or two dimensions, or texts.
     """
 
+    __module__ = 'gsd.hoomd'  # by this name, libraries recognize a frame
+
     def __init__(self):
         self.configuration = ConfigurationData()
         self.particles = ParticleData()
@@ -274,11 +276,19 @@ class Frame:
         self.pairs = BondData(2)
         self.log = {}
 
+    def __reduce__(self):
+        return _frame, (), self.__dict__
+
     def validate(self, inplace=False):
         """Check all parts; with ``inplace``, attributes become arrays of the right types and shapes."""
         for name, part in self.__dict__.items():
             if name != 'log':
                 part.validate(inplace)
+
+
+def _frame():
+    """A frame that is copied or unpickled, before it has its parts."""
+    return Frame.__new__(Frame)
 
 
 class _Frames:
