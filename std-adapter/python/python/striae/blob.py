@@ -2,6 +2,8 @@
 
 ::
 
+    import striae.blob
+
     with striae.blob.open('run.nc') as blobs:  # run.nc.0000, run.nc.0001, ...
         column = blobs['CLOUD'][0, :, 5]
         assert blobs.is_whole()

@@ -2,6 +2,8 @@
 
 ::
 
+    import striae.cdf
+
     with striae.cdf.open('a.nc') as file:
         print(file.dimensions, file['T'].attributes['units'])
         column = file['T'][0, :, 5]

@@ -2,6 +2,8 @@
 
 ::
 
+    import striae.direct
+
     samples = striae.direct.Samples('train/', dtype='float32', shape=(3, 224, 224))
     loader = torch.utils.data.DataLoader(samples, batch_size=64, shuffle=True, num_workers=4)
 

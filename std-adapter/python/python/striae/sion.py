@@ -2,6 +2,8 @@
 
 ::
 
+    import striae.sion
+
     with striae.sion.create('run.sion', ntasks=2) as writer:
         for task in range(2):
             with writer.stream(task) as stream:
