@@ -4,7 +4,6 @@ use crate::buffer::BytesMut;
 use crate::error::raised;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use striae::direct::{DirectFile, OpenOptions, Policy};
@@ -32,25 +31,18 @@ struct Listed {
     samples: Vec<Sample>,
 }
 
-/// The files as a process has opened them. A fork has neither their threads nor their rings.
+/// The files as a process has opened them. A fork has neither their threads nor their rings, and
+/// opens them anew.
 struct Opened {
     owner: u32,
-    files: ManuallyDrop<Vec<DirectFile>>,
+    files: Vec<DirectFile>,
 }
 
 impl Opened {
     fn new(listed: &[Listed], options: OpenOptions) -> Result<Self, Error> {
         let open = |listed: &Listed| options.open(listed.file.path());
         let files = listed.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Self { owner: std::process::id(), files: ManuallyDrop::new(files) })
-    }
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        if self.owner == std::process::id() {
-            drop(std::mem::take(&mut *self.files)); // else its end would wait for lost threads
-        }
+        Ok(Self { owner: std::process::id(), files })
     }
 }
 

@@ -46,3 +46,24 @@ def test_all_that_is_public_has_a_docstring(name):
             public = {name: of for name, of in vars(value).items() if not name.startswith('_')}
             missing += [f'{attribute}.{name}' for name, of in public.items() if callable(of) and not inspect.getdoc(of)]
     assert not missing
+
+
+def test_the_stubs_say_what_there_is():
+    import ast
+
+    import striae._striae as native
+
+    stubs = ast.parse((pathlib.Path(native.__file__).parent / '_striae.pyi').read_text())
+    said = {}
+    for node in stubs.body:
+        if isinstance(node, ast.ClassDef):
+            members = [of for of in node.body if isinstance(of, (ast.FunctionDef, ast.AnnAssign))]
+            said[node.name] = {of.name if isinstance(of, ast.FunctionDef) else of.target.id for of in members}
+        elif isinstance(node, ast.FunctionDef):
+            said[node.name] = set()
+    there = {name: of for name, of in vars(native).items() if not name.startswith('_')}
+    assert said.keys() == there.keys()
+    for name, of in there.items():
+        if inspect.isclass(of):
+            public = {member for member in vars(of) if not member.startswith('_')}
+            assert public == {member for member in said[name] if not member.startswith('_')}, name

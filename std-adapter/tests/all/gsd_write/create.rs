@@ -3,7 +3,7 @@
 use super::{builder, check_frames, gsd, names, write_frame};
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use striae::error::ErrorKind;
 use striae::gsd::{Builder, Durability, File, FileWriter, Reopen};
 use striae_core::gsd::{Error as GsdError, Version};
@@ -45,6 +45,34 @@ fn what_has_the_name_is_refused_or_replaced() {
     check_frames(&path, 1);
     let error = builder().overwrite(true).create(folder.path()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(io) if io.kind() == io::ErrorKind::IsADirectory));
+}
+
+#[test]
+fn a_file_that_is_written_in_place_keeps_its_inode_and_its_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, hard) = (folder.path().join("a.gsd"), folder.path().join("hard.gsd"));
+    let in_place = || builder().overwrite(true).in_place(true);
+    let mut file = in_place().create(&path).unwrap(); // there is none: as without
+    for _ in 0..3 {
+        write_frame(&mut file).unwrap();
+    }
+    file.commit().unwrap();
+    let locked = in_place().create(&path).unwrap_err();
+    assert!(matches!(locked.kind(), ErrorKind::Locked));
+    check_frames(&path, 3); // nothing was emptied
+    file.close().unwrap();
+    fs::hard_link(&path, &hard).unwrap();
+    let inode = fs::metadata(&path).unwrap().ino();
+    let mut file = in_place().create(&path).unwrap();
+    check_frames(&hard, 0);
+    write_frame(&mut file).unwrap();
+    file.close().unwrap();
+    check_frames(&hard, 1);
+    assert_eq!(fs::metadata(&path).unwrap().ino(), inode);
+    assert_eq!(names(folder.path()), ["a.gsd", "hard.gsd"]);
+    let refused = builder().in_place(true).create(&path).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::Exists));
+    check_frames(&path, 1);
 }
 
 #[test]
