@@ -35,7 +35,7 @@ gsd_suite() {
         suite "gsd $1's tests over striae.gsd" -p striae_as_gsd "$folder/gsd/test"
 }
 
-environment "$target/python-build" 'maturin>=1.7,<2'
+[[ -x $target/python-build/bin/maturin ]] || environment "$target/python-build" 'maturin>=1.7,<2'
 rm -rf "$target/wheels"
 (cd std-adapter/python && "$target/python-build/bin/maturin" build --quiet --profile dev --out "$target/wheels")
 environment "$target/python-venv" pytest freud-analysis MDAnalysis "$target"/wheels/striae-*.whl

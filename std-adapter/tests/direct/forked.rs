@@ -47,7 +47,7 @@ fn process() {
     let mut writer = drop_in_child(writer);
     assert!(std::fs::read(&path).unwrap() == before, "it wrote nothing");
     let locked = striae::gsd::FileWriter::reopen(&path).unwrap_err();
-    assert!(matches!(locked.kind(), striae::error::ErrorKind::Locked), "it unlocked nothing");
+    assert!(matches!(locked.kind(), ErrorKind::Locked), "it unlocked nothing");
     writer.close().unwrap();
     assert_eq!(striae::gsd::File::open(&path).unwrap().frames(), 1);
     println!("forked: dropped");
