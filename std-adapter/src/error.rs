@@ -108,6 +108,11 @@ impl Error {
         Self { path: path.to_owned(), ..self }
     }
 
+    /// Whether the error is that there is no such file.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(&*self.kind, ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -232,9 +232,10 @@ macro_rules! values {
                 })
             }
 
-            /// The bytes in a file. An empty text gets a NUL, because gsd cannot read a text of no
-            /// bytes.
-            pub(crate) fn bytes(&self) -> Cow<'_, [u8]> {
+            /// The bytes in a file, little-endian; of texts, those of the first. An empty text gets
+            /// a NUL, because gsd cannot read a text of no bytes.
+            #[must_use]
+            pub fn bytes(&self) -> Cow<'_, [u8]> {
                 match self {
                     $(Self::$Kind(values) => raw(values),)+
                     Self::Text(texts) => match texts.first().filter(|text| !text.is_empty()) {

@@ -190,6 +190,15 @@ impl File {
         sample.check_crc(crc).map_err(|error| self.in_sample(sample.number, error))
     }
 
+    /// Compares bytes that were read elsewhere with the checksum of a sample.
+    ///
+    /// # Errors
+    /// [`Sample`](super::ErrorKind::Sample) with [`core_ffrecord::Error::Checksum`] if the checksum
+    /// differs.
+    pub fn check_bytes(&self, sample: &Sample, bytes: &[u8]) -> Result<(), Error> {
+        sample.check(bytes, crc32).map_err(|error| self.in_sample(sample.number, error))
+    }
+
     fn bytes(&self, sample: &Sample) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
         let no_room = || io::Error::from(io::ErrorKind::OutOfMemory);

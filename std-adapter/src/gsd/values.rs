@@ -10,7 +10,16 @@ use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use striae_hoomd::element::{Element, to_host};
 use striae_hoomd::source;
+use striae_inspect::gsd::together;
 use zerocopy::IntoBytes;
+
+/// The longest span in bytes that is read at once for several short chunks.
+const TOGETHER: u64 = 1 << 16;
+
+/// Whether a chunk is read together with others.
+fn is_short(chunk: &Chunk) -> bool {
+    chunk.span.len() < 1 << 12
+}
 
 impl File {
     /// Reads all values of a chunk, row by row.
@@ -91,6 +100,46 @@ impl File {
             return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
         }
         self.fill(chunk, chunk.span, bytes)
+    }
+
+    /// Reads all bytes of several chunks, each into a buffer of exactly its length, as they are in
+    /// the file. Short chunks that are close together, like those of a small frame, are read at
+    /// once.
+    ///
+    /// # Errors
+    /// [`core_gsd::Error::Rows`] if a buffer has another length than its chunk; as
+    /// [`read_bytes`](Self::read_bytes).
+    pub fn read_chunks(&self, parts: &mut [(Chunk, &mut [u8])]) -> Result<(), Error> {
+        for (chunk, bytes) in &*parts {
+            let (len, want) = (usize_to_u64(bytes.len()), chunk.span.len());
+            if len != want {
+                let rows = core_gsd::Error::Rows { len, want };
+                return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
+            }
+        }
+        let short = parts.iter().map(|(chunk, _)| *chunk).filter(is_short).collect::<Vec<_>>();
+        let whole = together(&short).filter(|whole| short.len() > 1 && whole.len() <= TOGETHER);
+        let mut all = self.zeroed(whole.map_or(0, Span::len))?;
+        if let Some(whole) = whole {
+            self.read_span(whole, &mut all)?;
+        }
+        for (chunk, bytes) in parts {
+            let start = whole.filter(|_| is_short(chunk)).and_then(|whole| {
+                usize::try_from(chunk.span.offset().checked_sub(whole.offset())?).ok()
+            });
+            let Some(start) = start else {
+                self.fill(chunk, chunk.span, bytes)?;
+                continue;
+            };
+            let part = start..start.saturating_add(bytes.len());
+            if let Some(from) = all.get(part) {
+                bytes.copy_from_slice(from); // as long, as was checked above
+            }
+            if self.is_checked() {
+                self.check_crc(chunk, crc32c::crc32c(bytes))?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads the text of a chunk of type [`ChunkType::Character`], without NULs at its end.

@@ -78,6 +78,11 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         &self.file
     }
 
+    /// What the file was made of.
+    pub(crate) const fn locked(&self) -> &F {
+        &self.file
+    }
+
     /// Cuts off the zeros that were written ahead.
     pub(crate) fn trim(&mut self) -> io::Result<()> {
         if self.file_len > self.len {

@@ -12,19 +12,33 @@ use std::path::Path;
 /// How often to open a file again if others replace it.
 const ATTEMPTS: u32 = 8;
 
-/// A file that may be locked. It is unlocked when this is dropped.
+/// A file that may be locked. It is unlocked when this is dropped, except in a forked process: the
+/// lock is that of the process that took it.
 #[derive(Debug)]
-pub struct Locked(PosixFile);
+pub struct Locked {
+    file: PosixFile,
+    /// The process that opened the file.
+    owner: u32,
+}
 
 impl Deref for Locked {
     type Target = PosixFile;
 
     fn deref(&self) -> &PosixFile {
-        &self.0
+        &self.file
     }
 }
 
 impl Locked {
+    fn new(file: PosixFile) -> Self {
+        Self { file, owner: std::process::id() }
+    }
+
+    /// Whether this process is a fork of the one that opened the file.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.owner != std::process::id()
+    }
+
     /// Opens the existing file at `path` for writing, and locks it if `wanted`: then it also has
     /// that name. Its syncs reach the disk if it is to be `durable`.
     ///
@@ -44,10 +58,13 @@ impl Locked {
         Err(at(io::Error::new(io::ErrorKind::ResourceBusy, busy)))
     }
 
-    /// Unlocks the file, which nothing is written to any more.
+    /// Unlocks the file, which nothing is written to any more. In a forked process, it does nothing.
     pub fn unlock(&self) {
+        if self.is_forked() {
+            return; // both processes have one lock: flock(2)
+        }
         // If this fails, the kernel unlocks the file when it is closed.
-        let _ = retry_on_intr(|| rustix::fs::flock(&self.0, FlockOperation::NonBlockingUnlock));
+        let _ = retry_on_intr(|| rustix::fs::flock(&self.file, FlockOperation::NonBlockingUnlock));
     }
 }
 
@@ -67,12 +84,12 @@ impl Drop for Locked {
 pub fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked, Error> {
     let take = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
     match if wanted { retry_on_intr(take) } else { Ok(()) } {
-        Ok(()) => Ok(Locked(file)),
+        Ok(()) => Ok(Locked::new(file)),
         Err(Errno::WOULDBLOCK) => Err(Error::new(path, ErrorKind::Locked)),
         Err(error @ (Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL)) => {
             let name = shown::path(path);
             log::warn!("{name}: the file system has no locks ({error}): nothing keeps others out");
-            Ok(Locked(file))
+            Ok(Locked::new(file))
         }
         Err(error) => Err(Error::new(path, io::Error::from(error))),
     }

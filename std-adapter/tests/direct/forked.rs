@@ -3,8 +3,8 @@
 
 use crate::*;
 
-/// The child drops what its parent reads from, and ends.
-fn drop_in_child(file: DirectFile) -> DirectFile {
+/// The child drops what its parent has, and ends.
+fn drop_in_child<T>(file: T) -> T {
     // SAFETY: the only thread of this process that does anything forks it; no other has a lock.
     let child = unsafe { libc::fork() };
     if child == 0 {
@@ -37,6 +37,19 @@ fn process() {
         check_all(&file, &bytes, &mut random);
         assert_eq!(file.rung(), rung, "{:?}", file.steps());
     }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut writer = striae::gsd::Builder::new().create(&path).unwrap();
+    writer.write("a", &[1_u8; 10], 1).unwrap();
+    writer.end_frame().unwrap();
+    assert!(!writer.is_forked());
+    let before = std::fs::read(&path).unwrap();
+    let mut writer = drop_in_child(writer);
+    assert!(std::fs::read(&path).unwrap() == before, "it wrote nothing");
+    let locked = striae::gsd::FileWriter::reopen(&path).unwrap_err();
+    assert!(matches!(locked.kind(), ErrorKind::Locked), "it unlocked nothing");
+    writer.close().unwrap();
+    assert_eq!(striae::gsd::File::open(&path).unwrap().frames(), 1);
     println!("forked: dropped");
 }
 

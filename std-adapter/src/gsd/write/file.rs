@@ -168,6 +168,13 @@ impl FileWriter {
         self.stale
     }
 
+    /// Whether this process is a fork of the one that opened the file. Then it may only be dropped:
+    /// the other process goes on writing, and keeps its lock.
+    #[must_use]
+    pub fn is_forked(&self) -> bool {
+        self.writer.as_ref().is_some_and(|writer| writer.store().locked().is_forked())
+    }
+
     /// Adds a chunk of rows of `m` values to the open frame.
     ///
     /// The values are written to the file or copied to the buffer at once.
@@ -450,7 +457,7 @@ impl fmt::Debug for FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        if self.writer.as_ref().is_some_and(|writer| !writer.is_committed()) {
+        if self.writer.as_ref().is_some_and(|writer| !writer.is_committed()) && !self.is_forked() {
             log::warn!(
                 "{}: dropped without a close: what was written since the last commit is lost",
                 shown::path(&self.path)

@@ -24,7 +24,14 @@ fn every_sample_of_every_golden_file_reads_as_ffrecord_wrote_it() {
             assert_eq!(expected["bytes"], sample.span.len());
             assert_eq!(expected["crc32"], sample.crc);
             file.check(&sample).unwrap();
-            let bytes = file.read_checked(number).unwrap();
+            let mut bytes = file.read_checked(number).unwrap();
+            file.check_bytes(&sample, &bytes).unwrap();
+            if let Some(first) = bytes.first_mut() {
+                *first ^= 1;
+                let error = file.check_bytes(&sample, &bytes).unwrap_err().to_string();
+                assert!(error.contains(&format!("{name}: sample {number}: ")), "{error}");
+                bytes[0] ^= 1;
+            }
             assert_eq!(expected["sha256"], sha256(&bytes), "{name} {number}");
             assert_eq!(file.read(number).unwrap(), bytes);
             assert_eq!(crc32(0, &bytes), sample.crc);

@@ -33,6 +33,59 @@ fn golden_files_read_as_gsd_wrote_them() {
 }
 
 #[test]
+fn chunks_that_are_read_together_are_those_that_are_read_one_by_one() {
+    for golden in valid_files() {
+        let file = File::open(&golden.path).unwrap();
+        let chunks: Vec<_> = file.chunks().map(Result::unwrap).collect();
+        for some in chunks.chunks(7).chain(chunks.chunks(1)).chain([&chunks[..], &[]]) {
+            let mut bytes: Vec<_> = some.iter().map(|chunk| vec![9; len(chunk)]).collect();
+            let parts =
+                some.iter().rev().copied().zip(bytes.iter_mut().rev().map(Vec::as_mut_slice));
+            file.read_chunks(&mut parts.collect::<Vec<_>>()).unwrap();
+            for (chunk, bytes) in some.iter().zip(&bytes) {
+                assert!(file.read_bytes(chunk).unwrap() == *bytes, "{} {chunk:?}", golden.name);
+            }
+        }
+        let Some(chunk) = chunks.first() else { continue };
+        let refused = file.read_chunks(&mut [(*chunk, &mut vec![0; len(chunk) + 1])]).unwrap_err();
+        let ErrorKind::Gsd(striae::gsd::ErrorKind::Chunk { frame, error, .. }) = refused.kind()
+        else {
+            panic!("{refused}")
+        };
+        assert!(*frame == chunk.frame && matches!(error, Error::Rows { .. }), "{refused}");
+    }
+}
+
+fn len(chunk: &Chunk) -> usize {
+    usize::try_from(chunk.span.len()).unwrap()
+}
+
+#[test]
+fn chunks_that_are_read_together_are_compared_with_their_checksums() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut writer = striae::gsd::Builder::new().checksums(true).create(&path).unwrap();
+    for name in ["a", "b", "c"] {
+        writer.write(name, &[7_u8; 100], 1).unwrap();
+    }
+    writer.end_frame().unwrap();
+    writer.close().unwrap();
+    let at = File::open(&path).unwrap().chunk(0, "b").unwrap().span.offset();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[usize::try_from(at).unwrap() + 50] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    for (checked, names, is_good) in
+        [(true, "ac", true), (true, "abc", false), (false, "abc", true), (true, "b", false)]
+    {
+        let file = striae::gsd::OpenOptions::new().checked(checked).open(&path).unwrap();
+        let chunks = names.chars().map(|name| file.chunk(0, name.to_string()).unwrap());
+        let mut bytes = vec![vec![0; 100]; names.len()];
+        let mut parts: Vec<_> = chunks.zip(bytes.iter_mut().map(Vec::as_mut_slice)).collect();
+        assert_eq!(file.read_chunks(&mut parts).is_ok(), is_good, "{names} {checked}");
+    }
+}
+
+#[test]
 fn values_are_those_of_the_bytes_whatever_the_type() {
     fn check<T: Element + PartialEq + std::fmt::Debug>(
         file: &File,
