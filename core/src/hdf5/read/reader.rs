@@ -54,8 +54,9 @@ impl<S> Reader<S> {
 impl<S: ReadAt> Reader<S> {
     /// Opens a file. `memory` is divided into 4 pages.
     ///
-    /// # Errors The store's error, the file's [`Error`](crate::hdf5::Error), or a miss: the file is
-    /// cut, or the memory is too short.
+    /// # Errors
+    /// The store's error, the file's [`Error`](crate::hdf5::Error), or a miss: the file is cut, or
+    /// the memory is too short.
     pub fn open(store: S, memory: &mut [u8]) -> core::result::Result<Self, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let root = run(&store, file_len, memory, (), |view, ()| superblock::root(view))?;
