@@ -107,12 +107,6 @@ impl Error {
     pub(crate) fn renamed(self, path: &Path) -> Self {
         Self { path: path.to_owned(), ..self }
     }
-
-    /// Whether the error is that there is no such file.
-    pub(crate) fn is_not_found(&self) -> bool {
-        matches!(&*self.kind, ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
-    }
-
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
