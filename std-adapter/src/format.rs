@@ -33,6 +33,8 @@ pub enum Verb {
     Verify,
     /// Draw what is where in the file.
     Map,
+    /// Print logged quantities over frames.
+    Log,
     /// Append data to a task.
     Append,
     /// Make a file from other files.
@@ -109,7 +111,7 @@ formats! {
         magic: &GSD_MAGIC,
         verbs: &[
             Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
-            Verb::Recover, Verb::Verify, Verb::Map,
+            Verb::Recover, Verb::Verify, Verb::Map, Verb::Log,
         ],
         thing: "frame",
         addresses: "frame/N/NAME",

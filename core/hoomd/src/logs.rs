@@ -95,9 +95,14 @@ impl<F: Source> Logs<'_, F> {
         }
         let mut wanted = self.wanted()?;
         let (file, mut room) = (self.trajectory.file(), self.trajectory.room());
+        let mut next = 0; // frames have their chunks in one order, most often
         for chunk in file.chunks_of_frames(self.frames.clone())? {
             let chunk = chunk?;
-            if let Some(wanted) = wanted.iter_mut().find(|wanted| wanted.id == chunk.id) {
+            let is_next = wanted.get(next).is_some_and(|wanted| wanted.id == chunk.id);
+            let search = || wanted.iter().position(|wanted| wanted.id == chunk.id);
+            let Some(place) = is_next.then_some(next).or_else(search) else { continue };
+            next = place.saturating_add(1);
+            if let Some(wanted) = wanted.get_mut(place) {
                 room.take(&chunk).map_err(|error| self.trajectory.error(error))?;
                 self.put(wanted, &chunk)?;
             }

@@ -47,12 +47,12 @@ class TaskReader(io.RawIOBase):
         if self.closed:
             raise ValueError('I/O operation on closed file.')
 
-    def readinto(self, buffer):
+    def readinto(self, buffer, /):
         """Read bytes into a buffer; return their number, 0 at the end."""
         self._check()
         return self._stream.readinto(buffer)
 
-    def write(self, buffer):
+    def write(self, buffer, /):
         """Not possible: the stream is only read."""
         raise io.UnsupportedOperation('write')
 
@@ -63,7 +63,7 @@ class TaskReader(io.RawIOBase):
         count = self._stream.readinto(rest) if rest else 0
         return bytes(rest[:count])
 
-    def seek(self, offset, whence=io.SEEK_SET):
+    def seek(self, offset, whence=io.SEEK_SET, /):
         """Move to a position; return it."""
         self._check()
         return self._stream.seek(offset, whence)
@@ -159,12 +159,12 @@ class TaskWriter(io.RawIOBase):
         if self.closed:
             raise ValueError('I/O operation on closed file.')
 
-    def write(self, buffer):
+    def write(self, buffer, /):
         """Add all bytes of a buffer; return their number."""
         self._check()
         return self._task.write(buffer)
 
-    def readinto(self, buffer):
+    def readinto(self, buffer, /):
         """Not possible: the stream is only written."""
         raise io.UnsupportedOperation('read')
 

@@ -2,6 +2,7 @@
 
 mod cat;
 mod frames;
+mod log;
 mod map;
 mod pack;
 mod recover;
@@ -9,6 +10,7 @@ mod several;
 
 pub(crate) use cat::{CatArgs, Indices, RegionArgs};
 pub(crate) use frames::{Rows, Steps};
+pub(crate) use log::LogArgs;
 pub(crate) use map::MapArgs;
 pub(crate) use pack::{PackBlob, PackContainer, PackFormat, PackGrouping};
 pub(crate) use recover::RecoverArgs;
@@ -162,6 +164,9 @@ however short it is. For a SIONlib set, and for a blob set in CDF-5, all files a
 picture, and for a SIONlib file on the number of tasks, not on the size of the file: numbers with a \
 ~ are estimates.")]
     Map(MapArgs),
+    /// Print or plot logged quantities over the frames of a trajectory (GSD, schema hoomd).
+    #[command(after_help = log::HELP)]
+    Log(LogArgs),
     /// Check everything that can be checked, and list the findings.
     #[command(after_help = "Examples:\n  striae verify run.sion && echo sound\n  \
 striae verify --json *.gsd | jq -r 'select(.sound | not).path'\n\n\
@@ -266,6 +271,7 @@ impl FileVerb {
             Self::Recover(args) => args.json,
             Self::Verify(args) => args.json,
             Self::Map(args) => args.json,
+            Self::Log(args) => args.json,
             Self::Cat(_) | Self::Extract(_) | Self::Convert(_) | Self::Append(_) => false,
         }
     }
@@ -282,6 +288,7 @@ impl FileVerb {
             Self::Recover(_) => format::Verb::Recover,
             Self::Verify(_) => format::Verb::Verify,
             Self::Map(_) => format::Verb::Map,
+            Self::Log(_) => format::Verb::Log,
             Self::Append(_) => format::Verb::Append,
         }
     }
@@ -298,6 +305,7 @@ impl FileVerb {
             Self::Recover(args) => &args.path,
             Self::Verify(args) => &args.file,
             Self::Map(args) => &args.file.path,
+            Self::Log(args) => &args.file,
             Self::Append(args) => &args.file,
         }
     }

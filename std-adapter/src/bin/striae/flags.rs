@@ -71,7 +71,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
         ],
         Verb::Dump => &[("cdl", &[Cdf]), ("max_size", &[Cdf])],
         Verb::Verify => &[("map", &[Blob])],
-        Verb::Append => &[],
+        Verb::Append | Verb::Log => &[],
     }
 }
 
@@ -119,6 +119,7 @@ pub(crate) fn check(verb: &FileVerb, given: &Given, format: Format) -> Result<()
         | FileVerb::Cat(_)
         | FileVerb::Extract(_)
         | FileVerb::Map(_)
+        | FileVerb::Log(_)
         | FileVerb::Verify(_)
         | FileVerb::Append(_) => Ok(()),
     }

@@ -22,6 +22,7 @@ pub(crate) fn folder_of(verb: &Verb) -> Option<PathBuf> {
         Verb::File(FileVerb::Recover(args)) => &args.out,
         Verb::Pack(args) => &args.out,
         Verb::File(FileVerb::Map(args)) => args.svg.as_ref()?,
+        Verb::File(FileVerb::Log(args)) => args.plot.as_ref()?,
         Verb::File(
             FileVerb::Info(_)
             | FileVerb::Ls(_)

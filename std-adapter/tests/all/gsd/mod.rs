@@ -8,6 +8,7 @@ mod find;
 mod golden;
 mod library;
 mod live;
+mod log;
 mod program;
 mod replace;
 mod schema;

@@ -23,7 +23,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Extract(args) => extract::extract(args),
         FileVerb::Verify(args) => verify::verify(args, verify::FFRECORD),
         FileVerb::Map(args) => map::map(args, Format::Ffrecord),
-        FileVerb::Convert(_) | FileVerb::Recover(_) | FileVerb::Append(_) => {
+        FileVerb::Convert(_) | FileVerb::Recover(_) | FileVerb::Append(_) | FileVerb::Log(_) => {
             Err(unsupported(verb, Format::Ffrecord))
         }
     }

@@ -6,6 +6,7 @@ mod extract;
 mod hoomd;
 mod info;
 mod list;
+mod log;
 mod recover;
 mod summary;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Recover(args) => recover::recover(args),
         FileVerb::Verify(args) => verify::verify(args, verify::GSD),
         FileVerb::Map(args) => map::map(args, Format::Gsd),
+        FileVerb::Log(args) => log::log(args),
         FileVerb::Convert(args) => convert::convert(args),
         FileVerb::Append(_) => Err(unsupported(verb, Format::Gsd)),
     }

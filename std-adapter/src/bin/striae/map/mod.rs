@@ -1,6 +1,6 @@
 //! `striae map`.
 
-mod svg;
+pub(crate) mod svg;
 mod text;
 
 use crate::args::MapArgs;
@@ -91,7 +91,7 @@ fn terminal_width() -> u64 {
 }
 
 /// Writes a picture to a file, or to standard output for `-`.
-fn save(picture: &str, out: &Path, force: bool) -> Result<(), Failure> {
+pub(crate) fn save(picture: &str, out: &Path, force: bool) -> Result<(), Failure> {
     if out == Path::new("-") {
         let mut stdout = std::io::stdout().lock();
         return unless_gone(stdout.write_all(picture.as_bytes()).and_then(|()| stdout.flush()));

@@ -155,7 +155,7 @@ fn hex(colour: [u8; 3]) -> String {
 }
 
 /// Escapes text for XML. Characters that XML forbids do not occur in it.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -37,6 +37,7 @@ pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
         FileVerb::Verify(args) => verify::verify(args, verify::SION),
         FileVerb::Map(args) => map::map(args, striae::Format::Sion),
         FileVerb::Append(args) => append::append(args),
+        FileVerb::Log(_) => Err(crate::unsupported(verb, striae::Format::Sion)),
     }
 }
 

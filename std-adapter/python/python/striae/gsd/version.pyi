@@ -1,0 +1,3 @@
+__all__ = ['version']
+
+version: str
