@@ -43,7 +43,7 @@ run_test() {
 }
 
 count=0
-for test in layout gsd striae sion sion_keys sion_golden; do
+for test in layout gsd striae limits sion sion_keys sion_golden; do
     source="$package/tests/$test.c"
     gcc "${warnings[@]}" "$source" -o "$work/$test" "${flags[@]}" -lpthread
     step=1 run_test "$test"

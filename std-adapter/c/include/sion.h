@@ -261,14 +261,15 @@ sion_int64 lsion_get_position(int sid);         /* as an offset in the physical 
 
 /*
  * Where the chunks of all tasks are. blocksizes has maxchunks rows of ntasks values: the used bytes
- * of each chunk. The arrays belong to the set, and are valid until the next call for it.
+ * of each chunk. The arrays belong to the set; of one that is read, they are valid until the close,
+ * of one that is written, until the next call for it.
  */
 int lsion_get_locations(int sid, int *ntasks, int *maxchunks, sion_int64 *globalskip,
                         sion_int64 *start_of_varheader, sion_int64 **sion_chunksizes,
                         sion_int64 **sion_globalranks, sion_int64 **sion_blockcount,
                         sion_int64 **sion_blocksizes);
 
-/* Position of the current task, its number of chunks, and their used bytes. */
+/* Position of the current task, its number of chunks, and their used bytes: until the next call. */
 int lsion_get_current_location(int sid, int *currentblock, sion_int64 *currentpos,
                                int *maxchunks, sion_int64 **chunksizes);
 

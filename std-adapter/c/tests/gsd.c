@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <gsd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -284,6 +285,53 @@ static void a_handle_that_only_reads_changes_nothing(const char *folder) {
     free(path);
 }
 
+static void the_file_that_was_opened_is_written(const char *folder) {
+    char *path = in_folder(folder, "here.gsd"), *moved = in_folder(folder, "moved.gsd");
+    struct gsd_handle file;
+    uint64_t one = 1;
+    make(&file, path);
+    CHECK(gsd_close(&file) == 0);
+    char here[4096];
+    CHECK(getcwd(here, sizeof here) != NULL && chdir(folder) == 0);
+    CHECK(gsd_open(&file, "here.gsd", GSD_OPEN_APPEND) == 0);
+    CHECK(chdir("/") == 0);
+    write_frame(&file, 4);
+    CHECK(chdir(here) == 0 && gsd_close(&file) == 0);
+    CHECK(gsd_open(&file, path, GSD_OPEN_READWRITE) == 0 && step_of(&file, 0) == 4);
+    CHECK(rename(path, moved) == 0 && gsd_create(path, "a", "b", 0) == 0);
+    errno = 0;
+    CHECK(gsd_write_chunk(&file, "step", GSD_TYPE_UINT64, 1, 1, 0, &one) == -1);
+    CHECK(errno == ESTALE && step_of(&file, 0) == 4);
+    CHECK(gsd_close(&file) == 0);
+    free(path);
+    free(moved);
+}
+
+static void a_forked_child_leaves_the_file_to_its_parent(const char *folder) {
+    char *path = in_folder(folder, "forked.gsd");
+    struct gsd_handle file;
+    make(&file, path);
+    write_frame(&file, 1);
+    CHECK(gsd_flush(&file) == 0);
+    write_frame(&file, 2);
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        _exit(gsd_close(&file) == 0 ? 0 : 1);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    struct gsd_handle other;
+    CHECK(gsd_open(&other, path, GSD_OPEN_READONLY) == 0 && gsd_get_nframes(&other) == 1);
+    CHECK(gsd_close(&other) == 0);
+    write_frame(&file, 3);
+    CHECK(gsd_close(&file) == 0);
+    CHECK(gsd_open(&file, path, GSD_OPEN_READONLY) == 0 && gsd_get_nframes(&file) == 3);
+    CHECK(step_of(&file, 1) == 2 && step_of(&file, 2) == 3 && gsd_close(&file) == 0);
+    free(path);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2);
     frames_are_visible_when_they_are_flushed(argv[1]);
@@ -296,6 +344,8 @@ int main(int argc, char **argv) {
     a_file_is_made_and_emptied_in_place(argv[1]);
     handles_take_turns(argv[1]);
     a_handle_that_only_reads_changes_nothing(argv[1]);
-    puts("10 tests");
+    the_file_that_was_opened_is_written(argv[1]);
+    a_forked_child_leaves_the_file_to_its_parent(argv[1]);
+    puts("12 tests");
     return 0;
 }

@@ -279,6 +279,13 @@ static void locations_are_those_of_the_file(const char *folder) {
     CHECK(counts[0] == 3 && counts[1] == 1 && counts[2] == 1);
     const sion_int64 expected[9] = {400, 0, 24, 400, 0, 0, 400, 0, 0};
     CHECK(memcmp(used, expected, sizeof expected) == 0);
+    sion_int64 *used_again, *lens, *lens_again, at;
+    CHECK(sion_get_locations(sid, &count, &chunks, &skip, &start, &stored, &globalranks, &counts,
+                             &used_again) == 1 && used_again == used);
+    CHECK(sion_get_current_location(sid, &count, &at, &chunks, &lens) == 1 && chunks == 3);
+    CHECK(sion_seek(sid, 2, 0, 0) == 1);
+    CHECK(sion_get_current_location(sid, &count, &at, &chunks, &lens_again) == 1 && chunks == 1);
+    CHECK(lens_again == lens && lens[0] == 24);
     size_t len;
     unsigned char *bytes = bytes_of(path, &len);
     sion_int64 first;

@@ -4,10 +4,11 @@ use super::code::Code;
 use super::handle::{GsdHandle, GsdHeader, GsdIndexEntry};
 use super::read::Seen;
 use super::write::{Settings, Writing};
+use crate::boundary::set_errno;
 use libc::c_uint;
 use std::fs;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use striae::gsd::{Builder, ChunkType, OpenOptions, Version};
@@ -65,6 +66,8 @@ pub(super) struct Options {
 pub(super) struct State {
     path: PathBuf,
     mode: Mode,
+    /// The process that has opened it.
+    process: u32,
     file: fs::File,
     seen: RwLock<Seen>,
     writing: Mutex<Writing>,
@@ -142,8 +145,9 @@ impl State {
         let seen = OpenOptions::new().checked(options.checked).open(path)?;
         let file_len = file.metadata()?.len();
         let state = Self {
-            path: path.to_owned(),
+            path: std::path::absolute(path)?, // the writer is opened later, from whatever folder
             mode,
+            process: std::process::id(),
             file,
             seen: RwLock::new(Seen::new(seen, file_len)?),
             writing: Mutex::new(Writing::new(writer, options.settings)),
@@ -191,7 +195,9 @@ impl State {
 
     /// Fills the public fields of the handle of the caller.
     pub(super) fn show(&self, handle: &mut GsdHandle) {
-        let (frames, file_len) = (self.seen().frames, self.seen().file_len);
+        let seen = self.seen();
+        let (frames, file_len) = (seen.frames, seen.file_len);
+        drop(seen);
         let writing = self.writing();
         handle.fd = self.file.as_raw_fd();
         handle.header = GsdHeader::from_bytes(&lock(&self.header));
@@ -220,11 +226,34 @@ impl State {
     /// The writing side. If another program has committed since this handle flushed, and this
     /// handle has written nothing since, it goes on after what the other has written.
     fn current(&self) -> Result<MutexGuard<'_, Writing>, Code> {
+        let writing = self.latest()?;
+        if !writing.is_open() {
+            self.check_named()?;
+        }
+        Ok(writing)
+    }
+
+    /// The writing side, without a writer if another program has committed since.
+    fn latest(&self) -> Result<MutexGuard<'_, Writing>, Code> {
         let mut writing = self.writing();
         if writing.is_open() && writing.is_idle() && self.read_header()? != *lock(&self.header) {
             writing.forget();
         }
         Ok(writing)
+    }
+
+    /// Refuses to write if the path leads to another file by now.
+    fn check_named(&self) -> Result<(), Code> {
+        let identity = |file: fs::Metadata| (file.dev(), file.ino());
+        let named = fs::metadata(&self.path).map(identity);
+        if named.is_ok_and(|named| self.file.metadata().map(identity).is_ok_and(|own| own == named))
+        {
+            return Ok(());
+        }
+        let path = self.path.display();
+        let why = format!("{path}: was moved or replaced since it was opened");
+        set_errno(libc::ESTALE);
+        Err(Code::IO.because(&why))
     }
 
     /// Ends the frame and returns the number of the next one.
@@ -287,9 +316,14 @@ impl State {
         Err(Code::INVALID_ARGUMENT.because(&why))
     }
 
-    /// Commits for the last time. After an error it may be called again.
+    /// Commits for the last time. After an error it may be called again. A forked child leaves the
+    /// file to its parent.
     pub(super) fn close(&self) -> Result<(), Code> {
-        let mut writing = self.current()?;
+        if self.process != std::process::id() {
+            self.writing().leave();
+            return Ok(());
+        }
+        let mut writing = self.latest()?;
         writing.close()
     }
 

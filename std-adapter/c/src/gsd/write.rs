@@ -4,6 +4,7 @@ use super::code::Code;
 use super::read::to_machine_order;
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use striae::error::ErrorKind as ErrorKindOf;
 use striae::gsd::{ChunkType, Durability, FileWriter, Reopen, Version};
 
@@ -41,6 +42,10 @@ pub(super) struct Writing {
     ended: bool,
 }
 
+/// Writers of the process that this one was forked from, until the end: to drop one would unlock
+/// the file.
+static LEFT: Mutex<Vec<FileWriter>> = Mutex::new(Vec::new());
+
 impl Writing {
     /// gsd's default.
     pub(super) const BUFFER: u64 = 1 << 20;
@@ -76,6 +81,12 @@ impl Writing {
         if self.is_idle() {
             self.writer = None;
         }
+    }
+
+    /// Leaves the file to the process that this one was forked from, with its lock.
+    pub(super) fn leave(&mut self) {
+        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+        left.extend(self.writer.take());
     }
 
     /// The writer of the file at `path`.

@@ -61,27 +61,38 @@ pub extern "C" fn lsion_get_position(sid: c_int) -> i64 {
     })
 }
 
-fn numbers(numbers: impl Iterator<Item = u64>) -> Result<Vec<i64>, Failure> {
-    numbers.map(|number| i64::try_from(number).map_err(Failure::from)).collect()
+/// Puts numbers in an array that a program may have a pointer to: it stays where it is, unless it
+/// has to grow.
+fn fill(array: &mut Vec<i64>, numbers: impl Iterator<Item = u64>) -> Result<(), Failure> {
+    array.clear();
+    for number in numbers {
+        array.push(i64::try_from(number)?);
+    }
+    Ok(())
 }
 
-/// Fills the arrays of all tasks.
+/// Fills the arrays of all tasks, in a set that is read only once; returns the number of rows.
 fn show_all(set: &mut Set) -> Result<usize, Failure> {
     set.sync()?;
     for rank in 0..set.tracks.len() {
         set.load(rank)?;
     }
-    let maxchunks = set.tracks.iter().map(|track| track.lens().len()).max().unwrap_or(0);
-    let tracks = &set.tracks;
+    let (tracks, writes) = (&set.tracks, set.writes());
+    let maxchunks = tracks.iter().map(|track| track.lens().len()).max().unwrap_or(0);
+    if !writes && !set.shown.blockcounts.is_empty() {
+        return Ok(maxchunks); // nothing of it changes
+    }
     let rows = (0..maxchunks).flat_map(|chunk| {
         tracks.iter().map(move |track| track.lens().get(chunk).copied().unwrap_or(0))
     });
     let counts = tracks.iter().map(|track| u64::try_from(track.lens().len()).unwrap_or(u64::MAX));
     let sizes = tracks.iter().map(|track| track.entry.place.chunks.chunksize);
-    set.shown.blocksizes = numbers(rows)?;
-    set.shown.blockcounts = numbers(counts)?;
-    set.shown.chunksizes = numbers(sizes)?;
-    set.shown.globalranks = tracks.iter().map(|track| track.entry.place.globalrank).collect();
+    let shown = &mut set.shown;
+    fill(&mut shown.blocksizes, rows)?;
+    fill(&mut shown.blockcounts, counts)?;
+    fill(&mut shown.chunksizes, sizes)?;
+    shown.globalranks.clear();
+    shown.globalranks.extend(tracks.iter().map(|track| track.entry.place.globalrank));
     Ok(maxchunks)
 }
 
@@ -126,6 +137,19 @@ pub unsafe extern "C" fn lsion_get_locations(
     })
 }
 
+/// Fills the array of the current task, if it is another one's, or may have changed.
+fn show_lens(set: &mut Set) -> Result<(), Failure> {
+    let (rank, writes) = (set.rank, set.writes());
+    if writes || set.shown.lens_of != Some(rank) {
+        let lens = set.loaded()?.lens().to_vec();
+        let shown = &mut set.shown;
+        shown.lens.reserve(set.about.maxchunks.saturating_sub(shown.lens.len()));
+        fill(&mut shown.lens, lens.into_iter())?;
+        shown.lens_of = Some(rank);
+    }
+    Ok(())
+}
+
 /// Chunk and position of the current rank, and the used bytes of its chunks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lsion_get_current_location(
@@ -137,14 +161,14 @@ pub unsafe extern "C" fn lsion_get_current_location(
 ) -> c_int {
     with("sion_get_current_location", sid, NOT_SUCCESS, |set| {
         set.sync()?;
-        let track = set.loaded()?;
+        show_lens(set)?;
+        let track = set.track()?;
         let (chunk, at) = (c_int::try_from(track.chunk)?, i64::try_from(track.at)?);
-        let lens = numbers(track.lens().iter().copied())?;
-        for (place, value) in [(block, chunk), (maxchunks, c_int::try_from(lens.len())?)] {
+        let count = c_int::try_from(set.shown.lens.len())?;
+        for (place, value) in [(block, chunk), (maxchunks, count)] {
             // SAFETY: sion.h: "memory for the results, or null".
             unsafe { store(place, value) };
         }
-        set.shown.lens = lens;
         // SAFETY: as above.
         unsafe { store(position, at) };
         // SAFETY: as above.
@@ -165,8 +189,8 @@ pub unsafe extern "C" fn lsion_get_current_locations(
         set.sync()?;
         let offsets = set.tracks.iter().map(|track| track.offset().unwrap_or(0));
         let chunks = set.tracks.iter().map(|track| u64::try_from(track.chunk).unwrap_or(0));
-        let (offsets, chunks) = (numbers(offsets)?, numbers(chunks)?);
-        (set.shown.positions, set.shown.blocks) = (offsets, chunks);
+        fill(&mut set.shown.positions, offsets)?;
+        fill(&mut set.shown.blocks, chunks)?;
         // SAFETY: sion.h: "memory for the results, or null".
         unsafe { store(ntasks, c_int::try_from(set.tracks.len())?) };
         let shown = &mut set.shown;

@@ -24,6 +24,7 @@ pub(super) fn about(meta1: &Meta1, files: Vec<std::path::PathBuf>, tasks: &[Task
         is_keyval: meta1.keyval() == KeyvalMode::Inline,
         globalskip: i64::try_from(globalskip).unwrap_or(i64::MAX),
         start_of_varheader: 0,
+        maxchunks: 0,
         mapping: Vec::new(),
         paths: files,
     }
@@ -38,6 +39,8 @@ pub(super) fn open(path: &Path, mode: Mode) -> Result<Set, Failure> {
     let mut about = about(&head.meta1, paths, &tasks);
     let varheader = head.meta2.map_or(0, |meta2| meta2.start());
     about.start_of_varheader = i64::try_from(varheader)?;
+    let maxchunks = head.meta2.map_or(0, |meta2| meta2.maxchunks());
+    about.maxchunks = usize::try_from(maxchunks.min(1 << 16))?;
     let tasks = in_order_of_ranks(&file, tasks, &mut about)?;
     let side = Side::Read { file: Arc::new(file), streams: HashMap::new(), keys: HashMap::new() };
     let mut set = Set {

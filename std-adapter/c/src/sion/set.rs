@@ -102,6 +102,8 @@ pub(super) struct About {
     pub(super) is_keyval: bool,
     pub(super) globalskip: i64,
     pub(super) start_of_varheader: i64,
+    /// The most chunks of a task, at most 2^16: room for them is made at once.
+    pub(super) maxchunks: usize,
     /// File and local rank of each task, one after the other; empty for one file.
     pub(super) mapping: Vec<i32>,
     /// The paths of the physical files.
@@ -116,6 +118,8 @@ pub(super) struct Shown {
     pub(super) blockcounts: Vec<i64>,
     pub(super) blocksizes: Vec<i64>,
     pub(super) lens: Vec<i64>,
+    /// The rank whose chunks `lens` has.
+    pub(super) lens_of: Option<usize>,
     pub(super) positions: Vec<i64>,
     pub(super) blocks: Vec<i64>,
 }

@@ -1,0 +1,105 @@
+/* A disk that is full: calls fail and say so, and nothing that was accepted is lost. */
+#include <errno.h>
+#include <gsd.h>
+#include <signal.h>
+#include <sion.h>
+#include <sys/resource.h>
+
+#include "check.h"
+
+static double values[512];
+
+/* Files may have so many bytes from now on, as on a disk with so many. */
+static void limit(rlim_t bytes) {
+    struct rlimit all;
+    CHECK(getrlimit(RLIMIT_FSIZE, &all) == 0);
+    all.rlim_cur = bytes;
+    CHECK(setrlimit(RLIMIT_FSIZE, &all) == 0);
+}
+
+/* Adds a frame; 0, or the error of the first call that fails. */
+static int add_frame(struct gsd_handle *file, uint64_t step) {
+    int code = gsd_write_chunk(file, "step", GSD_TYPE_UINT64, 1, 1, 0, &step);
+    code = code ? code : gsd_write_chunk(file, "values", GSD_TYPE_DOUBLE, 512, 1, 0, values);
+    return code ? code : gsd_end_frame(file);
+}
+
+static void expect_frames(const char *path, uint64_t frames) {
+    struct gsd_handle file;
+    CHECK(gsd_open(&file, path, GSD_OPEN_READONLY) == 0);
+    CHECK(gsd_get_nframes(&file) == frames);
+    for (uint64_t frame = 0; frame < frames; frame++) {
+        uint64_t step;
+        CHECK(gsd_read_chunk(&file, &step, gsd_find_chunk(&file, frame, "step")) == 0);
+        CHECK(step == frame);
+        CHECK(gsd_read_chunk(&file, values, gsd_find_chunk(&file, frame, "values")) == 0);
+    }
+    CHECK(gsd_close(&file) == 0);
+}
+
+/* gsd loses all frames if its index cannot grow, and returns 0. */
+static void frames_wait_until_there_is_room(const char *folder) {
+    char *path = in_folder(folder, "full.gsd");
+    struct gsd_handle file;
+    CHECK(gsd_create_and_open(&file, path, "a", "b", 0, GSD_OPEN_READWRITE, 0) == 0);
+    uint64_t frame = 0, flushed = 0;
+    limit(1 << 20);
+    while (1) {
+        errno = 0;
+        if (add_frame(&file, frame) != 0) {
+            break;
+        }
+        frame++;
+        if (frame % 4 == 0) {
+            if (gsd_flush(&file) != 0) {
+                break;
+            }
+            flushed = frame;
+        }
+        CHECK(frame < 1000);
+    }
+    CHECK(errno == EFBIG && flushed > 100);
+    CHECK_TEXT("full.gsd");
+    CHECK(gsd_flush(&file) == -1 && gsd_flush(&file) == -1);
+    CHECK(gsd_close(&file) == -1);
+    expect_frames(path, flushed);
+    limit(RLIM_INFINITY);
+    CHECK(gsd_flush(&file) == 0 && gsd_get_nframes(&file) == frame);
+    CHECK(gsd_close(&file) == 0);
+    expect_frames(path, frame);
+    free(path);
+}
+
+static void records_are_accepted_or_not_at_all(const char *folder) {
+    char *path = in_folder(folder, "full.sion");
+    int ntasks = 1, nfiles = 1, rank = 0, *ranks = &rank;
+    sion_int64 size = 1 << 16, *sizes = &size;
+    sion_int32 unit = 512;
+    int sid = sion_open(path, "w", &ntasks, &nfiles, &sizes, &unit, &ranks, NULL);
+    CHECK(sid >= 0);
+    limit(1 << 20);
+    sion_int64 accepted = 0;
+    while (sion_fwrite(values, 1, sizeof values, sid) == sizeof values) {
+        accepted += sizeof values;
+        CHECK(accepted < 1 << 21);
+    }
+    CHECK(accepted > 1 << 19 && sion_get_bytes_written(sid) == accepted);
+    CHECK_TEXT("full.sion");
+    CHECK(sion_close(sid) == 0 && sion_get_bytes_written(sid) == accepted);
+    limit(RLIM_INFINITY);
+    CHECK(sion_fwrite(values, 1, sizeof values, sid) == sizeof values);
+    CHECK(sion_close(sid) == 1);
+    sid = sion_open(path, "r", &ntasks, &nfiles, NULL, &unit, NULL, NULL);
+    CHECK(sid >= 0 && sion_seek(sid, 0, SION_END_POS, 0) == 1);
+    CHECK(sion_get_bytes_read(sid) == accepted + (sion_int64)sizeof values);
+    CHECK(sion_close(sid) == 1);
+    free(path);
+}
+
+int main(int argc, char **argv) {
+    CHECK(argc == 2 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    frames_wait_until_there_is_room(argv[1]);
+    records_are_accepted_or_not_at_all(argv[1]);
+    puts("2 tests");
+    return 0;
+}
