@@ -28,13 +28,6 @@ struct Fills {
 impl Fills {
     /// All zeros, or all ones, as in erased flash.
     const ANY: Self = Self { zeros: true, ones: true };
-
-    /// Takes a byte of the sector, which the new file may have there or not.
-    fn narrow(&mut self, is_written: bool, offset: u64, value: u8) -> Result<(), Error> {
-        self.zeros &= is_written || value == 0x00;
-        self.ones &= is_written || value == 0xFF;
-        if self.zeros || self.ones { Ok(()) } else { Err(Error::NotBlank { offset, value }) }
-    }
 }
 
 /// The part at the start of a store that must be blank, and the part at its end: all signatures
@@ -82,47 +75,31 @@ impl Blank {
     ) -> Result<(), Error> {
         let mut rest = bytes;
         while let Some(&value) = rest.first() {
-            let into = self.at % SECTOR;
-            if into == 0 {
+            let offset = self.at;
+            if offset.is_multiple_of(SECTOR.get()) {
                 self.fills = Fills::ANY;
             }
-            let left = usize::try_from(SECTOR.get().saturating_sub(into)).unwrap_or(usize::MAX);
-            let (piece, behind) = rest.split_at_checked(left).unwrap_or((rest, &[]));
-            match self.at >= create.data_end && is_uniform(piece) {
-                true => self.fills.narrow(false, self.at, value)?,
-                false => self.see_each(piece, create, &more)?,
-            }
-            self.at = self.at.saturating_add(usize_to_u64(piece.len()));
-            rest = behind;
-        }
-        self.advance();
-        Ok(())
-    }
-
-    /// [`see`](Self::see) for bytes of one sector.
-    fn see_each(
-        &mut self,
-        bytes: &[u8],
-        create: &Create,
-        more: impl Fn(u64) -> Option<u8>,
-    ) -> Result<(), Error> {
-        for (offset, &value) in (self.at..).zip(bytes) {
             // A sector is blank, has a part of its new bytes, or was erased to write them.
-            let is_written = offset < create.data_end
+            let is_new = offset < create.data_end;
+            let is_written = is_new
                 && (create.written(offset) == Some(value)
                     || (offset < 8 && value == 0)
                     || more(offset) == Some(value));
-            self.fills.narrow(is_written, offset, value)?;
+            let fills = &mut self.fills;
+            fills.zeros &= is_written || value == 0x00;
+            fills.ones &= is_written || value == 0xFF;
+            if !(fills.zeros || fills.ones) {
+                return Err(Error::NotBlank { offset, value });
+            }
+            // Behind the new file, equal bytes of a sector need one look.
+            let left = if is_new { 1 } else { SECTOR.get().saturating_sub(offset % SECTOR) };
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            let len = rest.iter().take(left).take_while(|byte| **byte == value).count();
+            self.at = offset.saturating_add(usize_to_u64(len));
+            rest = rest.get(len..).unwrap_or_default();
         }
+        self.advance();
         Ok(())
-    }
-}
-
-/// Whether all bytes are the same.
-fn is_uniform(bytes: &[u8]) -> bool {
-    match bytes.split_first() {
-        Some((_, rest)) => bytes.get(..rest.len()) == Some(rest),
-        None => true,
     }
 }
 
