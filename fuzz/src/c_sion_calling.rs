@@ -48,6 +48,7 @@ pub fn c_sion(data: &[u8]) {
             3 => model.ensure(i64::from(second) - 8),
             4 | 5 => model.seek(call / 8, first, second),
             6 => assert_eq!(sion::lsion_flush(sid), 1),
+            7 if call / 8 % 2 == 1 => model.write_stdio(first, usize::from(second) % 40),
             _ => model.query(),
         }
         model.check();
@@ -79,6 +80,18 @@ impl Model {
         let wrote = called::sion_fwrite(&bytes, self.sid);
         let expected = if self.task().write(&bytes) { len } else { 0 };
         assert_eq!(wrote, expected, "{:?}", self.task());
+    }
+
+    /// The program writes with the `FILE *`, within the chunk.
+    fn write_stdio(&mut self, value: u8, len: usize) {
+        self.ensure(len.try_into().unwrap());
+        let task = self.task();
+        if len > task.chunksize || !task.is_last() && task.at + len > task.len() {
+            return; // nothing that a program may do
+        }
+        let bytes = vec![value; len];
+        assert!(task.write(&bytes));
+        assert_eq!(called::stdio_write(&bytes, self.sid), len);
     }
 
     fn ensure(&mut self, len: i64) {
@@ -154,8 +167,14 @@ impl Model {
             let task = self.task();
             let len = usize::from(call[1]) % 70;
             let mut bytes = vec![0; len];
-            let read = called::sion_fread(&mut bytes, sid);
-            task.advance();
+            let is_own = call[2] >= 128 && task.at + len <= task.len();
+            let read = match is_own {
+                true => called::stdio_read(&mut bytes, sid),
+                false => called::sion_fread(&mut bytes, sid),
+            };
+            if !is_own {
+                task.advance();
+            }
             let there = task.chunks[task.chunk].get(task.at..task.at + len);
             assert_eq!(read, if there.is_some() { len } else { 0 });
             if let Some(there) = there {

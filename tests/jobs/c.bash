@@ -46,11 +46,11 @@ count=0
 for test in layout gsd striae limits sion sion_keys sion_golden; do
     source="$package/tests/$test.c"
     gcc "${warnings[@]}" "$source" -o "$work/$test" "${flags[@]}" -lpthread
-    step=1 run_test "$test"
+    step=3 run_test "$test"
     step=97 run_test "$test" valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite
     gcc "${warnings[@]}" -fsanitize=address,undefined -fno-sanitize-recover "$source" \
         -I"$prefix/include" -o "$work/$test-asan" "${static[@]}"
-    step=7 run_test "$test-asan"
+    step=11 run_test "$test-asan"
 done
 gcc "${warnings[@]}" "$package/tests/sion.c" -o "$work/sion" "${old_flags[@]}"
 run_test sion

@@ -199,6 +199,28 @@ pub fn sion_fread(bytes: &mut [u8], sid: c_int) -> usize {
     unsafe { sion::lsion_fread(bytes.as_mut_ptr().cast(), 1, bytes.len(), sid) }
 }
 
+/// Writes bytes with the `FILE *` of a set, as a program does; the chunk must have room for them.
+/// Returns their number.
+#[must_use]
+pub fn stdio_write(bytes: &[u8], sid: c_int) -> usize {
+    let file = sion::lsion_get_fp(sid);
+    if file.is_null() {
+        return 0;
+    }
+    // SAFETY: fwrite(3): `file` is open until sion_close, and `bytes` has as many bytes.
+    unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), file) }
+}
+
+/// Reads bytes with the `FILE *` of a set, as a program does; returns their number.
+pub fn stdio_read(bytes: &mut [u8], sid: c_int) -> usize {
+    let file = sion::lsion_get_fp(sid);
+    if file.is_null() {
+        return 0;
+    }
+    // SAFETY: fread(3): `file` is open until sion_close, and `bytes` has place for as many bytes.
+    unsafe { libc::fread(bytes.as_mut_ptr().cast(), 1, bytes.len(), file) }
+}
+
 /// `sion_get_current_location`: chunk, position, and the used bytes of all chunks.
 #[must_use]
 pub fn sion_location(sid: c_int) -> Option<(c_int, i64, Vec<i64>)> {

@@ -217,10 +217,14 @@ static void bytes_are_replaced(const char *folder) {
     write_bytes(sid, 'B', 30);
     CHECK(sion_get_bytes_written(sid) == 820);
     expect_location(sid, 1, 420, 2);
+    CHECK(sion_seek(sid, 0, 0, 20) == 1); /* bytes that were written before must not come later */
+    CHECK(fputs("CCC", sion_get_fp(sid)) >= 0);
     CHECK(sion_close(sid) == 1);
     sid = open_to_read(path, "r", NULL);
     expect(sid, 'A', 10);
-    expect(sid, 'a', 390);
+    expect(sid, 'a', 10);
+    expect(sid, 'C', 3);
+    expect(sid, 'a', 377);
     expect(sid, 'b', 390);
     expect(sid, 'B', 30);
     CHECK(sion_feof(sid) == 1 && sion_close(sid) == 1);

@@ -3,6 +3,7 @@
 use super::keys::{ABSOLUTE_POS, CURRENT_BLOCK, CURRENT_POS, Keys};
 use super::stdio::Mirror;
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use striae::sion::{File, FileWriter, TaskEntry, TaskStream, TaskWriter};
@@ -208,6 +209,10 @@ impl Set {
         let (number, offset) = (track.entry.file, track.offset());
         if let Some((mirror, left)) = self.mirrors.get_mut(&number) {
             let offset = offset.ok_or("the position is no offset of a file")?;
+            if let Side::Write { tasks, .. } = &mut self.side {
+                // Or bytes of the buffer would later replace what the program writes there itself.
+                tasks.get_mut(&self.rank).map_or(Ok(()), Write::flush)?;
+            }
             if *left != offset {
                 mirror.seek(offset)?;
                 *left = offset;
