@@ -7,6 +7,7 @@ import multiprocessing
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy
@@ -286,6 +287,62 @@ def test_frames_can_be_pickled_and_copied(path):
         assert_same(pickle.loads(pickle.dumps(trajectory))[1], trajectory[1])
     with hoomd.open(path, 'r+') as trajectory, pytest.raises(pickle.PickleError):
         pickle.dumps(trajectory)
+
+
+class Named(hoomd.Frame):
+    """A frame with something more."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def validate(self, inplace=False):
+        """Checks only what a frame has."""
+
+
+def test_a_frame_of_a_class_of_its_own_stays_one(path):
+    frame = Named('mine')
+    frame.particles.N = 1
+    copied = pickle.loads(pickle.dumps(frame))
+    assert type(copied) is Named and copied.name == 'mine' and copied.particles.N == 1
+    write(path, [copied])
+    with hoomd.open(path) as trajectory:
+        assert trajectory[0].particles.N == 1
+
+
+def test_frames_are_read_and_a_trajectory_is_closed_by_different_threads(path):
+    write(path, [frame_of(step) for step in range(50)])
+    for _ in range(5):
+        trajectory = hoomd.HOOMDTrajectory(pygsd.GSDFile(open(path, 'rb')))
+        ends = []
+
+        def read(trajectory=trajectory, ends=ends):
+            try:
+                for frame in trajectory:
+                    frame.particles.position.sum()
+            except (ValueError, OSError) as error:
+                ends.append(error)  # it was closed meanwhile
+
+        threads = [threading.Thread(target=read) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        trajectory.close()
+        for thread in threads:
+            thread.join(timeout=60)
+            assert not thread.is_alive()
+
+
+def test_one_changed_import_is_enough():
+    program = '''
+import striae.gsd as gsd
+print(gsd.hoomd.Frame().particles.N, gsd.fl.open.__module__, gsd.pygsd.GSDFile.__name__, gsd.version.version)
+try:
+    gsd.none
+except AttributeError as error:
+    print('none' in str(error))
+'''
+    said = subprocess.run([sys.executable, '-c', program], capture_output=True, check=True, text=True).stdout
+    assert said.split() == ['0', 'striae.gsd.fl', 'GSDFile', '5.0.1', 'True']
 
 
 def position_of(trajectory, number):

@@ -58,7 +58,7 @@ impl Locked {
         Err(at(io::Error::new(io::ErrorKind::ResourceBusy, busy)))
     }
 
-    /// Unlocks the file, which nothing is written to any more. In a forked process, it does nothing.
+    /// Unlocks the file, which nothing is written to any more. A forked process does nothing.
     pub fn unlock(&self) {
         if self.is_forked() {
             return; // both processes have one lock: flock(2)

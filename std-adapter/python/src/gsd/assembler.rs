@@ -267,13 +267,12 @@ impl Assembler {
     }
 
     /// Forgets frame 0, because the file was truncated.
-    fn forget(&self) {
+    fn forget(&self, py: Python<'_>) {
         if let Ok(mut first) = self.first.lock() {
             *first = None;
         }
-        if let Ok(mut known) = self.known.lock() {
-            *known = None;
-        }
+        // Who has this lock may be waiting for that of the interpreter, to read a Python object.
+        py.detach(|| *self.known.lock().unwrap_or_else(|lock| lock.into_inner()) = None);
     }
 
     /// What frames take from frame 0, as a frame; `None` if it was not read.

@@ -3,11 +3,12 @@
 Names, arguments, exceptions and attributes are those of ``gsd``. What is better below: a commit is atomic, the
 files keep a record of it, and ``striae.verify`` and ``striae.recover`` work on them.
 
-A script that says ``import gsd.hoomd`` says ``import striae.gsd as gsd`` and ``import striae.gsd.hoomd`` instead,
-or calls `install` before anything imports ``gsd``.
+A script that says ``import gsd.hoomd`` says ``import striae.gsd as gsd`` instead, or calls `install` before anything
+imports ``gsd``. The modules are imported when they are first used.
 """
 
 import sys
+from importlib import import_module
 
 from striae.gsd import version
 
@@ -22,11 +23,15 @@ def install():
     From now on, ``import gsd``, ``import gsd.fl``, ``import gsd.pygsd`` and ``import gsd.hoomd`` find the modules of
     this package. Modules that have imported ``gsd`` before keep what they have, so call this first.
     """
-    from importlib import import_module
-
     this = sys.modules[__name__]
     sys.modules['gsd'] = this
     for name in _MODULES:
         module = import_module(f'{__name__}.{name}')
         sys.modules[f'gsd.{name}'] = module
         setattr(this, name, module)
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return import_module(f'{__name__}.{name}')
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

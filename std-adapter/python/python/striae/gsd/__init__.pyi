@@ -1,4 +1,4 @@
-from striae.gsd import version as version
+from striae.gsd import fl as fl, hoomd as hoomd, pygsd as pygsd, version as version
 
 __version__: str
 

@@ -19,6 +19,7 @@ A frame is read by one call, which fills all of its arrays. What it does not hav
 a default; such arrays are shared and read-only.
 """
 
+import copyreg
 import fnmatch
 import logging
 import sys
@@ -277,7 +278,9 @@ class Frame:
         self.log = {}
 
     def __reduce__(self):
-        return _frame, (), self.__dict__
+        if type(self) is Frame:  # which others may not find by its name
+            return _frame, (), self.__dict__
+        return copyreg.__newobj__, (type(self),), self.__dict__
 
     def validate(self, inplace=False):
         """Check all parts; with ``inplace``, attributes become arrays of the right types and shapes."""
