@@ -10,8 +10,8 @@ use striae_core::gsd::find::{Find, LowerBound};
 use striae_core::gsd::layout::{IndexBlock, NameBlock, chunk_len, grown, padded, row_len};
 use striae_core::gsd::names::{Counter, FindName, check_name};
 use striae_core::gsd::open::Open;
-use striae_core::gsd::raw::{self, IndexEntry, Shadow};
 use striae_core::gsd::raw::header_offset;
+use striae_core::gsd::raw::{self, IndexEntry, Shadow};
 use striae_core::gsd::shadow::Added;
 use striae_core::gsd::verdict::Judge;
 use striae_core::gsd::{

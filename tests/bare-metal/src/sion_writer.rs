@@ -5,6 +5,7 @@ use crate::{Fail, entries};
 use embedded_io::Write;
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::{Crc32cParts, crc32c, crc32c_combine};
+use striae_core::sion::FindSeal;
 use striae_core::sion::book::{Ahead, Book, Enter};
 use striae_core::sion::create::{Front, TaskTable, blocks, write_meta1, write_tables};
 use striae_core::sion::cursor::Cursor;
@@ -12,7 +13,6 @@ use striae_core::sion::layout::Chunks;
 use striae_core::sion::pen::{Ledger, Pens, Since};
 use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::raw::SealTrailer;
-use striae_core::sion::FindSeal;
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::tables::{
     Column, Entries, Publication, TableSums, Tables, Unchanged, Written, write,
