@@ -23,6 +23,9 @@ const NAMES: [&str; 11] = [
     "int8",
 ];
 
+/// Bytes of rows that are copied together into an array.
+const BLOCK: usize = 1 << 12;
+
 static NUMPY: PyOnceLock<NumPy> = PyOnceLock::new();
 
 /// NumPy.
@@ -91,9 +94,10 @@ impl NumPy {
         }
         let array = self.empty(py, kind, shape)?;
         let mut bytes = BytesMut::of(&array)?;
-        for to in bytes.as_mut_slice().chunks_mut(row.len().max(1)) {
+        let block = row.repeat(BLOCK.div_ceil(row.len().max(1)));
+        for to in bytes.as_mut_slice().chunks_mut(block.len().max(1)) {
             let len = to.len();
-            to.copy_from_slice(row.get(..len).unwrap_or_default());
+            to.copy_from_slice(block.get(..len).unwrap_or_default());
         }
         Ok(array)
     }

@@ -52,7 +52,8 @@ def test_what_is_not_contiguous_is_copied_and_logged(path, caplog):
     with fl.open(path, 'w', **MADE) as file, caplog.at_level(logging.WARNING, 'gsd.fl'):
         file.write_chunk('whole', values)
         assert not caplog.records
-        for name, part in {'columns': values[:, 1:3], 'rows': values[::2], 'turned': values.T, 'list': [1.5, 2.5]}.items():
+        copied = {'columns': values[:, 1:3], 'rows': values[::2], 'turned': values.T, 'list': [1.5, 2.5]}
+        for name, part in copied.items():
             file.write_chunk(name, part)
             assert caplog.records.pop().getMessage() == f'implicit data copy when writing chunk: {name}'
             caplog.clear()

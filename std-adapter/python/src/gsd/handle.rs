@@ -28,6 +28,8 @@ pub(crate) struct GsdFile {
     debug: AtomicBool,
     /// The file as it was flushed last; `None` after the close.
     reader: RwLock<Option<Arc<AnyFile>>>,
+    /// Whether more was committed than the reader sees.
+    is_stale: AtomicBool,
     /// What is written.
     state: Mutex<State>,
     labels: Mutex<Labels>,
@@ -38,8 +40,22 @@ pub(crate) struct GsdFile {
 impl GsdFile {
     /// The file as it was flushed last.
     pub(super) fn file(&self) -> PyResult<Arc<AnyFile>> {
+        if self.is_stale.swap(false, Ordering::AcqRel)
+            && let Err(error) = self.refresh()
+        {
+            self.is_stale.store(true, Ordering::Release);
+            return Err(error);
+        }
+        self.reader()
+    }
+
+    fn reader(&self) -> PyResult<Arc<AnyFile>> {
         let reader = self.reader.read().ok().and_then(|reader| reader.clone());
         reader.ok_or_else(|| PyValueError::new_err("File is not open"))
+    }
+
+    fn check_open(&self) -> PyResult<()> {
+        self.reader().map(drop)
     }
 
     pub(super) fn path(&self) -> &str {
@@ -60,7 +76,7 @@ impl GsdFile {
         py: Python<'_>,
         act: impl FnOnce(&mut State, &mut FileWriter) -> Result<T, striae::Error> + Send,
     ) -> PyResult<T> {
-        self.file()?;
+        self.check_open()?;
         let done = py.detach(|| {
             let mut state = self.state.lock().map_err(|_| None)?;
             let Some(mut writer) = state.take_writer() else { return Err(None) };
@@ -81,12 +97,16 @@ impl GsdFile {
         })
     }
 
-    /// Lets the reader see what was committed.
-    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        let old = self.file()?;
+    /// Lets the reader see what was committed, as soon as anything is read.
+    fn flushed(&self) {
+        self.is_stale.store(true, Ordering::Release);
+    }
+
+    fn refresh(&self) -> PyResult<()> {
+        let old = self.reader()?;
         let AnyFile::Disk(file) = &*old else { return Ok(()) };
         let mut file = file.clone();
-        py.detach(|| file.refresh()).map_err(raised)?;
+        file.refresh().map_err(raised)?;
         let new = AnyFile::Disk(file);
         if let Ok(mut labels) = self.labels.lock() {
             *labels = Labels::of(&new);
@@ -98,6 +118,9 @@ impl GsdFile {
     }
 
     fn labels(&self) -> PyResult<Labels> {
+        if self.check_open().is_ok() {
+            self.file()?; // which may have been upgraded
+        }
         let labels = self.labels.lock().map(|labels| labels.clone());
         labels.map_err(|_| PyRuntimeError::new_err("a thread failed"))
     }
@@ -148,6 +171,7 @@ impl GsdFile {
             mode: mode.to_owned(),
             debug: AtomicBool::new(debug),
             reader: RwLock::new(Some(Arc::new(reader))),
+            is_stale: AtomicBool::new(false),
             state: Mutex::new(State::new(writer)),
             labels: Mutex::new(labels),
             owner: std::process::id(),
@@ -157,7 +181,7 @@ impl GsdFile {
     /// Closes the file. What was written is part of it, except a frame that was not ended. It may
     /// be called more than once.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        if self.file().is_ok() {
+        if self.check_open().is_ok() {
             FL.log(py, Level::Info, || format!("closing file: {}", self.name))?;
         }
         py.detach(|| self.end()).map_err(raised)
@@ -165,18 +189,19 @@ impl GsdFile {
 
     /// Removes all frames and names.
     fn truncate(&self, py: Python<'_>) -> PyResult<()> {
-        self.file()?;
+        self.check_open()?;
         FL.log(py, Level::Info, || format!("truncating file: {}", self.name))?;
         self.with_writer(py, |state, writer| {
             state.pending = 0;
             writer.truncate()
         })?;
-        self.refresh(py)
+        self.flushed();
+        Ok(())
     }
 
     /// Ends the frame. It is part of the file after `flush` or `close`.
     pub(super) fn end_frame(&self, py: Python<'_>) -> PyResult<()> {
-        self.file()?;
+        self.check_open()?;
         self.debugging(py, || format!("end frame: {}", self.name))?;
         let is_full = self.with_writer(py, |state, writer| {
             writer.end_frame()?;
@@ -187,13 +212,14 @@ impl GsdFile {
 
     /// Makes all ended frames part of the file: they survive a crash, and can be read.
     pub(super) fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        self.file()?;
+        self.check_open()?;
         FL.log(py, Level::Debug, || format!("flush: {}", self.name))?;
         self.with_writer(py, |state, writer| {
             state.pending = 0;
             writer.commit()
         })?;
-        self.refresh(py)
+        self.flushed();
+        Ok(())
     }
 
     /// Writes a chunk of the open frame.
@@ -206,7 +232,7 @@ impl GsdFile {
         name: &str,
         data: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        self.file()?;
+        self.check_open()?;
         let written = Written::of(name, data)?;
         self.debugging(py, || format!("write chunk: {} - {name}", self.name))?;
         self.with_writer(py, |state, writer| state.write(writer, name, &written))
@@ -244,10 +270,11 @@ impl GsdFile {
 
     /// Turns a file of layer 1 into one of the newest layer.
     fn upgrade(&self, py: Python<'_>) -> PyResult<()> {
-        self.file()?;
+        self.check_open()?;
         FL.log(py, Level::Info, || format!("upgrading file: {}", self.name))?;
         self.with_writer(py, |_, writer| writer.upgrade())?;
-        self.refresh(py)
+        self.flushed();
+        self.file().map(drop) // the version is known after a close, too
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -331,13 +358,13 @@ impl GsdFile {
     /// Bytes that are gathered in memory before they are written.
     #[getter]
     fn maximum_write_buffer_size(&self, py: Python<'_>) -> PyResult<u64> {
-        self.file()?;
+        self.check_open()?;
         Ok(py.detach(|| self.state.lock().map_or(0, |state| state.buffer)))
     }
 
     #[setter]
     fn set_maximum_write_buffer_size(&self, py: Python<'_>, size: u64) -> PyResult<()> {
-        self.file()?;
+        self.check_open()?;
         let invalid = || PyRuntimeError::new_err(format!("Invalid gsd argument: {}", self.name));
         let bytes = usize::try_from(size).ok().filter(|&bytes| bytes > 0).ok_or_else(invalid)?;
         self.with_writer(py, |state, writer| {
@@ -351,13 +378,13 @@ impl GsdFile {
     /// limited unless it is set.
     #[getter]
     fn index_entries_to_buffer(&self, py: Python<'_>) -> PyResult<u64> {
-        self.file()?;
+        self.check_open()?;
         Ok(py.detach(|| self.state.lock().map_or(0, |state| state.entries)))
     }
 
     #[setter]
     fn set_index_entries_to_buffer(&self, py: Python<'_>, number: u64) -> PyResult<()> {
-        self.file()?;
+        self.check_open()?;
         if number == 0 {
             return Err(PyRuntimeError::new_err(format!("Invalid gsd argument: {}", self.name)));
         }
