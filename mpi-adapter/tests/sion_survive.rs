@@ -213,10 +213,10 @@ fn sweep(case: Case) -> [usize; 2] {
             let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
             let (count, mut done) = (rank.count(), Done::default());
             let work = AssertUnwindSafe(|| program(&rank, case, &path, &mut done));
-            if let Err(panic) = std::panic::catch_unwind(work) {
-                if panic.downcast_ref() != Some(&"injected") {
-                    std::panic::resume_unwind(panic); // of an assertion
-                }
+            if let Err(panic) = std::panic::catch_unwind(work)
+                && panic.downcast_ref() != Some(&"injected")
+            {
+                std::panic::resume_unwind(panic); // of an assertion
             }
             (done, count())
         })

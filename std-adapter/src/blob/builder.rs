@@ -193,10 +193,10 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             let subfile = subfile_of(rank.into(), NonZeroU64::from(self.nprocs), count.into());
             subfile.and_then(|subfile| u32::try_from(subfile).ok()).unwrap_or(u32::MAX)
         };
-        if let Some(given) = self.grouping.as_ref().map(Vec::len) {
-            if u32::try_from(given) != Ok(nprocs) {
-                return Err(BuildError::Ranks { given, nprocs });
-            }
+        if let Some(given) = self.grouping.as_ref().map(Vec::len)
+            && u32::try_from(given) != Ok(nprocs)
+        {
+            return Err(BuildError::Ranks { given, nprocs });
         }
         if count > nprocs {
             return Err(BuildError::Subfiles { given: count, nprocs });

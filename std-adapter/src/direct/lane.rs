@@ -148,11 +148,10 @@ impl Lane {
         if self.file.rung() == Rung::Registered
             && memory.len() <= Pool::KEPT
             && let Some(ring) = &mut self.ring
+            && let Err(error) = ring.register(&mut memory)
         {
-            if let Err(error) = ring.register(&mut memory) {
-                let why = format!("registering {} bytes: {error}", memory.len());
-                self.file.step_down(Rung::Registered, &why);
-            }
+            let why = format!("registering {} bytes: {error}", memory.len());
+            self.file.step_down(Rung::Registered, &why);
         }
         Ok(memory)
     }

@@ -246,10 +246,10 @@ impl File {
     pub fn find_globalrank(&self, globalrank: i64) -> Result<u64, Error> {
         let at = |error| Error::new(&self.path, error);
         // The mapping of a set does not hold for files of its buddy sets.
-        if self.keepers.is_empty() {
-            if let Some(task) = self.reader.mapped(globalrank).map_err(at)? {
-                return Ok(task);
-            }
+        if self.keepers.is_empty()
+            && let Some(task) = self.reader.mapped(globalrank).map_err(at)?
+        {
+            return Ok(task);
         }
         let mut window = vec![0; 1 << 16];
         let (mut found, mut from) = (None, 0);

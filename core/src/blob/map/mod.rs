@@ -115,11 +115,12 @@ impl Join {
 
     /// Adds the element at `offset`; returns a request that it does not extend.
     pub fn push(&mut self, offset: u64) -> Option<Request> {
-        if let Some(last) = &mut self.last {
-            if last.end() == offset && !self.grid.begins_row(offset) {
-                last.len = last.len.saturating_add(1);
-                return None;
-            }
+        if let Some(last) = &mut self.last
+            && last.end() == offset
+            && !self.grid.begins_row(offset)
+        {
+            last.len = last.len.saturating_add(1);
+            return None;
         }
         self.last.replace(Request { offset, len: 1 })
     }

@@ -183,10 +183,11 @@ pub(in crate::cdf) fn fill_value<D: Define + ?Sized>(
     let attrs = numbered(|number| definition.attr(Some(varid), number));
     let mut own = attrs.filter(|(_, attr)| attr.name == FILL_VALUE).map(|(_, attr)| attr.values);
     let mut value = nc_type.fill();
-    if let Some(own) = own.next() {
-        if own.nc_type() == nc_type && own.nelems() == Some(1) {
-            own.write_to(0, crate::endian::ByteOrder::Big, &mut value);
-        }
+    if let Some(own) = own.next()
+        && own.nc_type() == nc_type
+        && own.nelems() == Some(1)
+    {
+        own.write_to(0, crate::endian::ByteOrder::Big, &mut value);
     }
     value
 }

@@ -340,11 +340,11 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Tasks<'_, S, W> {
         if self.is_over() {
             return None;
         }
-        if self.next >= self.end {
-            if let Err(error) = self.load() {
-                self.failed = true;
-                return Some(Err(error));
-            }
+        if self.next >= self.end
+            && let Err(error) = self.load()
+        {
+            self.failed = true;
+            return Some(Err(error));
         }
         let (task, sum) = self.in_window(self.next);
         let bytes = match u64::try_from(sum) {
@@ -372,11 +372,11 @@ impl<'a, S: AsyncReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         if self.is_over() {
             return None;
         }
-        if self.next >= self.end {
-            if let Err(error) = fill_async(self, self.store).await {
-                self.failed = true;
-                return Some(Err(error));
-            }
+        if self.next >= self.end
+            && let Err(error) = fill_async(self, self.store).await
+        {
+            self.failed = true;
+            return Some(Err(error));
         }
         let (task, sum) = self.in_window(self.next);
         let bytes = match u64::try_from(sum) {

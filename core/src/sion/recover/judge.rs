@@ -122,11 +122,12 @@ impl Remains {
         // Commits are only put after existing data, so a META2 that a close left at the end of the
         // file is that of the last commit.
         let seal = self.seal_at_end(store, window)?.filter(|seal| seal.meta1);
-        if let Some(seal) = &seal {
-            if self.is_natural(&seal.varheader) && (seal.meta2 || seal.chunks) {
-                let rival = near.rival(Rival::Older);
-                return Ok(Verdict { varheader: Some(seal.varheader), word: seal.word(), rival });
-            }
+        if let Some(seal) = &seal
+            && self.is_natural(&seal.varheader)
+            && (seal.meta2 || seal.chunks)
+        {
+            let rival = near.rival(Rival::Older);
+            return Ok(Verdict { varheader: Some(seal.varheader), word: seal.word(), rival });
         }
         for candidate in self.corrected(fields).into_iter().flatten() {
             if self.is_end(store, &candidate)? && self.whole(store, candidate, window)?.is_some() {

@@ -132,14 +132,15 @@ impl Remains {
         if found.tries >= MANY || !self.has_counts(store, &place, most, false)? {
             return Ok(());
         }
-        if let Some(place) = self.by_counts(store, start, budget, window)? {
-            if self.is_place(&place) && place.span().fits(self.head.file_len) {
-                *budget = budget.saturating_sub(place.span().len());
-                if let Some(whole) = self.whole(store, place, window)? {
-                    *budget = budget.saturating_sub(whole.bytes);
-                    if self.has_records(store, place, window)? {
-                        found.add(whole);
-                    }
+        if let Some(place) = self.by_counts(store, start, budget, window)?
+            && self.is_place(&place)
+            && place.span().fits(self.head.file_len)
+        {
+            *budget = budget.saturating_sub(place.span().len());
+            if let Some(whole) = self.whole(store, place, window)? {
+                *budget = budget.saturating_sub(whole.bytes);
+                if self.has_records(store, place, window)? {
+                    found.add(whole);
                 }
             }
         }

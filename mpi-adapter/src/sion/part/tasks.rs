@@ -104,10 +104,10 @@ impl Task {
         W: WriteAt<Error = io::Error>,
     {
         let written = self.try_write(bytes, reach, to);
-        if let Err(error) = &written {
-            if error.kind() != io::ErrorKind::WouldBlock {
-                self.untold.get_or_insert_with(|| Failure::io("writing a stream", error));
-            }
+        if let Err(error) = &written
+            && error.kind() != io::ErrorKind::WouldBlock
+        {
+            self.untold.get_or_insert_with(|| Failure::io("writing a stream", error));
         }
         written
     }

@@ -39,11 +39,12 @@ impl<F: Files + ?Sized> Check<'_, F> {
             };
             for (&(number, variable), (first, own)) in whole.iter().zip(first.iter().zip(own)) {
                 // Of a file that is cut, this is reported.
-                if let (Some(first), Some(own)) = (first, own) {
-                    if first.len == own.len && first.sum != own.sum {
-                        let name = variable.name.clone();
-                        report.add(FindingKind::Copies { number, name }.into());
-                    }
+                if let (Some(first), Some(own)) = (first, own)
+                    && first.len == own.len
+                    && first.sum != own.sum
+                {
+                    let name = variable.name.clone();
+                    report.add(FindingKind::Copies { number, name }.into());
                 }
             }
         }

@@ -65,10 +65,10 @@ pub(super) fn check<S: Subject>(
         Verdict::Current(seal) => seal.varheader().set_number(),
         _ => 0,
     });
-    if let Some(seal) = seal {
-        if let Some(varheader) = seal::check(store, &head, &seal, report)? {
-            chunks::check(store, &place, varheader, report)?;
-        }
+    if let Some(seal) = seal
+        && let Some(varheader) = seal::check(store, &head, &seal, report)?
+    {
+        chunks::check(store, &place, varheader, report)?;
     }
     Ok(Some(Part { fixed, head, ranks, mapping, set_number }))
 }
@@ -152,11 +152,11 @@ fn check_commit_fields<S: ReadAt>(
         }
     };
     // Where SIONlib would put it (sion_internal.c:843); it may be elsewhere.
-    if let Some(usual) = blocks.and_then(|blocks| blocks.end(meta2.maxchunks().into())) {
-        if usual != meta2.start() {
-            let usual = format_args!("{usual} when the file is closed, and anywhere until then");
-            report.unusual(field, offset, meta2.start(), usual);
-        }
+    if let Some(usual) = blocks.and_then(|blocks| blocks.end(meta2.maxchunks().into()))
+        && usual != meta2.start()
+    {
+        let usual = format_args!("{usual} when the file is closed, and anywhere until then");
+        report.unusual(field, offset, meta2.start(), usual);
     }
     Ok(Some(meta2))
 }
