@@ -150,11 +150,11 @@ fn write_set<C: Collective>(
 
 /// A failure is told by the next collective.
 fn write_alone<C: Collective>(file: &mut FileWriter<C>, record: &[u8]) -> Result<(), Error> {
-    if let Err(error) = file.write(record) {
-        if error.kind() == io::ErrorKind::WouldBlock {
-            file.advance(u64::try_from(record.len()).unwrap_or(0))?;
-            let _ = file.write(record); // as above
-        }
+    if let Err(error) = file.write(record)
+        && error.kind() == io::ErrorKind::WouldBlock
+    {
+        file.advance(u64::try_from(record.len()).unwrap_or(0))?;
+        let _ = file.write(record); // as above
     }
     Ok(())
 }
