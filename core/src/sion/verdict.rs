@@ -2,7 +2,7 @@
 //! out.
 //!
 //! Opening, verifying and recovering all use this module, so that their results agree.
-//! [`seal`](super::verdict::seal) computes the checksums of the bytes in a store.
+//! [`seal`] computes the checksums of the bytes in a store.
 
 pub mod seal;
 

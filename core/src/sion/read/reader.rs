@@ -14,6 +14,8 @@ use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
 use crate::sion::disk::meta1::{Meta1, Prefix};
+#[cfg(doc)]
+use crate::sion::error::Error;
 use crate::step::DriveError;
 #[twin(drive_read, read_exact)]
 use crate::step::{drive_read, read_exact};
