@@ -1,4 +1,4 @@
-//! What stands on the disk, checked: values made of bytes, and bytes of values.
+//! What is on the disk, checked: values made of bytes, and bytes made of values.
 
 pub mod filegroups;
 pub(super) mod head;

@@ -11,7 +11,7 @@ use striae::sion::{File, FileWriter, TaskEntry, TaskStream, TaskWriter};
 /// Why a call failed: its text is for the user.
 pub(super) type Failure = Box<dyn std::error::Error>;
 
-/// A task of a set, and where the program stands in it.
+/// A task of a set, and the position of the program in it.
 #[derive(Debug, Clone)]
 pub(super) struct Track {
     pub(super) entry: TaskEntry,
