@@ -94,12 +94,18 @@ impl File {
     /// [`core_gsd::Error::Rows`] if `bytes` has another length; as
     /// [`read_bytes`](Self::read_bytes).
     pub fn read_bytes_into(&self, chunk: &Chunk, bytes: &mut [u8]) -> Result<(), Error> {
-        let len = usize_to_u64(bytes.len());
-        if len != chunk.span.len() {
-            let rows = core_gsd::Error::Rows { len, want: chunk.span.len() };
-            return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
-        }
+        self.check_len(chunk, bytes)?;
         self.fill(chunk, chunk.span, bytes)
+    }
+
+    /// Checks that a buffer has exactly as many bytes as a chunk.
+    fn check_len(&self, chunk: &Chunk, bytes: &[u8]) -> Result<(), Error> {
+        let (len, want) = (usize_to_u64(bytes.len()), chunk.span.len());
+        if len == want {
+            return Ok(());
+        }
+        let rows = core_gsd::Error::Rows { len, want };
+        Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)))
     }
 
     /// Reads all bytes of several chunks, each into a buffer of exactly its length, as they are in
@@ -111,11 +117,7 @@ impl File {
     /// [`read_bytes`](Self::read_bytes).
     pub fn read_chunks(&self, parts: &mut [(Chunk, &mut [u8])]) -> Result<(), Error> {
         for (chunk, bytes) in &*parts {
-            let (len, want) = (usize_to_u64(bytes.len()), chunk.span.len());
-            if len != want {
-                let rows = core_gsd::Error::Rows { len, want };
-                return Err(self.error(self.in_chunk(chunk.frame, chunk.id, rows)));
-            }
+            self.check_len(chunk, bytes)?;
         }
         let short = parts.iter().map(|(chunk, _)| *chunk).filter(is_short).collect::<Vec<_>>();
         let whole = together(&short).filter(|whole| short.len() > 1 && whole.len() <= TOGETHER);
