@@ -1,0 +1,354 @@
+//! Ranks that write a blob set: the files are those of one writer, and whatever happens to one of
+//! them, all others get the same error and no file is left.
+
+use crate::common::faulty::{Fault, Faulty, INJECTED};
+use crate::set::{
+    CELLS, LEVELS, RECORDS, Subfiles, files, parallel, puts, serial, to, typed, value,
+};
+use crate::set::{serial_or_sealed, with_definition};
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::time::Duration;
+use striae::blob::Set;
+use striae_core::cdf::{Definition, DimDef, Type, VarDef};
+use striae_mpi::blob::{Builder, Container, Request, Writer};
+use striae_mpi::threads::Rank;
+use striae_mpi::{Code, Collective, Error, Threads};
+
+/// In virtual time, which a test does not have to wait for.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+fn world(size: u32) -> Threads {
+    Threads::new(size).deadline(DEADLINE).virtual_time().ranks_per_node(2)
+}
+
+/// Runs `work` as all ranks, of which none panics.
+fn ranks<R: Send>(size: u32, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
+    world(size).run(work).into_iter().map(Result::unwrap).collect()
+}
+
+/// Puts everything that a rank has.
+fn put_all<C: Collective>(writer: &mut Writer<C>, rank: u32, size: u32) {
+    let is_first = writer.is_first();
+    puts(rank, size, is_first, |name, record, values| {
+        typed!(name, values, |values: &_| writer.put(name, record, values).unwrap());
+    });
+}
+
+fn write<C: Collective>(
+    comm: C,
+    path: &Path,
+    how: (Container, Subfiles),
+    (buffer, sealed): (usize, bool),
+) -> Result<(), Error> {
+    let (rank, size) = (comm.rank(), comm.size());
+    with_definition(|definition| {
+        let builder = parallel(definition, (rank, size), how).buffer(buffer).sealed(sealed);
+        let mut writer = builder.create(comm, path)?;
+        put_all(&mut writer, rank, size);
+        writer.close().map(drop)
+    })
+}
+
+const CONTAINERS: [Container; 2] = [Container::Cdf, Container::Hdf5];
+
+#[test]
+fn the_files_are_those_of_the_serial_writer_for_any_ranks_and_subfiles() {
+    for size in [1, 2, 3, 5, 8] {
+        for container in CONTAINERS {
+            let of = [1, 2, 3].map(Subfiles::Blocks);
+            for subfiles in of.into_iter().chain([Subfiles::InTurn, Subfiles::Nodes]) {
+                let needs = match subfiles {
+                    Subfiles::Blocks(count) => count,
+                    Subfiles::InTurn => 2,
+                    Subfiles::Nodes => 1,
+                };
+                if size < needs {
+                    continue;
+                }
+                let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+                serial(&theirs.path().join("a"), size, container, subfiles);
+                for buffer in [0, 100, 1 << 26] {
+                    let path = ours.path().join("a");
+                    ranks(size, |comm| {
+                        write(comm, &path, (container, subfiles), (buffer, false)).unwrap()
+                    });
+                    let (ours, theirs) = (files(ours.path()), files(theirs.path()));
+                    assert!(ours.keys().eq(theirs.keys()), "{:?}", ours.keys());
+                    for (name, bytes) in &ours {
+                        let is_equal = *bytes == theirs[name];
+                        assert!(is_equal, "{name} of {size} ranks, {container:?}, {subfiles:?}");
+                    }
+                }
+                let set = Set::open(ours.path().join("a")).unwrap();
+                let heat: Vec<f64> = set.read(set.variable("heat").unwrap()).unwrap();
+                let expected = (0..RECORDS * CELLS).map(|at| value("heat", at / CELLS, at % CELLS));
+                assert_eq!(heat, expected.map(f64::from).collect::<Vec<_>>());
+            }
+        }
+    }
+}
+
+/// What became of a rank: its result unless it panicked, and its operations.
+type Outcome = (Option<Result<(), Error>>, u32);
+
+fn sleep(rank: &Rank, fault: Fault) {
+    let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
+    rank.transport().sleep(time);
+}
+
+const RANKS: u32 = 4;
+
+fn run(path: &Path, how: (Container, Subfiles), fault: Option<(u32, u32, Fault)>) -> Vec<Outcome> {
+    ranks(RANKS, |rank| {
+        let fault = fault.filter(|fault| fault.0 == rank.rank());
+        let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
+        let rank = rank.only_collectives();
+        let count = rank.count();
+        let write = || write(rank, path, how, (1 << 20, true));
+        let result = match std::panic::catch_unwind(AssertUnwindSafe(write)) {
+            Ok(result) => Some(result),
+            Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
+            Err(panic) => std::panic::resume_unwind(panic), // of an assertion
+        };
+        (result, count())
+    })
+}
+
+#[test]
+fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_old_set_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    for how in [
+        (Container::Cdf, Subfiles::Blocks(1)),
+        (Container::Hdf5, Subfiles::InTurn),
+        (Container::Cdf, Subfiles::Nodes),
+    ] {
+        // Another set of that name, which is to be replaced.
+        serial(&path, 3, Container::Cdf, Subfiles::Blocks(1));
+        let old = files(folder.path());
+        let new_folder = tempfile::tempdir().unwrap();
+        let new_path = new_folder.path().join("a");
+        let whole = run(&new_path, how, None);
+        assert!(whole.iter().all(|(result, _)| *result == Some(Ok(()))), "{whole:?}");
+        for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
+            for rank in [0, 2, RANKS - 1] {
+                for at in 0..whole[rank as usize].1 {
+                    let case = (rank, at, fault);
+                    let done = run(&path, how, Some(case));
+                    check_case(case, &done);
+                    let now = files(folder.path());
+                    // Rank 0 may have published it all before it was lost.
+                    if now != old {
+                        let set = Set::open(&path).unwrap();
+                        assert!(set.is_whole(), "{case:?}");
+                        assert_eq!(rank, 0, "{case:?}: {:?}", now.keys());
+                        now.keys().for_each(|name| {
+                            std::fs::remove_file(folder.path().join(name)).unwrap()
+                        });
+                        serial(&path, 3, Container::Cdf, Subfiles::Blocks(1));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_case(case: (u32, u32, Fault), done: &[Outcome]) {
+    let (_, _, fault) = case;
+    let errors = done.iter().filter_map(|(result, _)| result.clone());
+    let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
+    assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
+    assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
+    let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
+    assert_eq!(errors[0].code(), code, "{case:?}: {errors:?}");
+}
+
+/// The error of all ranks if `change` is made to the builder of rank 1.
+fn refusal(
+    how: (Container, Subfiles),
+    change: impl for<'d, 'c> Fn(Builder<'d, Definition<'c>>) -> Builder<'d, Definition<'c>> + Sync,
+) -> (Code, Option<u32>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let errors = ranks(RANKS, |comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        with_definition(|definition| {
+            let builder = parallel(definition, (rank, size), how);
+            let builder = if rank == 1 { change(builder) } else { builder };
+            builder.create(comm, &path).map(drop).unwrap_err()
+        })
+    });
+    assert!(errors.iter().all(|error| *error == errors[0]));
+    assert!(files(folder.path()).is_empty());
+    (errors[0].code(), errors[0].rank())
+}
+
+#[test]
+fn what_no_set_can_have_is_one_error_of_all_ranks() {
+    let how = (Container::Cdf, Subfiles::Blocks(2));
+    let far = vec![Request { offset: CELLS - 1, len: 2 }];
+    let outside = refusal(how, |builder| builder.decomposition(&[0], far.clone()));
+    assert_eq!(outside, (Code::Refused, Some(1)));
+    assert_eq!(refusal(how, |builder| builder.decomposed(2, 0)).0, Code::Differ);
+    assert_eq!(refusal(how, |builder| builder.decomposition(&[0], vec![])).0, Code::Differ);
+    assert_eq!(refusal(how, |builder| builder.container(Container::Hdf5)).0, Code::Refused);
+    assert_eq!(refusal(how, |builder| builder.records(RECORDS)).0, Code::Differ);
+    assert_eq!(refusal(how, |builder| builder.force(false)).0, Code::Differ);
+    assert_eq!(refusal(how, |builder| builder.group(0)).0, Code::Differ);
+    let many = (Container::Cdf, Subfiles::Blocks(RANKS + 1));
+    assert_eq!(refusal(many, |builder| builder).0, Code::Refused);
+    let in_turn = (Container::Cdf, Subfiles::InTurn);
+    assert_eq!(refusal(in_turn, |builder| builder.group(3)).0, Code::Refused); // 2 has none
+}
+
+#[test]
+fn a_put_that_cannot_be_is_refused_and_what_is_not_put_is_an_error_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    for missing in [None, Some("heat"), Some("date"), Some("area")] {
+        let errors = ranks(RANKS, |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            with_definition(|definition| {
+                let how = (Container::Cdf, Subfiles::Blocks(2));
+                let mut writer = parallel(definition, (rank, size), how).create(comm, &path)?;
+                let refused = |put: Result<(), striae_mpi::Failure>| {
+                    assert_eq!(put.unwrap_err().code(), Code::Refused);
+                };
+                refused(writer.put("unknown", 0, &[1.0]));
+                refused(writer.put("heat", 0, &[1.0_f32]));
+                refused(writer.put("heat", 0, &[1.0; 1000]));
+                refused(writer.put("area", 1, &[0.0_f32; 0]));
+                if rank == 1 {
+                    refused(writer.put("level", 0, &[0.0; LEVELS as usize])); // not the first rank
+                }
+                let is_first = writer.is_first();
+                puts(rank, size, is_first, |name, record, values| {
+                    if missing != Some(name) || record + 1 < RECORDS && name != "area" {
+                        typed!(name, values, |values: &_| writer
+                            .put(name, record, values)
+                            .unwrap());
+                    }
+                });
+                writer.flush()?;
+                writer.close().map(drop)
+            })
+        });
+        // The last record counts if another variable has it.
+        let is_whole = missing.is_none();
+        assert!(errors.iter().all(|done| done.is_ok() == is_whole && *done == errors[0]));
+        assert_eq!(path.with_file_name("a.0000").exists(), is_whole);
+        if is_whole {
+            files(folder.path()).keys().for_each(|name| {
+                std::fs::remove_file(folder.path().join(name)).unwrap();
+            });
+        }
+    }
+}
+
+#[test]
+fn a_set_takes_as_many_calls_for_any_number_of_ranks_and_variables() {
+    for (container, of_part) in [(Container::Cdf, 6), (Container::Hdf5, 7)] {
+        for size in [1, 2, 8] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a");
+            ranks(size, |comm| {
+                let (rank, size) = (comm.rank(), comm.size());
+                with_definition(|definition| {
+                    let how = (container, Subfiles::Blocks(1));
+                    let writer = parallel(definition, (rank, size), how).create(comm, &path);
+                    let mut writer = writer.unwrap();
+                    assert_eq!((writer.comm().calls(), writer.part().calls()), (7, of_part));
+                    put_all(&mut writer, rank, size);
+                    let comm = writer.close().unwrap();
+                    assert_eq!(comm.calls(), 7 + 3);
+                });
+            });
+        }
+    }
+}
+
+#[test]
+fn a_sealed_set_is_that_of_the_serial_writer_in_whatever_order_values_are_put() {
+    for container in CONTAINERS {
+        let of = [(1, Subfiles::Blocks(1)), (5, Subfiles::Blocks(2)), (4, Subfiles::InTurn)];
+        for (size, subfiles) in of {
+            let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            serial_or_sealed(&theirs.path().join("a"), size, (container, subfiles), true);
+            for step in [1, 2] {
+                let path = ours.path().join("a");
+                ranks(size, |comm| write_in_order(comm, &path, (container, subfiles), step));
+                let (ours, theirs) = (files(ours.path()), files(theirs.path()));
+                assert!(ours == theirs, "{size} ranks, {container:?}, {subfiles:?}");
+            }
+            let path = ours.path().join("a");
+            let set = striae::blob::OpenOptions::new().checked(true).open(&path).unwrap();
+            assert_eq!(set.is_sealed(0).unwrap(), Some(true));
+            set.read::<f64>(set.variable("heat").unwrap()).unwrap();
+            assert!(set.is_whole());
+        }
+    }
+}
+
+/// Puts everything, every second value last if `step` is 2.
+fn write_in_order(comm: Rank, path: &Path, how: (Container, Subfiles), step: usize) {
+    let (rank, size) = (comm.rank(), comm.size());
+    with_definition(|definition| {
+        let builder = parallel(definition, (rank, size), how).sealed(true);
+        let mut writer = builder.create(comm, path).unwrap();
+        let mut all = Vec::new();
+        puts(rank, size, writer.is_first(), |name, record, values| {
+            all.push((name.to_owned(), record, values.to_vec()));
+        });
+        for first in (0..step).rev() {
+            for (name, record, values) in all.iter().skip(first).step_by(step) {
+                let (name, record) = (name.as_str(), *record);
+                typed!(name, values, |values: &_| writer.put(name, record, values).unwrap());
+            }
+        }
+        writer.close().unwrap();
+    });
+}
+
+#[test]
+fn long_values_are_written_at_once_and_are_those_of_the_serial_writer() {
+    const LEN: u64 = 30_000; // more than a window has, and not whole windows
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    let dims = [DimDef::record("time"), DimDef { name: "cell", length: 2 * LEN }];
+    let var = |name, dimids| (VarDef { name, nc_type: Type::Double, dimids }, &[][..]);
+    let vars = [var("heat", &[0, 1]), var("area", &[1])];
+    let canonical = Definition { dims: &dims, attrs: &[], vars: &vars };
+    let requests = |rank: u32| vec![Request { offset: u64::from(1 - rank) * LEN, len: LEN }];
+    let values = |rank: u32, record: u64| -> Vec<f64> {
+        (0..LEN).map(|cell| (cell * 3 + record) as f64 + f64::from(rank)).collect()
+    };
+    for container in CONTAINERS {
+        let serial = striae::blob::Builder::new(&canonical, 2.try_into().unwrap());
+        let serial = serial.decomposition(&[1], vec![requests(0), requests(1)]).force(true);
+        let serial = serial.container(container).sealed(true).records(2);
+        let writer = serial.decomposed(0, 0).decomposed(1, 0).create(&theirs).unwrap();
+        for number in 0..2 {
+            let rank = writer.rank(number).unwrap();
+            (0..2).for_each(|record| rank.put("heat", record, &values(number, record)).unwrap());
+            rank.put("area", 0, &values(number, 9)).unwrap();
+        }
+        writer.close().unwrap();
+        for order in [[0, 1], [1, 0]] {
+            ranks(2, |comm| {
+                let rank = comm.rank();
+                let builder = Builder::new(&canonical).decomposition(&[1], requests(rank));
+                let builder = builder.container(container).sealed(true).records(2).force(true);
+                let builder = builder.decomposed(0, 0).decomposed(1, 0);
+                let mut writer = builder.create(comm, &ours).unwrap();
+                for record in order {
+                    writer.put("heat", record, &values(rank, record)).unwrap();
+                }
+                writer.put("area", 0, &values(rank, 9)).unwrap();
+                writer.close().unwrap();
+            });
+            let read = |name| std::fs::read(folder.path().join(name)).unwrap();
+            assert!(read("ours.0000") == read("theirs.0000"), "{container:?}, {order:?}");
+        }
+    }
+}
