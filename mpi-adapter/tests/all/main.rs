@@ -1,5 +1,5 @@
-//! Ranks that are threads, one program of tests; ranks that are processes are the program `mpi`, whose
-//! root is beside this one since they share `common`.
+//! Ranks that are threads, one program of tests. Ranks that are processes are the program `mpi`,
+//! whose root is beside this one since they share `common`.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
