@@ -3,6 +3,7 @@
 use super::error::Error;
 use super::kind::ChunkType;
 use super::raw::{Header, IndexEntry};
+use crate::exact::Exact;
 use crate::field::FieldId;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
@@ -74,6 +75,21 @@ impl IndexBlock {
             None | Some(0) => None,
             Some(before) => Some(Self { location: self.slot(before), slots }),
         }
+    }
+
+    /// The whole block of so many `reserved` slots, if this is the part of it that a header shows
+    /// after a commit of so many `entries`; `None` if it is not.
+    pub(super) fn whole(self, (entries, reserved): (u64, u64)) -> Option<Self> {
+        let slots = reserved.max(self.slots);
+        let location = match entries {
+            // the header shows the last slots
+            0 => {
+                let before = Span::of_table(0, slots.exact_sub(self.slots), ENTRY_LEN)?.len();
+                self.location.checked_sub(before).filter(|&location| location >= HEADER_END)?
+            }
+            _ => self.location,
+        };
+        Some(Self { location, slots }).filter(|block| block.span().is_some())
     }
 
     /// Checks that the block is after the header and in a file of `file_len` bytes.
@@ -155,7 +171,8 @@ pub(super) enum Misplaced {
 ///
 /// # Errors
 /// The first block of the list that is at a wrong place.
-#[inline]
+#[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+#[cfg_attr(not(target_os = "none"), inline)]
 pub(super) fn check_places(blocks: &[Option<Span>], room: Range<u64>) -> Result<(), Misplaced> {
     for (at, block) in blocks.iter().enumerate() {
         let is_inside = |span: &Span| room.start <= span.offset() && span.fits(room.end);

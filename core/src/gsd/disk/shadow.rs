@@ -178,19 +178,18 @@ impl Shadow {
     /// next one.
     #[must_use]
     pub fn added_to(&self, header: &Image) -> Option<Added> {
-        let found = Image { gsd_version: self.old.gsd_version, ..*header };
-        let is_next = found == self.old && header.version_of(&self.old);
-        Added::between(&self.old, &self.new).filter(|_| is_next && self.added_crc.get() != 0)
+        let is_next = header.differs_in_version(&self.old) && header.version_of(&self.old);
+        let may = is_next && self.added_crc.get() != 0;
+        if may { Added::between(&self.old, &self.new) } else { None }
     }
 
     /// Whether `header` is the front of the new header followed by the rest of the old one.
     pub(in crate::gsd) fn is_torn_in(&self, header: &Image) -> bool {
+        let mut found = *header;
         // gsd may have raised the version of a file of layer 2.0 to 2.1 when it opened the file.
-        let gsd_version = match header.version_of(&self.new) {
-            true => self.new.gsd_version,
-            false => header.gsd_version,
-        };
-        let found = Image { gsd_version, ..*header };
+        if header.version_of(&self.new) {
+            found.gsd_version = self.new.gsd_version;
+        }
         is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes())
     }
 

@@ -43,7 +43,7 @@ use desk::{Desk, Medium};
 use striae_twin::twin;
 pub(in crate::gsd) use sums::Sums;
 pub(in crate::gsd) use tail::MAX_LEN;
-use tail::Tail;
+use tail::{Found, Tail};
 use waiting::{Counts, Waiting};
 use zerocopy::IntoBytes;
 
@@ -104,7 +104,14 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// blocks of the file are wrong, so that it cannot be written.
     pub fn new(head: &Head, memory: B, checksum: Checksum) -> Result<Self, Error> {
         let mut book = Self::unopened(memory, checksum);
-        book.tail.set(head, checksum)?;
+        book.tail.set(&Found {
+            image: &head.image,
+            kind: head.state.kind(),
+            is_torn: head.is_torn,
+            counted: &head.counted(),
+            ident_crc: head.header.ident_crc(checksum),
+            file_len: head.file_len,
+        })?;
         book.open_memory()?;
         Ok(book)
     }

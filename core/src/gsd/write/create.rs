@@ -71,7 +71,8 @@ impl Create {
         store_len: u64,
         checksum: Checksum,
     ) -> Result<(), Error> {
-        let data_end = attributes.fill_header(&mut self.header, checksum)?;
+        let image = &mut self.shadow.new;
+        let data_end = attributes.fill_header(&mut self.header, image, checksum)?;
         self.begin(data_end, store_len, checksum);
         Ok(())
     }
@@ -86,13 +87,15 @@ impl Create {
         checksum: Checksum,
     ) {
         fill(&mut self.header);
+        self.shadow.new = self.header.image();
         self.begin(data_end, store_len, checksum);
     }
 
     fn begin(&mut self, data_end: u64, store_len: u64, checksum: Checksum) {
         (self.data_end, self.store_len) = (data_end, store_len);
-        let image = self.header.image();
-        self.shadow.set(&image, &image, 0, checksum);
+        let Shadow { old, new, .. } = &mut self.shadow;
+        old.copy_from(new);
+        self.shadow.seal(0, checksum);
     }
 
     /// The header of the file.

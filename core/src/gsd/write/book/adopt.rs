@@ -57,11 +57,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
     ///
     /// The file has no valid record before the last step: a record that is half written is ignored.
     #[inline(never)]
-    pub(super) async fn make_record(
-        &mut self,
-        shadows: u64,
-        data_end: u64,
-    ) -> Result<(), Failure> {
+    pub(super) async fn make_record(&mut self, shadows: u64, data_end: u64) -> Result<(), Failure> {
         self.tail.is_adopted = false;
         if self.tail.image.commit.magic != [0; MAGIC] {
             self.disk.write(Commit::OFFSET, &[0; MAGIC]).await?;

@@ -1,9 +1,9 @@
 //! The start of a writer: it opens the file, makes a new one, or restores an erased header.
 
 use super::desk::{Desk, Failure};
-use super::tail::Stands;
+use super::tail::{Found, Stands};
 use super::waiting::Counts;
-use crate::gsd::disk::header::Header;
+use crate::gsd::disk::header::ident_crc;
 use crate::gsd::error::Error;
 use crate::gsd::raw::{self, Commit, Shadow};
 use crate::gsd::read::open::{InPlace, Open};
@@ -64,11 +64,20 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         let mut open = Open::new(self.tail.store_len);
         let read = drive_read(&mut InPlace(&mut open), &*self.disk.store, window).await;
         self.disk.note(read)?;
-        let Some(head) = open.head() else { return Ok(()) };
         if let Start::Log(attributes) = start {
-            self.disk.check(check_own(attributes, &head.header))?;
+            self.disk.check(check_own(attributes, &open))?;
         }
-        self.disk.check(self.tail.set(head, self.checksum))?;
+        let judge = open.judge();
+        let image = judge.image();
+        let set = self.tail.set(&Found {
+            image,
+            kind: judge.kind,
+            is_torn: judge.is_torn,
+            counted: open.counted(),
+            ident_crc: ident_crc(image.schema_version, open.texts(), self.checksum),
+            file_len: self.tail.store_len,
+        });
+        self.disk.check(set)?;
         if let Start::Create(_) = start {
             self.tail.stands = Stands::Durable;
         }
@@ -140,9 +149,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             }
             self.disk.check(ReadMachine::feed(&mut InPlace(&mut open), part))?;
         }
-        if let Some(head) = open.head() {
-            self.disk.check(check_own(attributes, &head.header))?;
-        }
+        self.disk.check(check_own(attributes, &open))?;
         self.disk.write(0, header.as_bytes()).await?;
         self.disk.sync().await
     }
@@ -211,6 +218,9 @@ fn front(window: &mut [u8], len: u64) -> &mut [u8] {
 }
 
 /// Checks that the opened file has the expected attributes.
-fn check_own(attributes: &Attributes<'_>, header: &Header) -> Result<(), Error> {
-    attributes.differ_from(header).map_or(Ok(()), |field| Err(Error::Another { field }))
+fn check_own(attributes: &Attributes<'_>, open: &Open) -> Result<(), Error> {
+    let schema_version = open.judge().image.schema_version.get();
+    attributes
+        .differ_from(open.texts(), schema_version)
+        .map_or(Ok(()), |field| Err(Error::Another { field }))
 }

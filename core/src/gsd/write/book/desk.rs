@@ -86,11 +86,7 @@ const PIECE: usize = 64;
 #[twin(WriteAt)]
 impl<S: WriteAt> Medium<'_, S, S::Error> {
     #[inline(never)]
-    pub(super) async fn read(
-        &mut self,
-        offset: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), Failure> {
+    pub(super) async fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), Failure> {
         let read = read_exact(&*self.store, offset, bytes).await;
         self.note(read)
     }
@@ -117,11 +113,7 @@ impl<S: WriteAt> Medium<'_, S, S::Error> {
     }
 
     #[inline(never)]
-    pub(super) async fn write(
-        &mut self,
-        offset: u64,
-        bytes: &[u8],
-    ) -> Result<(), Failure> {
+    pub(super) async fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -185,11 +177,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
 
     /// Copies the front of `from` to the offset `to`; returns the length of that part.
     #[inline(never)]
-    pub(super) async fn copy_front(
-        &mut self,
-        from: Span,
-        to: u64,
-    ) -> Result<u64, Failure> {
+    pub(super) async fn copy_front(&mut self, from: Span, to: u64) -> Result<u64, Failure> {
         let mut small = [0; SMALL];
         // Long copies write few sectors twice.
         let room = match self.window.is_empty() {

@@ -147,11 +147,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
     }
 
     /// Writes the entries of the frame that is sorted in memory to the front of `free`.
-    async fn write_sorted(
-        &mut self,
-        free: Span,
-        crc: u32,
-    ) -> Result<(Span, u32), Failure> {
+    async fn write_sorted(&mut self, free: Span, crc: u32) -> Result<(Span, u32), Failure> {
         self.waiting.counts.end_frame();
         let sorted = self.waiting.ended();
         self.disk.write(free.offset(), sorted).await?;

@@ -2,7 +2,7 @@
 
 use super::SHADOW;
 use crate::field::FieldId;
-use crate::gsd::disk::header::{Header, Label, Version};
+use crate::gsd::disk::header::{Label, Version};
 use crate::gsd::disk::record::Record;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{IndexBlock, NAME_UNIT, NameBlock, SECTOR, SHOWN_SLOTS, whole_sectors};
@@ -140,17 +140,19 @@ impl Attributes<'_> {
         Ok(log)
     }
 
-    /// Fills `header` for a new file; returns the length of the file.
+    /// Fills `header` for a new file, and `image` with the part of it that commits change; returns
+    /// the length of the file.
     pub(super) fn fill_header(
         &self,
         header: &mut raw::Header,
+        image: &mut Image,
         checksum: Checksum,
     ) -> Result<u64, Error> {
         let (mut record, _) = self.template(header)?;
         record.ident_crc = header.ident_crc(checksum);
-        let mut image = header.image();
+        *image = header.image();
         image.set_record(&record, checksum);
-        header.set_image(&image);
+        header.set_image(image);
         Ok(record.data_end)
     }
 
@@ -216,10 +218,14 @@ impl Attributes<'_> {
 impl Attributes<'_> {
     /// The first field in which the header of a file differs from these attributes: the header is
     /// about all frames, so only the program that it names may add frames.
-    pub(in crate::gsd) fn differ_from(&self, header: &Header) -> Option<FieldId> {
-        let has_application = header.application.as_bytes() == self.application.as_bytes();
-        let has_schema = header.schema.as_bytes() == self.schema.as_bytes();
-        match (has_application, has_schema, header.schema_version == self.schema_version) {
+    pub(in crate::gsd) fn differ_from(
+        &self,
+        (application, schema): (&Label, &Label),
+        schema_version: u32,
+    ) -> Option<FieldId> {
+        let has_application = application.as_bytes() == self.application.as_bytes();
+        let has_schema = schema.as_bytes() == self.schema.as_bytes();
+        match (has_application, has_schema, schema_version == self.schema_version.number()) {
             (false, ..) => Some(raw::Header::application),
             (_, false, _) => Some(raw::Header::schema),
             (.., false) => Some(raw::Header::schema_version),

@@ -6,9 +6,9 @@ use super::desk::Desk;
 use super::fault::Fault;
 use super::form::Form;
 use super::log::Log;
+use crate::gsd::disk::record::Record;
 use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
-use crate::gsd::verdict::Judge;
-use crate::gsd::verdict::State;
+use crate::gsd::verdict::{Judge, Kind};
 use crate::gsd::write::create::{Blank, Create, OLD_SHADOW, OTHER_SHADOW, SHADOW};
 use crate::integrity::crc32c;
 use crate::span::Span;
@@ -153,15 +153,13 @@ impl<F: Form, const N: usize> Log<F, N> {
     /// Takes the state of the file after its header was judged.
     #[inline(never)]
     fn take(&mut self, judge: &OwnJudge, mut found: Found) -> Result<Found, Fault> {
-        let committed = match &judge.state {
+        match judge.kind {
             _ if judge.damage.is_some() => return Err(Fault::Damaged),
-            State::Committed(record) => record,
-            State::Torn(record) => {
-                found = Found::Torn;
-                record
-            }
+            Kind::Committed => {}
+            Kind::Torn => found = Found::Torn,
             _ => return Err(Fault::Another),
-        };
+        }
+        let committed = &Record::from_raw(&judge.image.commit);
         let mut record = self.record;
         if committed.shadow < SHADOW {
             record.shadow = OLD_SHADOW;
