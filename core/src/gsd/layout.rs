@@ -234,6 +234,16 @@ pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
     if least > most { least } else { most }
 }
 
+/// The length of the longest file: the reference programs use signed offsets.
+pub(super) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
+
+/// The smallest multiple of `unit`, a power of two, that is at least `value`, which is so small that
+/// there is one.
+pub(super) const fn aligned(value: u64, unit: NonZeroU64) -> u64 {
+    let mask = unit.get().wrapping_sub(1);
+    value.wrapping_add(mask) & !mask
+}
+
 /// The number of slots, rounded up to whole sectors if chunks start at sectors: then the entries of
 /// a commit start at a sector, too, and no sector with committed entries is written again.
 pub(super) const fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {

@@ -5,7 +5,6 @@ use crate::gsd::layout::ENTRY_LEN;
 use crate::gsd::raw::{Image, Shadow};
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
-use core::mem::offset_of;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// The offset of the shadows in a new file: they are in one sector, which is not the header's.
@@ -21,17 +20,6 @@ pub const OLD_SHADOW: u64 = 256;
 /// The most bytes of chunks, and of entries, that a commit of one sync adds: a reader may have to
 /// read them when it opens the file.
 pub const MAX_ADDED: u64 = 1 << 20;
-
-/// The fields of an image that a commit of one sync may change: where they are, and their bytes.
-const MAY_CHANGE: [(usize, usize); 7] = [
-    (offset_of!(Image, index_allocated_entries), 8),
-    (offset_of!(Image, commit.entries), 8),
-    (offset_of!(Image, commit.data_end), 8),
-    (offset_of!(Image, commit.sequence), 4),
-    (offset_of!(Image, commit.index_crc), 4),
-    (offset_of!(Image, commit.one_sync), 1),
-    (offset_of!(Image, commit.commit_crc), 4),
-];
 
 /// The bytes that a commit of one sync added (`spec/gsd.md#a-commit-of-one-sync`).
 ///
@@ -50,10 +38,13 @@ impl Added {
     #[must_use]
     pub fn between(old: &Image, new: &Image) -> Option<Self> {
         let (before, behind) = (&old.commit, &new.commit);
-        let mut bytes = old.as_bytes().iter().zip(new.as_bytes()).enumerate();
-        let may_differ =
-            |at: usize| MAY_CHANGE.iter().any(|&(from, len)| at.wrapping_sub(from) < len);
-        let is_same = bytes.all(|(at, (old, new))| old == new || may_differ(at));
+        // The fields that such a commit may change.
+        let mut changed = *old;
+        changed.index_allocated_entries = new.index_allocated_entries;
+        (changed.commit.entries, changed.commit.data_end) = (behind.entries, behind.data_end);
+        (changed.commit.sequence, changed.commit.index_crc) = (behind.sequence, behind.index_crc);
+        (changed.commit.one_sync, changed.commit.commit_crc) = (behind.one_sync, behind.commit_crc);
+        let is_same = changed.as_bytes() == new.as_bytes();
         let is_next = behind.sequence.get() == before.sequence.get().wrapping_add(1);
         let (from, to) = (before.entries.get(), behind.entries.get());
         let first = old.index().offset_of(from);

@@ -42,7 +42,6 @@ use core::num::NonZeroU64;
 use desk::{Desk, Medium};
 use striae_twin::twin;
 pub(in crate::gsd) use sums::Sums;
-pub(in crate::gsd) use tail::MAX_LEN;
 use tail::{Found, Tail};
 use waiting::{Counts, Waiting};
 use zerocopy::IntoBytes;
@@ -169,20 +168,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.tail.place(id, kind, n, m)
     }
 
-    /// As [`next_place`](Self::next_place); `None` if work must be done first.
-    #[inline]
-    pub(in crate::gsd) fn place_at_once(
-        &mut self,
-        id: u16,
-        kind: ChunkType,
-        n: u64,
-        m: u32,
-    ) -> Option<Result<Chunk, Error>> {
-        let placed = self.next_place(id, kind, n, m);
-        let is_known = !matches!(placed, Err(Error::NotReady | Error::FrameFull { .. }));
-        is_known.then_some(placed)
-    }
-
     /// Refuses a chunk that the current frame cannot have.
     #[inline]
     fn check_chunk(&mut self, id: u16, kind: ChunkType) -> Result<(), Error> {
@@ -245,20 +230,21 @@ impl<B: AsMut<[Slot]>> Book<B> {
             return Err(Error::Outside { field: IndexEntry::location, start, len, file_len });
         }
         self.tail.sums.lose(); // also if a commit has come since the chunk was placed
-        self.insert(chunk, crc);
+        self.insert(&chunk, crc);
         Ok(())
     }
 
     /// Adds a chunk at the next place, whose `bytes` are in the store.
-    #[inline]
-    pub(in crate::gsd) fn add_bytes(&mut self, chunk: Chunk, bytes: &[u8]) {
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(in crate::gsd) fn add_bytes(&mut self, chunk: &Chunk, bytes: &[u8]) {
         let crc = if self.tail.checksums { (self.checksum)(0, bytes) } else { 0 };
         self.tail.sums.add_chunk(chunk.span.offset(), bytes, self.checksum);
         self.insert(chunk, crc);
     }
 
     #[inline]
-    pub(in crate::gsd) fn insert(&mut self, chunk: Chunk, crc: u32) {
+    pub(in crate::gsd) fn insert(&mut self, chunk: &Chunk, crc: u32) {
         let crc = match self.tail.checksums {
             true => chunk.to_raw().sealed_crc(crc, self.checksum),
             false => 0,
@@ -330,7 +316,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
     }
 
     /// This book at work in a store.
-    #[inline]
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn desk<'w, S, E>(&'w mut self, store: &'w mut S) -> Desk<'w, S, E> {
         let memory = self.memory.as_mut().as_mut_bytes();
         let memory = memory.split_at_mut_checked(self.counts.memory_len());

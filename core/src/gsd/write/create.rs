@@ -7,6 +7,7 @@ pub use attributes::Attributes;
 pub(in crate::gsd) use attributes::{Blocks, align_of, checked};
 pub(in crate::gsd) use blank::Blank;
 
+use crate::exact::Exact;
 use crate::gsd::disk::header::Header;
 pub(in crate::gsd) use crate::gsd::disk::shadow::OTHER_SHADOW;
 pub use crate::gsd::disk::shadow::{OLD_SHADOW, SHADOW};
@@ -112,19 +113,24 @@ impl Create {
 
     /// The byte that the creation writes at `offset`, if any.
     fn written(&self, offset: u64) -> Option<u8> {
-        let blocks = [(0, self.header.as_bytes()), (SHADOW, self.shadow.as_bytes())];
-        let other = Span::new(OTHER_SHADOW, Shadow::LEN);
-        let image = self.header.image();
-        let zeros = [other, image.name_block().span(), image.index().span()];
-        let is_zero =
-            zeros.iter().flatten().any(|span| (span.offset()..span.end()).contains(&offset));
-        if is_zero {
+        let is_in = |span: &Span| offset.wrapping_sub(span.offset()) < span.len();
+        if self.zeros().iter().any(is_in) {
             return Some(0);
         }
-        blocks.iter().find_map(|(start, bytes)| {
-            let at = usize::try_from(offset.checked_sub(*start)?).ok()?;
-            bytes.get(at).copied()
-        })
+        let (start, bytes) = match offset < SHADOW {
+            true => (0, self.header.as_bytes()),
+            false => (SHADOW, self.shadow.as_bytes()),
+        };
+        bytes.get(usize::try_from(offset.exact_sub(start)).ok()?).copied()
+    }
+
+    /// What is cleared: the second shadow, which may be from an older file, with the name list after
+    /// it; the index.
+    fn zeros(&self) -> [Span; 2] {
+        let image = &self.shadow.new;
+        let names = image.namelist_allocated_entries.get().exact_mul(NAME_UNIT);
+        let other = Span::exact(OTHER_SHADOW, Shadow::LEN.exact_add(names));
+        [other, image.index().exact_span()]
     }
 
     /// The length of the store with the file.
@@ -152,11 +158,7 @@ impl Create {
             store.sync().await?;
         }
         store.write_all_at(SHADOW, self.shadow.as_bytes()).await?;
-        // The second shadow may be from an older file; the name list is after it.
-        let image = self.header.image();
-        let names = image.name_block().units.saturating_mul(NAME_UNIT);
-        let other = Span::exact(OTHER_SHADOW, Shadow::LEN.saturating_add(names));
-        for cleared in [other, image.index().exact_span()] {
+        for cleared in self.zeros() {
             let mut left = cleared;
             while !left.is_empty() {
                 let len = usize::try_from(left.len()).unwrap_or(ZEROS.len()).min(ZEROS.len());

@@ -8,9 +8,7 @@ use crate::gsd::error::Error;
 use crate::gsd::raw::{self, Commit, Shadow};
 use crate::gsd::read::open::{InPlace, Open};
 use crate::gsd::write::create::{Attributes, Blank, Create, OTHER_SHADOW, SHADOW};
-#[twin(drive_read)]
-use crate::step::drive_read;
-use crate::step::{ReadMachine, ReadStep};
+use crate::step::{DriveError, ReadMachine, ReadStep};
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::copy_front;
@@ -61,12 +59,12 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
 
     #[inline(never)]
     async fn open(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), Failure> {
+        let attributes = match start {
+            Start::Log(attributes) => Some(attributes),
+            Start::Open | Start::Create(_) => None,
+        };
         let mut open = Open::new(self.tail.store_len);
-        let read = drive_read(&mut InPlace(&mut open), &*self.disk.store, window).await;
-        self.disk.note(read)?;
-        if let Start::Log(attributes) = start {
-            self.disk.check(check_own(attributes, &open))?;
-        }
+        self.read_open(&mut open, &[], attributes, window).await?;
         let judge = open.judge();
         let image = judge.image();
         let set = self.tail.set(&Found {
@@ -141,17 +139,36 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         let mut header = raw::Header::new_zeroed();
         attributes.restore(&mut header, &self.tail.image);
         let mut open = Open::new(self.tail.store_len);
-        while let ReadStep::Read { offset, want, .. } = ReadMachine::poll(&mut InPlace(&mut open)) {
-            let part = front(window, want);
-            self.disk.read(offset, part).await?;
-            if offset == 0 {
-                copy_front(header.as_bytes(), part);
-            }
-            self.disk.check(ReadMachine::feed(&mut InPlace(&mut open), part))?;
-        }
-        self.disk.check(check_own(attributes, &open))?;
+        self.read_open(&mut open, header.as_bytes(), Some(attributes), window).await?;
         self.disk.write(0, header.as_bytes()).await?;
         self.disk.sync().await
+    }
+
+    /// Opens the file, as if it had this header, if there is one; it must have these attributes.
+    #[inline(never)]
+    async fn read_open(
+        &mut self,
+        open: &mut Open,
+        header: &[u8],
+        attributes: Option<&Attributes<'_>>,
+        window: &mut [u8],
+    ) -> Result<(), Failure> {
+        while let ReadStep::Read { offset, need, want } = InPlace(open).poll() {
+            let part = front(window, want);
+            if part.len() < need {
+                self.disk.result = Err(DriveError::BufferTooSmall { need });
+                return Err(Failure);
+            }
+            self.disk.read(offset, part).await?;
+            if offset == 0 {
+                copy_front(header, part);
+            }
+            self.disk.check(InPlace(open).feed(part))?;
+        }
+        match attributes {
+            Some(attributes) => self.disk.check(check_own(attributes, open)),
+            None => Ok(()),
+        }
     }
 
     /// Whether there is a file.

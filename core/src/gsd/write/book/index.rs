@@ -15,6 +15,7 @@ use striae_twin::twin;
 impl Tail {
     /// Slots of the current block for entries. While there are no entries, the header may show the
     /// last slots, which must stay empty.
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
     pub(super) fn usable_slots(&self) -> u64 {
         let shown = self.image.index();
         match self.committed == 0 && self.index.last(shown.slots) == Some(shown) {

@@ -9,7 +9,8 @@ use crate::gsd::disk::record::Record;
 use crate::gsd::error::Error;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::{
-    HEADER_END, IndexBlock, Misplaced, NameBlock, SECTOR, SHOWN_SLOTS, check_places, chunk_len,
+    HEADER_END, IndexBlock, MAX_LEN, Misplaced, NameBlock, SECTOR, SHOWN_SLOTS, check_places,
+    chunk_len,
 };
 use crate::gsd::raw::{Commit, Header, Image, Shadow};
 use crate::gsd::verdict::{Counted, Kind};
@@ -18,9 +19,6 @@ use crate::integrity::Checksum;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
 use zerocopy::FromZeros;
-
-/// The length of the longest file: the reference programs use signed offsets.
-pub(in crate::gsd) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
 
 /// The fields with the places of a file's blocks.
 const BLOCKS: [FieldId; 3] = [Header::index_location, Header::namelist_location, Commit::shadow];

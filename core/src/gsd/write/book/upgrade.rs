@@ -2,12 +2,12 @@
 //! commit.
 
 use super::desk::{Desk, Failure};
-use super::tail::{MAX_LEN, Tail};
+use super::tail::Tail;
 use super::waiting::Counts;
 use crate::exact::Exact;
 use crate::gsd::disk::header::Version;
 use crate::gsd::error::{BadName, Error};
-use crate::gsd::layout::{ENTRY_LEN, IndexBlock, NAME_UNIT, NameBlock};
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, MAX_LEN, NAME_UNIT, NameBlock};
 use crate::gsd::raw::IndexEntry;
 use crate::span::Span;
 #[twin(WriteAt)]

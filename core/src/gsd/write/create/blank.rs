@@ -1,6 +1,7 @@
 //! The parts of a store in which a logger looks for foreign data before it makes a file.
 
 use super::Create;
+use crate::exact::Exact;
 use crate::gsd::error::Error;
 use crate::gsd::layout::SECTOR;
 use crate::step::ReadStep;
@@ -52,12 +53,13 @@ impl Blank {
     fn advance(&mut self) {
         let back = self.store_len.saturating_sub(BACK);
         while self.at >= self.end && self.end < self.store_len {
-            let (start, end) = match self.power < back {
-                true => (self.power, self.power.saturating_add(SECTOR.get())),
-                false => (back, self.store_len),
+            let start = self.power.min(back);
+            self.end = match start < back {
+                true => start.exact_add(SECTOR.get()),
+                false => self.store_len,
             };
             self.power = self.power.saturating_mul(2);
-            (self.at, self.end) = (self.at.max(start), end.min(self.store_len));
+            self.at = self.at.max(start);
         }
     }
 
