@@ -5,7 +5,7 @@ use super::kind::ChunkType;
 use super::raw::{Header, IndexEntry};
 use crate::exact::Exact;
 use crate::field::FieldId;
-use crate::span::{Span, round_up};
+use crate::span::Span;
 use core::num::NonZeroU64;
 use core::ops::Range;
 
@@ -229,7 +229,7 @@ pub const MAX_PADDING: u64 = 1 << 20;
 /// itself made so by appending.
 #[must_use]
 pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
-    let is_near = frames > entries && frames.saturating_sub(entries) <= MAX_PADDING;
+    let is_near = frames > entries && frames.wrapping_sub(entries) <= MAX_PADDING;
     let most = if is_near { frames } else { entries };
     if least > most { least } else { most }
 }
@@ -241,6 +241,7 @@ pub(super) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
 /// there is one.
 pub(super) const fn aligned(value: u64, unit: NonZeroU64) -> u64 {
     let mask = unit.get().wrapping_sub(1);
+    debug_assert!(value.checked_add(mask).is_some(), "there is one");
     value.wrapping_add(mask) & !mask
 }
 
@@ -248,9 +249,9 @@ pub(super) const fn aligned(value: u64, unit: NonZeroU64) -> u64 {
 /// a commit start at a sector, too, and no sector with committed entries is written again.
 pub(super) const fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
     const SLOTS: NonZeroU64 = NonZeroU64::MIN.saturating_add(15);
-    match round_up(slots, SLOTS) {
-        Some(slots) if align.get() >= SECTOR.get() => slots,
-        _ => slots,
+    match align.get() >= SECTOR.get() {
+        true => aligned(slots, SLOTS),
+        false => slots,
     }
 }
 
@@ -274,8 +275,8 @@ pub(super) struct Room {
 impl Room {
     /// The number of entries after another frame of `chunks` chunks and its commit.
     pub(super) const fn with(&self, chunks: u64) -> u64 {
-        let (entries, frames) =
-            (self.entries.saturating_add(chunks), self.frames.saturating_add(1));
+        // A frame after the last one that has a number would need more padding than there can be.
+        let (entries, frames) = (self.entries.wrapping_add(chunks), self.frames.wrapping_add(1));
         whole_sectors(padded(entries, frames, self.shown), self.align)
     }
 

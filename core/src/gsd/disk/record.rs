@@ -101,13 +101,6 @@ impl Record {
     }
 }
 
-fn at_most(field: FieldId, value: u64, max: u64) -> Result<(), Error> {
-    match value <= max {
-        true => Ok(()),
-        false => Err(Error::TooLarge { field, offset: offset_of(field), value, max }),
-    }
-}
-
 /// Offset in the file of a field of the record.
 fn offset_of(field: FieldId) -> u64 {
     Commit::OFFSET.exact_add(field.offset().into())
@@ -203,18 +196,24 @@ impl Image {
         let commit = &self.commit;
         let (names, names_len) = (commit.names.get(), commit.names_len.get());
         let block_len = self.name_block().span().map_or(0, Span::len);
-        at_most(Commit::names, names.into(), MAX_NAMES.into())?;
-        at_most(Commit::names_len, names_len.into(), block_len)?;
         // A name takes a slot in layer 1, and at least a byte and a NUL in layer 2.
         let most = if commit.layer < 2 { names_len / 64 } else { names_len / 2 };
-        at_most(Commit::names, names.into(), most.into())?;
         let entries = commit.entries.get();
-        at_most(Commit::entries, entries, self.index_allocated_entries.get())?;
-        at_most(Commit::crc_from, commit.crc_from.get(), entries)?;
-        at_most(Commit::align, commit.align.into(), 30)?;
-        let most = i64::MAX.unsigned_abs() / 32;
-        at_most(Commit::index_reserved, commit.index_reserved.get(), most)?;
-        at_most(Commit::data_end, commit.data_end.get(), file_len)?;
+        let limits = [
+            (Commit::names, names.into(), MAX_NAMES.into()),
+            (Commit::names_len, names_len.into(), block_len),
+            (Commit::names, names.into(), most.into()),
+            (Commit::entries, entries, self.index_allocated_entries.get()),
+            (Commit::crc_from, commit.crc_from.get(), entries),
+            (Commit::align, commit.align.into(), 30),
+            (Commit::index_reserved, commit.index_reserved.get(), i64::MAX.unsigned_abs() / 32),
+            (Commit::data_end, commit.data_end.get(), file_len),
+        ];
+        for (field, value, max) in limits {
+            if value > max {
+                return Err(Error::TooLarge { field, offset: offset_of(field), value, max });
+            }
+        }
         Ok(true)
     }
 

@@ -78,17 +78,17 @@ impl Create {
         Ok(())
     }
 
-    /// Sets this to make the file of the header that `fill` fills, which may have names that the
-    /// caller writes after it [clears](Self::clear) the blocks.
+    /// Sets this to make the file of the header that `fill` fills, with the part of it that commits
+    /// change. The file may have names that the caller writes after it [clears](Self::clear) the
+    /// blocks.
     pub(in crate::gsd) fn set_header(
         &mut self,
-        fill: impl FnOnce(&mut raw::Header),
+        fill: impl FnOnce(&mut raw::Header, &mut raw::Image),
         data_end: u64,
         store_len: u64,
         checksum: Checksum,
     ) {
-        fill(&mut self.header);
-        self.shadow.new = self.header.image();
+        fill(&mut self.header, &mut self.shadow.new);
         self.begin(data_end, store_len, checksum);
     }
 

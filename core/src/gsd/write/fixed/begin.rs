@@ -91,7 +91,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     async fn make(&mut self, store_len: u64) -> Result<(), FixedError<S>> {
         let mut create = Create::nothing();
         let end = self.log.record.data_end;
-        create.set_header(|header| self.log.fill_header(header), end, store_len, crc32c);
+        create.set_header(|header, image| self.log.fill(header, image), end, store_len, crc32c);
         self.check_blank(&create, store_len).await?;
         create.clear(self.disk.store_mut()).await.map_err(DriveError::Store)?;
         let mut offset = self.log.form.base().name_block().location;
@@ -119,8 +119,8 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     /// Writes the header again, whose sector was erased.
     #[inline(never)]
     async fn restore(&mut self) -> Result<(), FixedError<S>> {
-        let mut header = Header::new_zeroed();
-        self.log.fill_header(&mut header);
+        let (mut header, mut image) = (Header::new_zeroed(), Image::new_zeroed());
+        self.log.fill(&mut header, &mut image);
         self.disk.write(0, header.as_bytes()).await?;
         self.disk.sync().await
     }

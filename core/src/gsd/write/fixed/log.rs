@@ -63,9 +63,10 @@ impl<F: Form, const N: usize> Log<F, N> {
         self.form.image(&self.record)
     }
 
-    /// Makes `header` the one after the last commit.
-    pub(super) fn fill_header(&self, header: &mut Header) {
-        self.form.base().fill_header(&self.image(), header);
+    /// Makes `header` the one after the last commit, and `image` what commits change of it.
+    pub(super) fn fill(&self, header: &mut Header, image: &mut Image) {
+        *image = self.image();
+        self.form.base().fill_header(image, header);
     }
 
     /// Goes on after the commit of `record`.
