@@ -199,20 +199,20 @@ impl Image {
         // A name takes a slot in layer 1, and at least a byte and a NUL in layer 2.
         let most = if commit.layer < 2 { names_len / 64 } else { names_len / 2 };
         let entries = commit.entries.get();
-        let limits = [
-            (Commit::names, names.into(), MAX_NAMES.into()),
-            (Commit::names_len, names_len.into(), block_len),
-            (Commit::names, names.into(), most.into()),
-            (Commit::entries, entries, self.index_allocated_entries.get()),
-            (Commit::crc_from, commit.crc_from.get(), entries),
-            (Commit::align, commit.align.into(), 30),
-            (Commit::index_reserved, commit.index_reserved.get(), i64::MAX.unsigned_abs() / 32),
-            (Commit::data_end, commit.data_end.get(), file_len),
-        ];
-        for (field, value, max) in limits {
-            if value > max {
-                return Err(Error::TooLarge { field, offset: offset_of(field), value, max });
-            }
+        let slots = self.index_allocated_entries.get();
+        let most_reserved = i64::MAX.unsigned_abs() / 32;
+        let over = |field, value, max| (value > max).then_some((field, value, max));
+        // one after the other: a list of them would be large for a device's stack
+        let wrong = over(Commit::names, u64::from(names), MAX_NAMES.into())
+            .or_else(|| over(Commit::names_len, names_len.into(), block_len))
+            .or_else(|| over(Commit::names, names.into(), most.into()))
+            .or_else(|| over(Commit::entries, entries, slots))
+            .or_else(|| over(Commit::crc_from, commit.crc_from.get(), entries))
+            .or_else(|| over(Commit::align, commit.align.into(), 30))
+            .or_else(|| over(Commit::index_reserved, commit.index_reserved.get(), most_reserved))
+            .or_else(|| over(Commit::data_end, commit.data_end.get(), file_len));
+        if let Some((field, value, max)) = wrong {
+            return Err(Error::TooLarge { field, offset: offset_of(field), value, max });
         }
         Ok(true)
     }
