@@ -3,8 +3,9 @@
 use super::error::Error;
 use super::kind::ChunkType;
 use super::raw::{Header, IndexEntry};
+use crate::exact::Exact;
 use crate::field::FieldId;
-use crate::span::{Span, round_up};
+use crate::span::Span;
 use core::num::NonZeroU64;
 use core::ops::Range;
 
@@ -74,6 +75,21 @@ impl IndexBlock {
             None | Some(0) => None,
             Some(before) => Some(Self { location: self.slot(before), slots }),
         }
+    }
+
+    /// The whole block of so many `reserved` slots, if this is the part of it that a header shows
+    /// after a commit of so many `entries`; `None` if it is not.
+    pub(super) fn whole(self, (entries, reserved): (u64, u64)) -> Option<Self> {
+        let slots = reserved.max(self.slots);
+        let location = match entries {
+            // the header shows the last slots
+            0 => {
+                let before = Span::of_table(0, slots.exact_sub(self.slots), ENTRY_LEN)?.len();
+                self.location.checked_sub(before).filter(|&location| location >= HEADER_END)?
+            }
+            _ => self.location,
+        };
+        Some(Self { location, slots }).filter(|block| block.span().is_some())
     }
 
     /// Checks that the block is after the header and in a file of `file_len` bytes.
@@ -155,7 +171,8 @@ pub(super) enum Misplaced {
 ///
 /// # Errors
 /// The first block of the list that is at a wrong place.
-#[inline]
+#[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+#[cfg_attr(not(target_os = "none"), inline)]
 pub(super) fn check_places(blocks: &[Option<Span>], room: Range<u64>) -> Result<(), Misplaced> {
     for (at, block) in blocks.iter().enumerate() {
         let is_inside = |span: &Span| room.start <= span.offset() && span.fits(room.end);
@@ -212,18 +229,29 @@ pub const MAX_PADDING: u64 = 1 << 20;
 /// itself made so by appending.
 #[must_use]
 pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
-    let is_near = frames > entries && frames.saturating_sub(entries) <= MAX_PADDING;
+    let is_near = frames > entries && frames.wrapping_sub(entries) <= MAX_PADDING;
     let most = if is_near { frames } else { entries };
     if least > most { least } else { most }
+}
+
+/// The length of the longest file: the reference programs use signed offsets.
+pub(super) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
+
+/// The smallest multiple of `unit`, a power of two, that is at least `value`, which is so small that
+/// there is one.
+pub(super) const fn aligned(value: u64, unit: NonZeroU64) -> u64 {
+    let mask = unit.get().wrapping_sub(1);
+    debug_assert!(value.checked_add(mask).is_some(), "there is one");
+    value.wrapping_add(mask) & !mask
 }
 
 /// The number of slots, rounded up to whole sectors if chunks start at sectors: then the entries of
 /// a commit start at a sector, too, and no sector with committed entries is written again.
 pub(super) const fn whole_sectors(slots: u64, align: NonZeroU64) -> u64 {
     const SLOTS: NonZeroU64 = NonZeroU64::MIN.saturating_add(15);
-    match round_up(slots, SLOTS) {
-        Some(slots) if align.get() >= SECTOR.get() => slots,
-        _ => slots,
+    match align.get() >= SECTOR.get() {
+        true => aligned(slots, SLOTS),
+        false => slots,
     }
 }
 
@@ -247,8 +275,8 @@ pub(super) struct Room {
 impl Room {
     /// The number of entries after another frame of `chunks` chunks and its commit.
     pub(super) const fn with(&self, chunks: u64) -> u64 {
-        let (entries, frames) =
-            (self.entries.saturating_add(chunks), self.frames.saturating_add(1));
+        // A frame after the last one that has a number would need more padding than there can be.
+        let (entries, frames) = (self.entries.wrapping_add(chunks), self.frames.wrapping_add(1));
         whole_sectors(padded(entries, frames, self.shown), self.align)
     }
 

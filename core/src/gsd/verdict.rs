@@ -9,7 +9,7 @@ pub mod check_entry;
 mod state;
 
 pub use basis::Basis;
-pub(super) use state::Read;
+pub(super) use state::{Counted, Kind, Read};
 pub use state::{Head, State};
 
 use super::disk::header::Version;
@@ -23,7 +23,7 @@ use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use core::convert::Infallible;
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, FromZeros};
 
 /// The damage of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,8 @@ pub struct Judge<const DEEP: bool, const OWN: bool = false> {
     stage: Stage,
     /// The header as stored, or the header that replaces it in the judgement.
     pub(super) image: Image,
-    pub(super) state: State,
+    /// What the state is; its record is that of the image.
+    pub(super) kind: Kind,
     pub(super) is_torn: bool,
     /// Whether all fields that gsd reads are new in the torn header.
     is_torn_behind: bool,
@@ -97,17 +98,17 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
 
     /// A judge that must be [started](Self::start) later, which saves memory on a small stack.
     #[inline]
-    pub(super) const fn unasked(image: &Image, file_len: u64) -> Self {
+    pub(super) fn unasked(image: &Image, file_len: u64) -> Self {
         Self {
             file_len,
             stage: Stage::Done,
             image: *image,
-            state: State::Plain,
+            kind: Kind::Plain,
             is_torn: false,
             is_torn_behind: false,
             damage: None,
             has_lost_magic: false,
-            next: (*image, 0),
+            next: (Image::new_zeroed(), 0),
         }
     }
 
@@ -120,20 +121,21 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
     /// The basis of the judgement.
     #[must_use]
     pub const fn basis(&self) -> Basis {
-        match (self.state, self.damage) {
-            (State::Appended, _) => Basis::Appended,
+        let number = self.image.commit.sequence.get();
+        match (self.kind, self.damage) {
+            (Kind::Appended, _) => Basis::Appended,
             (_, Some(_)) => Basis::Damaged,
-            (State::Plain, None) => Basis::Plain,
-            (State::Committed(record), None) => Basis::Committed(record.sequence),
-            (State::Torn(record), None) => Basis::Torn(record.sequence),
-            (State::Ahead(record), None) => Basis::Ahead(record.sequence),
+            (Kind::Plain, None) => Basis::Plain,
+            (Kind::Committed, None) => Basis::Committed(number),
+            (Kind::Torn, None) => Basis::Torn(number),
+            (Kind::Ahead, None) => Basis::Ahead(number),
         }
     }
 
     /// The state that opening returns, if the header is not damaged.
     #[must_use]
     pub const fn state(&self) -> State {
-        self.state
+        State::of(self.kind, &self.image)
     }
 
     /// The part of the header that commits change: as stored, or, if it was torn or is damaged, the
@@ -145,8 +147,11 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
 
     /// The commit record to trust, if there is one.
     #[must_use]
-    pub const fn record(&self) -> Option<&Record> {
-        self.state.record()
+    pub const fn record(&self) -> Option<Record> {
+        match self.kind.has_record() {
+            true => Some(Record::from_raw(&self.image.commit)),
+            false => None,
+        }
     }
 
     /// The damage of the header, if any.
@@ -180,10 +185,10 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         self.has_lost_magic
     }
 
-    /// The record of an image. A `DEEP` judge accepts a record that says the file is longer than it
-    /// is, since it reports this separately.
-    fn record_of(&self, image: &Image) -> Result<Option<Record>, Error> {
-        image.record(if DEEP { u64::MAX } else { self.file_len })
+    /// Whether an image has a valid record. A `DEEP` judge accepts a record that says the file is
+    /// longer than it is, since it reports this separately.
+    fn is_right(&self, image: &Image) -> Result<bool, Error> {
+        image.has_right_record(if DEEP { u64::MAX } else { self.file_len })
     }
 
     fn begin(&mut self) -> Stage {
@@ -191,12 +196,12 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         if !has_record {
             return Stage::Done;
         }
-        match self.record_of(&self.image) {
-            Ok(Some(record)) => {
-                self.state = State::Committed(record);
+        match self.is_right(&self.image) {
+            Ok(true) => {
+                self.kind = Kind::Committed;
                 self.look_ahead()
             }
-            Ok(None) => self.ask_shadows(self.image.commit.shadow.get()),
+            Ok(false) => self.ask_shadows(self.image.commit.shadow.get()),
             Err(error) => self.damaged(Damage::Error(error)),
         }
     }
@@ -209,7 +214,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         let front = found.iter().zip(&magic).take_while(|(a, b)| a == b).count();
         let is_unfinished = found.iter().skip(front).all(|&byte| byte == 0);
         let whole = Image { commit: Commit { magic, ..self.image.commit }, ..self.image };
-        if is_unfinished || !matches!(self.record_of(&whole), Ok(Some(_))) {
+        if is_unfinished || !matches!(self.is_right(&whole), Ok(true)) {
             return false;
         }
         (self.image, self.has_lost_magic) = (whole, true);
@@ -222,12 +227,19 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         self.committed()
     }
 
-    /// The damage of a record with a wrong checksum.
-    fn wrong_crc(&self) -> Damage {
-        match OWN {
+    /// Notes that the checksum of the record is wrong.
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    fn note_wrong_crc(&mut self) {
+        self.damage = Some(match OWN {
             true => Damage::Shadow,
             false => Damage::Error(self.image.crc_error()),
-        }
+        });
+    }
+
+    /// The checksum of the record is wrong, and nothing explains it.
+    fn wrong_crc(&mut self) -> Stage {
+        self.note_wrong_crc();
+        self.committed()
     }
 
     /// The record's checksum is wrong: the shadows at `both` may explain it.
@@ -235,7 +247,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         match shadows(both, self.file_len) {
             Some(_) => Stage::Shadow(both),
             None if DEEP => self.unexplained(both),
-            None => self.damaged(self.wrong_crc()),
+            None => self.wrong_crc(),
         }
     }
 
@@ -251,13 +263,13 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
             return Stage::Shadow(next);
         }
         if !OWN && self.image.is_moved() {
-            self.state = State::Appended;
+            self.kind = Kind::Appended;
             return Stage::Done;
         }
         if DEEP && self.correct_bit() {
             return self.damaged(Damage::Bit);
         }
-        self.damaged(self.wrong_crc())
+        self.wrong_crc()
     }
 
     /// Corrects the wrong bit that the record's checksum shows, if only one bit is wrong.
@@ -270,8 +282,8 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
 
     /// Accepts the record of the image, if it has a valid one.
     fn believe(&mut self) {
-        let record = self.record_of(&self.image).ok().flatten();
-        self.state = record.map_or(State::Plain, State::Committed);
+        let is_right = matches!(self.is_right(&self.image), Ok(true));
+        self.kind = if is_right { Kind::Committed } else { Kind::Plain };
     }
 
     /// Judges the header by one of the shadows. Of two judgements, the lesser one counts; of equal
@@ -314,20 +326,24 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         };
         match settled {
             Settled::Torn => {
-                let damage = self.wrong_crc();
+                let right = self.is_right(&self.next.0);
+                if matches!(right, Ok(false)) {
+                    self.note_wrong_crc();
+                }
                 self.is_torn_behind = self.image.has_fields_of(&self.next.0);
-                (self.image, self.is_torn) = (self.next.0, true);
-                match self.record_of(&self.image) {
-                    Ok(Some(record)) => {
-                        self.state = State::Torn(record);
+                self.image.copy_from(&self.next.0);
+                self.is_torn = true;
+                match right {
+                    Ok(true) => {
+                        self.kind = Kind::Torn;
                         self.look_ahead()
                     }
-                    Ok(None) => self.damaged(damage),
+                    Ok(false) => self.committed(),
                     Err(error) => self.damaged(Damage::Error(error)),
                 }
             }
             Settled::Appended if !OWN => {
-                self.state = State::Appended;
+                self.kind = Kind::Appended;
                 Stage::Done
             }
             Settled::Damaged if DEEP => {
@@ -337,16 +353,19 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
                 }
                 self.damaged(Damage::Shadow)
             }
-            Settled::Appended | Settled::Damaged => self.damaged(self.wrong_crc()),
+            Settled::Appended | Settled::Damaged => self.wrong_crc(),
         }
     }
 
     /// The header's record is valid, or was valid before the header was torn. There may be a later
     /// commit.
     fn look_ahead(&mut self) -> Stage {
-        let Some(record) = self.record() else { return Stage::Done };
-        match shadows(record.shadow, self.file_len) {
-            Some(_) if !OWN && record.one_sync => Stage::NextShadow,
+        if !self.kind.has_record() {
+            return Stage::Done;
+        }
+        let commit = &self.image.commit;
+        match shadows(commit.shadow.get(), self.file_len) {
+            Some(_) if !OWN && commit.one_sync == 1 => Stage::NextShadow,
             _ => self.look_for_later(),
         }
     }
@@ -375,28 +394,25 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         if !left.entries.is_empty() {
             return Stage::Added(left, (chunks, entries));
         }
-        let (mut new, want) = self.next;
+        let (new, want) = &mut self.next;
         new.gsd_version = self.image.gsd_version; // gsd may have looked, and raised it
-        match new.record(self.file_len) {
-            Ok(Some(record))
-                if Added::crc(chunks, entries, crc32c) == want
-                    && new.check_blocks(self.file_len).is_ok() =>
-            {
-                self.image = new;
-                self.state = State::Ahead(record);
-                self.committed()
-            }
-            _ => self.look_for_later(),
+        let is_right = matches!(new.has_right_record(self.file_len), Ok(true))
+            && Added::crc(chunks, entries, crc32c) == *want
+            && new.check_blocks(self.file_len).is_ok();
+        if !is_right {
+            return self.look_for_later();
         }
+        self.image.copy_from(new);
+        self.kind = Kind::Ahead;
+        self.committed()
     }
 
     /// The header is valid and no shadow is ahead of it. A `DEEP` judge checks if a shadow was made
     /// for a later header.
     fn look_for_later(&mut self) -> Stage {
-        match self.state {
-            State::Committed(record) if DEEP && shadows(record.shadow, self.file_len).is_some() => {
-                Stage::Later
-            }
+        let both = self.image.commit.shadow.get();
+        match self.kind {
+            Kind::Committed if DEEP && shadows(both, self.file_len).is_some() => Stage::Later,
             _ => self.committed(),
         }
     }
@@ -404,27 +420,28 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
     /// Takes the header that this shadow's commit replaced, if it is later than the stored one: it
     /// was durable, and no crash leaves the stored header.
     fn feed_later(&mut self, bytes: &[u8]) {
-        let (Some(shadow), Some(record)) = (Shadow::parse(bytes), self.state.record()) else {
-            return;
-        };
-        let Ok(Some(later)) = self.record_of(&shadow.old) else { return };
-        let ahead = later.sequence.wrapping_sub(record.sequence);
-        if (1..=u32::MAX / 2).contains(&ahead) && later.shadow == record.shadow {
+        let Some(shadow) = Shadow::parse(bytes).filter(|_| self.kind.has_record()) else { return };
+        let (later, commit) = (&shadow.old.commit, &self.image.commit);
+        let ahead = later.sequence.get().wrapping_sub(commit.sequence.get());
+        let is_later = (1..=u32::MAX / 2).contains(&ahead) && later.shadow == commit.shadow;
+        if is_later && matches!(self.is_right(&shadow.old), Ok(true)) {
             (self.image, self.next.0) = (shadow.old, shadow.old);
-            self.state = State::Committed(later);
+            self.kind = Kind::Committed;
             self.damage = Some(Damage::Shadow);
         }
     }
 
     /// The record is valid, unless another program has appended.
     fn committed(&mut self) -> Stage {
-        let Some(record) = self.record() else { return Stage::Done };
-        let version = Version::from_number(self.image.gsd_version.get());
-        if version.is_readable() && u16::from(record.layer) != version.major {
-            self.state = State::Appended; // gsd_upgrade was here
+        if !self.kind.has_record() {
             return Stage::Done;
         }
-        let (index, entries) = (self.image.index(), record.entries);
+        let version = Version::from_number(self.image.gsd_version.get());
+        if version.is_readable() && u16::from(self.image.commit.layer) != version.major {
+            self.kind = Kind::Appended; // gsd_upgrade was here
+            return Stage::Done;
+        }
+        let (index, entries) = (self.image.index(), self.image.commit.entries.get());
         let slot = Span::new(index.offset_of(entries), ENTRY_LEN);
         match slot.filter(|slot| index.slots > entries && slot.fits(self.file_len)) {
             Some(slot) => Stage::SlotBehind(slot.offset()),
@@ -476,7 +493,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
             Stage::SlotBehind(_) => {
                 // Only gsd uses a visible slot that is not committed.
                 if IndexEntry::ref_from_prefix(bytes).is_ok_and(|(entry, _)| entry.is_used()) {
-                    self.state = State::Appended;
+                    self.kind = Kind::Appended;
                 }
                 Stage::Done
             }

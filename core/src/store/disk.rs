@@ -129,7 +129,8 @@ impl<S> Disk<S> {
     }
 
     /// Forgets data that end after `offset` and begin before `end`.
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    #[cfg_attr(not(target_os = "none"), inline)]
     fn forget_within(&mut self, offset: u64, end: u64) {
         for tail_end in &mut self.ends {
             if offset < *tail_end && tail_end.saturating_sub(TAIL_LEN) < end {

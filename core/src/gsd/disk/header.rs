@@ -65,6 +65,9 @@ impl core::fmt::Display for Version {
 pub struct Label([u8; Label::MAX_LEN]);
 
 impl Label {
+    /// No text.
+    pub(in crate::gsd) const EMPTY: Self = Self([0; Self::MAX_LEN]);
+
     /// The most bytes of a text in a file; a writer leaves one of them for the NUL.
     pub const MAX_LEN: usize = 64;
 
@@ -156,7 +159,7 @@ impl Header {
     #[must_use]
     pub fn ident_crc(&self, checksum: Checksum) -> u32 {
         let version = self.schema_version.number().into();
-        ident_crc(version, &self.application.0, &self.schema.0, checksum)
+        ident_crc(version, (&self.application, &self.schema), checksum)
     }
 
     /// Makes the header from fields that [`read`] returned.
@@ -229,16 +232,22 @@ pub(in crate::gsd) fn read(bytes: &[u8], file_len: u64) -> Result<&raw::Header, 
     Ok(header)
 }
 
-fn ident_crc(version: U32, application: &[u8], schema: &[u8], checksum: Checksum) -> u32 {
+/// The CRC-32C of the fields that identify a file: schema version, application, schema.
+pub(in crate::gsd) fn ident_crc(
+    version: U32,
+    (application, schema): (&Label, &Label),
+    checksum: Checksum,
+) -> u32 {
     let crc = checksum(0, version.as_bytes());
-    checksum(checksum(crc, application), schema)
+    checksum(checksum(crc, &application.0), &schema.0)
 }
 
 impl raw::Header {
     /// The CRC-32C of the fields that identify the file: schema version, application, schema.
     #[must_use]
     pub fn ident_crc(&self, checksum: Checksum) -> u32 {
-        ident_crc(self.schema_version, &self.application, &self.schema, checksum)
+        let crc = checksum(0, self.schema_version.as_bytes());
+        checksum(checksum(crc, &self.application), &self.schema)
     }
 
     /// The part of the header that commits change.

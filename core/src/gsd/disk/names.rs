@@ -3,28 +3,32 @@
 use super::header::Version;
 use crate::exact::Exact;
 use crate::gsd::error::{BadName, Error};
-use crate::gsd::layout::{MAX_NAMES, NAME_UNIT};
+use crate::gsd::layout::MAX_NAMES;
+use crate::gsd::raw::NameSlot;
 use crate::span::Span;
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
+
+/// Bytes of a name in layer 1.
+const SLOT: usize = size_of::<NameSlot>();
 
 /// Splits a list into names, byte by byte.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::gsd) struct Splitter {
     is_packed: bool,
     /// Bytes of the current name so far, with its NUL and the padding of a slot of layer 1.
-    taken: u64,
-    /// Length of the current name so far.
-    len: u64,
+    taken: usize,
+    /// Length of the current name so far; it saturates.
+    len: usize,
 }
 
 /// The role of a byte in a list.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::gsd) struct NameByte {
     /// Its position in its name, unless it is a NUL or padding.
-    pub(in crate::gsd) at: Option<u64>,
+    pub(in crate::gsd) at: Option<usize>,
     /// The length of the name that ends with this byte, if it ends one.
-    pub(in crate::gsd) end: Option<u64>,
+    pub(in crate::gsd) end: Option<usize>,
 }
 
 impl Splitter {
@@ -39,11 +43,11 @@ impl Splitter {
 
     pub(in crate::gsd) fn take(&mut self, byte: u8) -> NameByte {
         let at = (self.taken == self.len && byte != 0).then_some(self.len);
-        self.taken = self.taken.wrapping_add(1); // exact: nobody has read 2^64 bytes
+        self.taken = self.taken.saturating_add(1);
         if at.is_some() {
             self.len = self.taken;
         }
-        let is_end = if self.is_packed { byte == 0 } else { self.taken == NAME_UNIT };
+        let is_end = if self.is_packed { byte == 0 } else { self.taken == SLOT };
         let end = is_end.then_some(self.len);
         if is_end {
             (self.taken, self.len) = (0, 0);
@@ -144,11 +148,10 @@ impl<'n> FindName<'n> {
     fn take(&mut self, byte: u8) {
         let NameByte { at, end } = self.splitter.take(byte);
         if let Some(at) = at {
-            let wanted = usize::try_from(at).ok().and_then(|at| self.name.get(at));
-            self.is_same &= wanted == Some(&byte);
+            self.is_same &= self.name.get(at) == Some(&byte);
         }
         if let Some(len) = end {
-            let is_whole = len == usize_to_u64(self.name.len()) && len != 0;
+            let is_whole = len == self.name.len() && len != 0;
             if self.is_same && is_whole {
                 self.found = Some(self.id);
             }

@@ -4,7 +4,7 @@ use super::header::Version;
 use crate::exact::Exact;
 use crate::field::FieldId;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT, NameBlock};
+use crate::gsd::layout::{IndexBlock, MAX_NAMES, NameBlock};
 use crate::gsd::raw::{Commit, Image};
 use crate::integrity::{Checksum, crc32c, wrong_bit};
 use crate::span::Span;
@@ -49,18 +49,9 @@ pub struct Record {
 }
 
 impl Record {
-    /// Checks the record in `commit`, which belongs to a header with these blocks.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] and [`Error::Outside`] if the record contradicts itself, the header or
-    /// the file.
-    fn parse(
-        commit: &Commit,
-        index: IndexBlock,
-        names: NameBlock,
-        file_len: u64,
-    ) -> Result<Self, Error> {
-        let record = Self {
+    /// The record that is stored as `commit`, which was checked.
+    pub(in crate::gsd) const fn from_raw(commit: &Commit) -> Self {
+        Self {
             entries: commit.entries.get(),
             index_reserved: commit.index_reserved.get(),
             data_end: commit.data_end.get(),
@@ -76,41 +67,14 @@ impl Record {
             checksums: commit.checksums == 1,
             one_sync: commit.one_sync == 1,
             layer: commit.layer,
-        };
-        let block_len = names.span().map_or(0, Span::len);
-        at_most(Commit::names, record.names.into(), MAX_NAMES.into())?;
-        at_most(Commit::names_len, record.names_len.into(), block_len)?;
-        // A name takes a slot in layer 1, and at least a byte and a NUL in layer 2.
-        let name_len = if record.layer < 2 { NAME_UNIT } else { 2 };
-        let most = u64::from(record.names_len).checked_div(name_len).unwrap_or(0);
-        at_most(Commit::names, record.names.into(), most)?;
-        at_most(Commit::entries, record.entries, index.slots)?;
-        at_most(Commit::crc_from, record.crc_from, record.entries)?;
-        at_most(Commit::align, record.align.into(), 30)?;
-        let most = i64::MAX.unsigned_abs() / 32;
-        at_most(Commit::index_reserved, record.index_reserved, most)?;
-        if record.data_end > file_len {
-            let (field, value) = (Commit::data_end, record.data_end);
-            return Err(Error::TooLarge { field, offset: offset_of(field), value, max: file_len });
         }
-        Ok(record)
     }
 
     /// The whole index block, if the header shows the part `shown` of it; `None` if `shown` is not
     /// a part of it.
     #[must_use]
     pub fn index(&self, shown: IndexBlock) -> Option<IndexBlock> {
-        let slots = self.index_reserved.max(shown.slots);
-        let location = match self.entries {
-            // the header shows the last slots
-            0 => {
-                let before = slots.exact_sub(shown.slots);
-                let before = Span::of_table(0, before, ENTRY_LEN)?.len();
-                shown.location.checked_sub(before).filter(|&location| location >= 256)?
-            }
-            _ => shown.location,
-        };
-        Some(IndexBlock { location, slots }).filter(|block| block.span().is_some())
+        shown.whole((self.entries, self.index_reserved))
     }
 
     /// The record as stored, without the checksum.
@@ -134,13 +98,6 @@ impl Record {
             one_sync: u8::from(self.one_sync),
             commit_crc: U32::new(0),
         }
-    }
-}
-
-fn at_most(field: FieldId, value: u64, max: u64) -> Result<(), Error> {
-    match value <= max {
-        true => Ok(()),
-        false => Err(Error::TooLarge { field, offset: offset_of(field), value, max }),
     }
 }
 
@@ -227,10 +184,43 @@ impl Image {
     /// [`Error::TooLarge`] and [`Error::Outside`] if the record contradicts itself, the header or
     /// the file.
     pub fn record(&self, file_len: u64) -> Result<Option<Record>, Error> {
+        let has_record = self.has_right_record(file_len)?;
+        Ok(has_record.then(|| Record::from_raw(&self.commit)))
+    }
+
+    /// Whether there is a [`record`](Self::record).
+    pub(in crate::gsd) fn has_right_record(&self, file_len: u64) -> Result<bool, Error> {
         if !self.has_record() || self.commit.commit_crc.get() != self.commit_crc(crc32c) {
-            return Ok(None);
+            return Ok(false);
         }
-        Record::parse(&self.commit, self.index(), self.name_block(), file_len).map(Some)
+        let commit = &self.commit;
+        let (names, names_len) = (commit.names.get(), commit.names_len.get());
+        let block_len = self.name_block().span().map_or(0, Span::len);
+        // A name takes a slot in layer 1, and at least a byte and a NUL in layer 2.
+        let most = if commit.layer < 2 { names_len / 64 } else { names_len / 2 };
+        let entries = commit.entries.get();
+        let slots = self.index_allocated_entries.get();
+        let most_reserved = i64::MAX.unsigned_abs() / 32;
+        let over = |field, value, max| (value > max).then_some((field, value, max));
+        // one after the other: a list of them would be large for a device's stack
+        let wrong = over(Commit::names, u64::from(names), MAX_NAMES.into())
+            .or_else(|| over(Commit::names_len, names_len.into(), block_len))
+            .or_else(|| over(Commit::names, names.into(), most.into()))
+            .or_else(|| over(Commit::entries, entries, slots))
+            .or_else(|| over(Commit::crc_from, commit.crc_from.get(), entries))
+            .or_else(|| over(Commit::align, commit.align.into(), 30))
+            .or_else(|| over(Commit::index_reserved, commit.index_reserved.get(), most_reserved))
+            .or_else(|| over(Commit::data_end, commit.data_end.get(), file_len));
+        if let Some((field, value, max)) = wrong {
+            return Err(Error::TooLarge { field, offset: offset_of(field), value, max });
+        }
+        Ok(true)
+    }
+
+    /// Whether this is equal to `other`, but for the version of the file layer.
+    pub(in crate::gsd) fn differs_in_version(&self, other: &Self) -> bool {
+        let (this, other) = (self.as_bytes(), other.as_bytes());
+        this.get(..36) == other.get(..36) && this.get(40..) == other.get(40..)
     }
 
     /// Whether the header alone shows that gsd has moved the index or the name list since the

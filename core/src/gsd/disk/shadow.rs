@@ -5,7 +5,6 @@ use crate::gsd::layout::ENTRY_LEN;
 use crate::gsd::raw::{Image, Shadow};
 use crate::integrity::{Checksum, crc32c};
 use crate::span::Span;
-use core::mem::offset_of;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// The offset of the shadows in a new file: they are in one sector, which is not the header's.
@@ -21,17 +20,6 @@ pub const OLD_SHADOW: u64 = 256;
 /// The most bytes of chunks, and of entries, that a commit of one sync adds: a reader may have to
 /// read them when it opens the file.
 pub const MAX_ADDED: u64 = 1 << 20;
-
-/// The fields of an image that a commit of one sync may change: where they are, and their bytes.
-const MAY_CHANGE: [(usize, usize); 7] = [
-    (offset_of!(Image, index_allocated_entries), 8),
-    (offset_of!(Image, commit.entries), 8),
-    (offset_of!(Image, commit.data_end), 8),
-    (offset_of!(Image, commit.sequence), 4),
-    (offset_of!(Image, commit.index_crc), 4),
-    (offset_of!(Image, commit.one_sync), 1),
-    (offset_of!(Image, commit.commit_crc), 4),
-];
 
 /// The bytes that a commit of one sync added (`spec/gsd.md#a-commit-of-one-sync`).
 ///
@@ -50,10 +38,13 @@ impl Added {
     #[must_use]
     pub fn between(old: &Image, new: &Image) -> Option<Self> {
         let (before, behind) = (&old.commit, &new.commit);
-        let mut bytes = old.as_bytes().iter().zip(new.as_bytes()).enumerate();
-        let may_differ =
-            |at: usize| MAY_CHANGE.iter().any(|&(from, len)| at.wrapping_sub(from) < len);
-        let is_same = bytes.all(|(at, (old, new))| old == new || may_differ(at));
+        // The fields that such a commit may change.
+        let mut changed = *old;
+        changed.index_allocated_entries = new.index_allocated_entries;
+        (changed.commit.entries, changed.commit.data_end) = (behind.entries, behind.data_end);
+        (changed.commit.sequence, changed.commit.index_crc) = (behind.sequence, behind.index_crc);
+        (changed.commit.one_sync, changed.commit.commit_crc) = (behind.one_sync, behind.commit_crc);
+        let is_same = changed.as_bytes() == new.as_bytes();
         let is_next = behind.sequence.get() == before.sequence.get().wrapping_add(1);
         let (from, to) = (before.entries.get(), behind.entries.get());
         let first = old.index().offset_of(from);
@@ -178,19 +169,18 @@ impl Shadow {
     /// next one.
     #[must_use]
     pub fn added_to(&self, header: &Image) -> Option<Added> {
-        let found = Image { gsd_version: self.old.gsd_version, ..*header };
-        let is_next = found == self.old && header.version_of(&self.old);
-        Added::between(&self.old, &self.new).filter(|_| is_next && self.added_crc.get() != 0)
+        let is_next = header.differs_in_version(&self.old) && header.version_of(&self.old);
+        let may = is_next && self.added_crc.get() != 0;
+        if may { Added::between(&self.old, &self.new) } else { None }
     }
 
     /// Whether `header` is the front of the new header followed by the rest of the old one.
     pub(in crate::gsd) fn is_torn_in(&self, header: &Image) -> bool {
+        let mut found = *header;
         // gsd may have raised the version of a file of layer 2.0 to 2.1 when it opened the file.
-        let gsd_version = match header.version_of(&self.new) {
-            true => self.new.gsd_version,
-            false => header.gsd_version,
-        };
-        let found = Image { gsd_version, ..*header };
+        if header.version_of(&self.new) {
+            found.gsd_version = self.new.gsd_version;
+        }
         is_mix(found.as_bytes(), self.new.as_bytes(), self.old.as_bytes())
     }
 

@@ -27,7 +27,47 @@ pub enum State {
     Ahead(Record),
 }
 
+/// A [`State`] without its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::gsd) enum Kind {
+    Plain,
+    Appended,
+    Committed,
+    Torn,
+    Ahead,
+}
+
+impl Kind {
+    /// Whether there is a valid commit record.
+    pub(in crate::gsd) const fn has_record(self) -> bool {
+        matches!(self, Self::Committed | Self::Torn | Self::Ahead)
+    }
+}
+
 impl State {
+    /// This state without its record.
+    pub(in crate::gsd) const fn kind(&self) -> Kind {
+        match self {
+            Self::Plain => Kind::Plain,
+            Self::Appended => Kind::Appended,
+            Self::Committed(_) => Kind::Committed,
+            Self::Torn(_) => Kind::Torn,
+            Self::Ahead(_) => Kind::Ahead,
+        }
+    }
+
+    /// The state of this kind, with the record of an image.
+    pub(in crate::gsd) const fn of(kind: Kind, image: &Image) -> Self {
+        let record = Record::from_raw(&image.commit);
+        match kind {
+            Kind::Plain => Self::Plain,
+            Kind::Appended => Self::Appended,
+            Kind::Committed => Self::Committed(record),
+            Kind::Torn => Self::Torn(record),
+            Kind::Ahead => Self::Ahead(record),
+        }
+    }
+
     /// The valid commit record, if there is one.
     #[must_use]
     pub const fn record(&self) -> Option<&Record> {
@@ -64,6 +104,12 @@ pub struct Head {
 }
 
 impl Head {
+    /// What is counted.
+    pub(in crate::gsd) const fn counted(&self) -> Counted {
+        let Self { entries, names, names_len, frames, .. } = *self;
+        Counted { entries, names, names_len, frames }
+    }
+
     /// The limits that entries of this file are checked against.
     #[must_use]
     pub const fn limits(&self) -> Limits {
@@ -84,6 +130,20 @@ impl Head {
             None => Span::ZERO, // never: it is a part of the name list, which lies in the file
         }
     }
+}
+
+/// What is counted in a file, or is in its commit record.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::gsd) struct Counted {
+    pub(in crate::gsd) entries: u64,
+    pub(in crate::gsd) names: u32,
+    /// The used bytes of the name list.
+    pub(in crate::gsd) names_len: u64,
+    pub(in crate::gsd) frames: u64,
+}
+
+impl Counted {
+    pub(in crate::gsd) const NONE: Self = Self { entries: 0, names: 0, names_len: 0, frames: 0 };
 }
 
 /// A read of the machine; see [`ReadStep::Read`].

@@ -42,8 +42,7 @@ use core::num::NonZeroU64;
 use desk::{Desk, Medium};
 use striae_twin::twin;
 pub(in crate::gsd) use sums::Sums;
-pub(in crate::gsd) use tail::MAX_LEN;
-use tail::Tail;
+use tail::{Found, Tail};
 use waiting::{Counts, Waiting};
 use zerocopy::IntoBytes;
 
@@ -104,7 +103,14 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// blocks of the file are wrong, so that it cannot be written.
     pub fn new(head: &Head, memory: B, checksum: Checksum) -> Result<Self, Error> {
         let mut book = Self::unopened(memory, checksum);
-        book.tail.set(head, checksum)?;
+        book.tail.set(&Found {
+            image: &head.image,
+            kind: head.state.kind(),
+            is_torn: head.is_torn,
+            counted: &head.counted(),
+            ident_crc: head.header.ident_crc(checksum),
+            file_len: head.file_len,
+        })?;
         book.open_memory()?;
         Ok(book)
     }
@@ -160,20 +166,6 @@ impl<B: AsMut<[Slot]>> Book<B> {
             return Err(Error::NoColumns);
         }
         self.tail.place(id, kind, n, m)
-    }
-
-    /// As [`next_place`](Self::next_place); `None` if work must be done first.
-    #[inline]
-    pub(in crate::gsd) fn place_at_once(
-        &mut self,
-        id: u16,
-        kind: ChunkType,
-        n: u64,
-        m: u32,
-    ) -> Option<Result<Chunk, Error>> {
-        let placed = self.next_place(id, kind, n, m);
-        let is_known = !matches!(placed, Err(Error::NotReady | Error::FrameFull { .. }));
-        is_known.then_some(placed)
     }
 
     /// Refuses a chunk that the current frame cannot have.
@@ -238,20 +230,21 @@ impl<B: AsMut<[Slot]>> Book<B> {
             return Err(Error::Outside { field: IndexEntry::location, start, len, file_len });
         }
         self.tail.sums.lose(); // also if a commit has come since the chunk was placed
-        self.insert(chunk, crc);
+        self.insert(&chunk, crc);
         Ok(())
     }
 
     /// Adds a chunk at the next place, whose `bytes` are in the store.
-    #[inline]
-    pub(in crate::gsd) fn add_bytes(&mut self, chunk: Chunk, bytes: &[u8]) {
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    #[cfg_attr(not(target_os = "none"), inline)]
+    pub(in crate::gsd) fn add_bytes(&mut self, chunk: &Chunk, bytes: &[u8]) {
         let crc = if self.tail.checksums { (self.checksum)(0, bytes) } else { 0 };
         self.tail.sums.add_chunk(chunk.span.offset(), bytes, self.checksum);
         self.insert(chunk, crc);
     }
 
     #[inline]
-    pub(in crate::gsd) fn insert(&mut self, chunk: Chunk, crc: u32) {
+    pub(in crate::gsd) fn insert(&mut self, chunk: &Chunk, crc: u32) {
         let crc = match self.tail.checksums {
             true => chunk.to_raw().sealed_crc(crc, self.checksum),
             false => 0,
@@ -323,13 +316,14 @@ impl<B: AsMut<[Slot]>> Book<B> {
     }
 
     /// This book at work in a store.
-    #[inline]
-    fn desk<'w, S>(&'w mut self, store: &'w mut S) -> Desk<'w, S> {
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    #[cfg_attr(not(target_os = "none"), inline)]
+    fn desk<'w, S, E>(&'w mut self, store: &'w mut S) -> Desk<'w, S, E> {
         let memory = self.memory.as_mut().as_mut_bytes();
         let memory = memory.split_at_mut_checked(self.counts.memory_len());
         let (front, window) = memory.unwrap_or_default();
         Desk {
-            disk: Medium { store },
+            disk: Medium { store, result: Ok(()) },
             tail: &mut self.tail,
             waiting: Waiting::new(front, &mut self.counts),
             checksum: self.checksum,
@@ -352,7 +346,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
     ) -> Result<(), WriteError<S>> {
         self.tail.store_len = store_len;
         let memory_len = memory_len(self.memory.as_mut());
-        self.desk(store).start(start, memory_len, window).await?;
+        let mut desk = self.desk(store);
+        let done = desk.start(start, memory_len, window).await;
+        desk.result(done)?;
         Ok(self.open_memory()?)
     }
 
@@ -362,10 +358,12 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// The store's own error.
     #[inline(never)]
     pub async fn begin<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
-        match self.tail.is_adopted {
-            true => self.desk(store).settle().await,
-            false => Ok(()),
+        if !self.tail.is_adopted {
+            return Ok(());
         }
+        let mut desk = self.desk(store);
+        let done = desk.settle().await;
+        desk.result(done)
     }
 
     /// Makes the file ready for chunks, and makes room in the memory if possible.
@@ -374,7 +372,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// [`Error::FileFull`] if a block has no place in the file; the store's own error.
     #[inline(never)]
     pub async fn make_ready<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
-        self.desk(store).make_ready().await
+        let mut desk = self.desk(store);
+        let done = desk.make_ready().await;
+        desk.result(done)
     }
 
     /// Ends the current frame, also if it has no chunks. The next commit includes it.
@@ -383,7 +383,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// See [`make_ready`](Self::make_ready). The frame has not ended then.
     #[inline(never)]
     pub async fn end_frame<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
-        self.desk(store).end_frame().await
+        let mut desk = self.desk(store);
+        let done = desk.end_frame().await;
+        desk.result(done)
     }
 
     /// Makes all ended frames and all names durable and visible. The current frame stays open.
@@ -393,7 +395,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// this one leaves it; the next commit tries again.
     #[inline(never)]
     pub async fn commit<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
-        self.desk(store).commit().await
+        let mut desk = self.desk(store);
+        let done = desk.commit().await;
+        desk.result(done)
     }
 
     /// Cuts a store of `store_len` bytes at the end of the file. Call it after a commit.
@@ -407,7 +411,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
         store: &mut S,
     ) -> Result<(), WriteError<S>> {
         self.tail.store_len = store_len;
-        self.desk(store).cut().await
+        let mut desk = self.desk(store);
+        let done = desk.cut().await;
+        desk.result(done)
     }
 
     /// Adds a name that the file does not have. Its id is the value of [`names`](Self::names)
@@ -422,7 +428,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
         name: &[u8],
         store: &mut S,
     ) -> Result<(), WriteError<S>> {
-        self.desk(store).add_name(name).await
+        let mut desk = self.desk(store);
+        let done = desk.add_name(name).await;
+        desk.result(done)
     }
 
     /// Upgrades a file of an older layer to layer 2.1.
@@ -433,7 +441,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// else see [`make_ready`](Self::make_ready). The file keeps its layer then.
     #[inline(never)]
     pub async fn upgrade<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
-        self.desk(store).upgrade().await
+        let mut desk = self.desk(store);
+        let done = desk.upgrade().await;
+        desk.result(done)
     }
 
     /// Removes all frames and names, also those that are not committed, and frees their space.
@@ -442,7 +452,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// See [`make_ready`](Self::make_ready). The file has all of its frames then, or none.
     #[inline(never)]
     pub async fn truncate<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
-        self.desk(store).truncate().await
+        let mut desk = self.desk(store);
+        let done = desk.truncate().await;
+        desk.result(done)
     }
 }
 

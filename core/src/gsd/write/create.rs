@@ -7,6 +7,7 @@ pub use attributes::Attributes;
 pub(in crate::gsd) use attributes::{Blocks, align_of, checked};
 pub(in crate::gsd) use blank::Blank;
 
+use crate::exact::Exact;
 use crate::gsd::disk::header::Header;
 pub(in crate::gsd) use crate::gsd::disk::shadow::OTHER_SHADOW;
 pub use crate::gsd::disk::shadow::{OLD_SHADOW, SHADOW};
@@ -71,28 +72,31 @@ impl Create {
         store_len: u64,
         checksum: Checksum,
     ) -> Result<(), Error> {
-        let data_end = attributes.fill_header(&mut self.header, checksum)?;
+        let image = &mut self.shadow.new;
+        let data_end = attributes.fill_header(&mut self.header, image, checksum)?;
         self.begin(data_end, store_len, checksum);
         Ok(())
     }
 
-    /// Sets this to make the file of the header that `fill` fills, which may have names that the
-    /// caller writes after it [clears](Self::clear) the blocks.
+    /// Sets this to make the file of the header that `fill` fills, with the part of it that commits
+    /// change. The file may have names that the caller writes after it [clears](Self::clear) the
+    /// blocks.
     pub(in crate::gsd) fn set_header(
         &mut self,
-        fill: impl FnOnce(&mut raw::Header),
+        fill: impl FnOnce(&mut raw::Header, &mut raw::Image),
         data_end: u64,
         store_len: u64,
         checksum: Checksum,
     ) {
-        fill(&mut self.header);
+        fill(&mut self.header, &mut self.shadow.new);
         self.begin(data_end, store_len, checksum);
     }
 
     fn begin(&mut self, data_end: u64, store_len: u64, checksum: Checksum) {
         (self.data_end, self.store_len) = (data_end, store_len);
-        let image = self.header.image();
-        self.shadow.set(&image, &image, 0, checksum);
+        let Shadow { old, new, .. } = &mut self.shadow;
+        old.copy_from(new);
+        self.shadow.seal(0, checksum);
     }
 
     /// The header of the file.
@@ -109,19 +113,24 @@ impl Create {
 
     /// The byte that the creation writes at `offset`, if any.
     fn written(&self, offset: u64) -> Option<u8> {
-        let blocks = [(0, self.header.as_bytes()), (SHADOW, self.shadow.as_bytes())];
-        let other = Span::new(OTHER_SHADOW, Shadow::LEN);
-        let image = self.header.image();
-        let zeros = [other, image.name_block().span(), image.index().span()];
-        let is_zero =
-            zeros.iter().flatten().any(|span| (span.offset()..span.end()).contains(&offset));
-        if is_zero {
+        let is_in = |span: &Span| offset.wrapping_sub(span.offset()) < span.len();
+        if self.zeros().iter().any(is_in) {
             return Some(0);
         }
-        blocks.iter().find_map(|(start, bytes)| {
-            let at = usize::try_from(offset.checked_sub(*start)?).ok()?;
-            bytes.get(at).copied()
-        })
+        let (start, bytes) = match offset < SHADOW {
+            true => (0, self.header.as_bytes()),
+            false => (SHADOW, self.shadow.as_bytes()),
+        };
+        bytes.get(usize::try_from(offset.exact_sub(start)).ok()?).copied()
+    }
+
+    /// What is cleared: the second shadow, which may be from an older file, with the name list after
+    /// it; the index.
+    fn zeros(&self) -> [Span; 2] {
+        let image = &self.shadow.new;
+        let names = image.namelist_allocated_entries.get().exact_mul(NAME_UNIT);
+        let other = Span::exact(OTHER_SHADOW, Shadow::LEN.exact_add(names));
+        [other, image.index().exact_span()]
     }
 
     /// The length of the store with the file.
@@ -149,11 +158,7 @@ impl Create {
             store.sync().await?;
         }
         store.write_all_at(SHADOW, self.shadow.as_bytes()).await?;
-        // The second shadow may be from an older file; the name list is after it.
-        let image = self.header.image();
-        let names = image.name_block().units.saturating_mul(NAME_UNIT);
-        let other = Span::exact(OTHER_SHADOW, Shadow::LEN.saturating_add(names));
-        for cleared in [other, image.index().exact_span()] {
+        for cleared in self.zeros() {
             let mut left = cleared;
             while !left.is_empty() {
                 let len = usize::try_from(left.len()).unwrap_or(ZEROS.len()).min(ZEROS.len());

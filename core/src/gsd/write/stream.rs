@@ -1,10 +1,11 @@
 //! Writing a chunk in pieces.
 
-use super::book::{Book, MAX_LEN, Slot, Sums, count_rows};
+use super::book::{Book, Slot, Sums, count_rows};
 #[twin(WriteError = AsyncError)]
 use crate::gsd::WriteError;
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::error::Error;
+use crate::gsd::layout::MAX_LEN;
 use crate::span::Span;
 use crate::step::DriveError;
 #[twin(WriteAt)]
@@ -77,7 +78,7 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         let span = Span::new(start, len).ok_or(full)?;
         let chunk = Chunk { n, span, ..chunk };
         book.set_sums(sums);
-        book.insert(chunk, crc);
+        book.insert(&chunk, crc);
         Ok(chunk)
     }
 }

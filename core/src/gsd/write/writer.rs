@@ -218,7 +218,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         let n = book::count_rows(kind, m, usize_to_u64(bytes.len()))?;
         let chunk = self.place(id, kind, n, m).await?;
         self.disk.put(chunk.span.offset(), bytes).await.map_err(DriveError::Store)?;
-        self.book.add_bytes(chunk, bytes);
+        self.book.add_bytes(&chunk, bytes);
         Ok(chunk)
     }
 
@@ -239,7 +239,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     }
 
     /// The place of the next chunk.
-    #[inline]
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
+    #[cfg_attr(not(target_os = "none"), inline)]
     async fn place(
         &mut self,
         id: u16,
@@ -247,24 +248,13 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         n: u64,
         m: u32,
     ) -> Result<Chunk, WriteError<S>> {
-        let (_, book) = self.known().await?;
-        match book.place_at_once(id, kind, n, m) {
-            Some(placed) => placed.map_err(DriveError::Format),
-            None => self.place_when_ready(id, kind, n, m).await,
+        let (disk, book) = self.known().await?;
+        let mut placed = book.next_place(id, kind, n, m);
+        if let Err(Error::NotReady | Error::FrameFull { .. }) = placed {
+            book.make_ready(disk).await?;
+            placed = book.next_place(id, kind, n, m);
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    async fn place_when_ready(
-        &mut self,
-        id: u16,
-        kind: ChunkType,
-        n: u64,
-        m: u32,
-    ) -> Result<Chunk, WriteError<S>> {
-        self.book.make_ready(&mut self.disk).await?;
-        self.book.next_place(id, kind, n, m).map_err(DriveError::Format)
+        Ok(placed?)
     }
 
     /// Ends the current frame, also if it has no chunks, and returns its number.

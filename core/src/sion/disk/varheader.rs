@@ -319,6 +319,6 @@ impl Varheader {
     #[must_use]
     pub fn trailer(&self) -> Span {
         let len = if self.shape.sealed { TRAILER_LEN } else { 0 };
-        Span::new(self.crcs().end(), len).unwrap_or(Span::ZERO)
+        span(self.span().end().saturating_sub(len), len) // it is the last part
     }
 }

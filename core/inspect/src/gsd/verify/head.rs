@@ -85,7 +85,8 @@ impl Judged {
     /// The header fields as they are, or as they should be; `None` if the version is unknown.
     pub(crate) fn head(&self) -> Option<Head> {
         let judge = &self.judge;
-        let mut head = Head::new(judge.image(), judge.record(), self.version()?, self.file_len);
+        let record = judge.record();
+        let mut head = Head::new(judge.image(), record.as_ref(), self.version()?, self.file_len);
         head.basis = judge.basis();
         if head.basis == Basis::Damaged {
             head.wrong_bytes = differing(&self.header.image(), judge.image());

@@ -56,7 +56,7 @@ pub(super) fn check<S: Subject>(
         report.add(FindingKind::Ahead { offset, shown, proven });
         return Ok(());
     }
-    let shown = own.or_else(|| judge.record().copied().filter(|_| judge.torn().is_some()));
+    let shown = own.or_else(|| judge.record().filter(|_| judge.torn().is_some()));
     match shown.filter(|record| record.one_sync) {
         Some(record) => check_next(subject, file_len, &record, report),
         None => Ok(()),

@@ -1,6 +1,6 @@
 //! Files without a valid commit record: they get one before anything else changes.
 
-use super::desk::{Desk, Failed, SMALL};
+use super::desk::{Desk, Failure, SMALL};
 use super::tail::Stands;
 use crate::gsd::raw::{Commit, Shadow};
 use crate::span::Span;
@@ -13,17 +13,17 @@ use zerocopy::{FromZeros, IntoBytes};
 const MAGIC: usize = Commit::MAGIC.len();
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Makes the file ready for writing: if it has no valid commit record, it gets one for its
     /// content, which is made durable.
-    pub(super) async fn adopt(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn adopt(&mut self) -> Result<(), Failure> {
         if self.tail.is_writable() {
             return Ok(());
         }
         if self.tail.is_adopted {
             return self.make_durable().await;
         }
-        let shadows = self.tail.behind(Shadow::BOTH_LEN)?;
+        let shadows = self.disk.check(self.tail.behind(Shadow::BOTH_LEN))?;
         self.reserve(shadows.end()).await?;
         self.sum_names().await?;
         self.make_record(shadows.offset(), shadows.end()).await
@@ -31,7 +31,7 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Makes the header durable. This comes before any write to a file of another program, since an
     /// older header may use places that are free in the present one, and at the end.
-    pub(super) async fn make_durable(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn make_durable(&mut self) -> Result<(), Failure> {
         if self.tail.stands != Stands::Durable {
             self.disk.sync().await?;
             self.tail.stands = Stands::Durable;
@@ -40,7 +40,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Computes the CRC-32C of the names.
-    async fn sum_names(&mut self) -> Result<(), Failed<S::Error>> {
+    async fn sum_names(&mut self) -> Result<(), Failure> {
         let (mut left, mut crc) = (self.tail.name_list(), 0);
         while !left.is_empty() {
             let mut small = [0; SMALL];
@@ -57,11 +57,7 @@ impl<S: WriteAt> Desk<'_, S> {
     ///
     /// The file has no valid record before the last step: a record that is half written is ignored.
     #[inline(never)]
-    pub(super) async fn make_record(
-        &mut self,
-        shadows: u64,
-        data_end: u64,
-    ) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn make_record(&mut self, shadows: u64, data_end: u64) -> Result<(), Failure> {
         self.tail.is_adopted = false;
         if self.tail.image.commit.magic != [0; MAGIC] {
             self.disk.write(Commit::OFFSET, &[0; MAGIC]).await?;
@@ -72,7 +68,8 @@ impl<S: WriteAt> Desk<'_, S> {
         let mut shadow = Shadow::new_zeroed();
         shadow.new.copy_from(&self.tail.image);
         let place = (data_end, shadows, 0);
-        self.tail.put_record(&mut shadow.new, self.tail.committed, place, self.checksum)?;
+        let made = self.tail.put_record(&mut shadow.new, self.tail.committed, place, self.checksum);
+        self.disk.check(made)?;
         let Shadow { old, new, .. } = &mut shadow;
         old.copy_from(new);
         shadow.seal(0, self.checksum);

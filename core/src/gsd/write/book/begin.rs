@@ -1,15 +1,13 @@
 //! The start of a writer: it opens the file, makes a new one, or restores an erased header.
 
-use super::desk::{Desk, Failed};
-use super::tail::Stands;
+use super::desk::{Desk, Failure};
+use super::tail::{Found, Stands};
 use super::waiting::Counts;
-use crate::gsd::disk::header::Header;
+use crate::gsd::disk::header::ident_crc;
 use crate::gsd::error::Error;
 use crate::gsd::raw::{self, Commit, Shadow};
 use crate::gsd::read::open::{InPlace, Open};
 use crate::gsd::write::create::{Attributes, Blank, Create, OTHER_SHADOW, SHADOW};
-#[twin(drive_read)]
-use crate::step::drive_read;
 use crate::step::{DriveError, ReadMachine, ReadStep};
 #[twin(WriteAt)]
 use crate::store::WriteAt;
@@ -30,7 +28,7 @@ pub(in crate::gsd) enum Start<'a> {
 }
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Opens the file, or makes it. The parts are separate functions: each one's place on a small
     /// stack is free for the others.
     pub(super) async fn start(
@@ -38,7 +36,7 @@ impl<S: WriteAt> Desk<'_, S> {
         start: Start<'_>,
         memory_len: usize,
         window: &mut [u8],
-    ) -> Result<(), Failed<S::Error>> {
+    ) -> Result<(), Failure> {
         match start {
             Start::Open => {}
             Start::Create(attributes) => {
@@ -60,14 +58,24 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     #[inline(never)]
-    async fn open(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), Failed<S::Error>> {
+    async fn open(&mut self, start: Start<'_>, window: &mut [u8]) -> Result<(), Failure> {
+        let attributes = match start {
+            Start::Log(attributes) => Some(attributes),
+            Start::Open | Start::Create(_) => None,
+        };
         let mut open = Open::new(self.tail.store_len);
-        drive_read(&mut InPlace(&mut open), &*self.disk.store, window).await?;
-        let Some(head) = open.head() else { return Ok(()) };
-        if let Start::Log(attributes) = start {
-            check_own(attributes, &head.header)?;
-        }
-        self.tail.set(head, self.checksum)?;
+        self.read_open(&mut open, &[], attributes, window).await?;
+        let judge = open.judge();
+        let image = judge.image();
+        let set = self.tail.set(&Found {
+            image,
+            kind: judge.kind,
+            is_torn: judge.is_torn,
+            counted: open.counted(),
+            ident_crc: ident_crc(image.schema_version, open.texts(), self.checksum),
+            file_len: self.tail.store_len,
+        });
+        self.disk.check(set)?;
         if let Start::Create(_) = start {
             self.tail.stands = Stands::Durable;
         }
@@ -76,7 +84,7 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Whether the shadows prove a header: it is the tail's image then.
     #[inline(never)]
-    async fn find_proof(&mut self) -> Result<bool, Failed<S::Error>> {
+    async fn find_proof(&mut self) -> Result<bool, Failure> {
         if self.tail.store_len < SHADOW.saturating_add(Shadow::BOTH_LEN) {
             return Ok(false);
         }
@@ -96,8 +104,9 @@ impl<S: WriteAt> Desk<'_, S> {
         &mut self,
         attributes: &Attributes<'_>,
         memory_len: usize,
-    ) -> Result<(), Failed<S::Error>> {
-        let len = self.len_of_new(attributes, memory_len)?; // fails before anything is lost
+    ) -> Result<(), Failure> {
+        let len = self.len_of_new(attributes, memory_len);
+        let len = self.disk.check(len)?; // fails before anything is lost
         self.disk.set_size(len).await?;
         self.disk.sync().await?;
         self.disk.write(SHADOW, &[0; 8]).await?;
@@ -107,7 +116,7 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Whether the header that is proved was erased; an error if it is of another program.
     #[inline(never)]
-    async fn is_erased(&mut self, attributes: &Attributes<'_>) -> Result<bool, Failed<S::Error>> {
+    async fn is_erased(&mut self, attributes: &Attributes<'_>) -> Result<bool, Failure> {
         let (mut found, mut header) = (raw::Header::new_zeroed(), raw::Header::new_zeroed());
         self.disk.read(0, found.as_mut_bytes()).await?;
         attributes.restore(&mut header, &self.tail.image);
@@ -116,7 +125,7 @@ impl<S: WriteAt> Desk<'_, S> {
         }
         match header.ident_crc(self.checksum) == self.tail.image.commit.ident_crc.get() {
             true => Ok(true),
-            false => Err(Error::Another { field: Commit::ident_crc }.into()),
+            false => Err(self.disk.fail(&Error::Another { field: Commit::ident_crc })),
         }
     }
 
@@ -126,27 +135,44 @@ impl<S: WriteAt> Desk<'_, S> {
         &mut self,
         attributes: &Attributes<'_>,
         window: &mut [u8],
-    ) -> Result<(), Failed<S::Error>> {
+    ) -> Result<(), Failure> {
         let mut header = raw::Header::new_zeroed();
         attributes.restore(&mut header, &self.tail.image);
         let mut open = Open::new(self.tail.store_len);
-        while let ReadStep::Read { offset, want, .. } = ReadMachine::poll(&mut InPlace(&mut open)) {
-            let part = front(window, want);
-            self.disk.read(offset, part).await?;
-            if offset == 0 {
-                copy_front(header.as_bytes(), part);
-            }
-            ReadMachine::feed(&mut InPlace(&mut open), part)?;
-        }
-        if let Some(head) = open.head() {
-            check_own(attributes, &head.header)?;
-        }
+        self.read_open(&mut open, header.as_bytes(), Some(attributes), window).await?;
         self.disk.write(0, header.as_bytes()).await?;
         self.disk.sync().await
     }
 
+    /// Opens the file, as if it had this header, if there is one; it must have these attributes.
+    #[inline(never)]
+    async fn read_open(
+        &mut self,
+        open: &mut Open,
+        header: &[u8],
+        attributes: Option<&Attributes<'_>>,
+        window: &mut [u8],
+    ) -> Result<(), Failure> {
+        while let ReadStep::Read { offset, need, want } = InPlace(open).poll() {
+            let part = front(window, want);
+            if part.len() < need {
+                self.disk.result = Err(DriveError::BufferTooSmall { need });
+                return Err(Failure);
+            }
+            self.disk.read(offset, part).await?;
+            if offset == 0 {
+                copy_front(header, part);
+            }
+            self.disk.check(InPlace(open).feed(part))?;
+        }
+        match attributes {
+            Some(attributes) => self.disk.check(check_own(attributes, open)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether there is a file.
-    async fn has_magic(&mut self) -> Result<bool, Failed<S::Error>> {
+    async fn has_magic(&mut self) -> Result<bool, Failure> {
         let mut magic = [0; 8];
         if self.tail.store_len >= 8 {
             self.disk.read(0, &mut magic).await?;
@@ -162,31 +188,42 @@ impl<S: WriteAt> Desk<'_, S> {
         attributes: &Attributes<'_>,
         memory_len: usize,
         window: &mut [u8],
-    ) -> Result<(), Failed<S::Error>> {
-        Counts::new(memory_len, attributes.checksums)?;
+    ) -> Result<(), Failure> {
         let mut create = Create::nothing();
-        create.set(attributes, self.tail.store_len, self.checksum)?;
+        let can = self.can_make(&mut create, attributes, memory_len);
+        self.disk.check(can)?;
         if let Start::Log(_) = start {
             let mut blank = Blank::unseen(create.data_end(), self.tail.store_len);
             while let Some(ReadStep::<()>::Read { offset, want, .. }) = blank.read() {
                 let part = front(window, want);
                 self.disk.read(offset, part).await?;
-                blank.see(part, &create, |_| None)?;
+                self.disk.check(blank.see(part, &create, |_| None))?;
             }
         }
-        create.run(self.disk.store).await.map_err(DriveError::Store)?;
+        let made = create.run(self.disk.store).await;
+        self.disk.done(made)?;
         self.tail.store_len = create.len();
         Ok(())
     }
 }
 
-impl<S> Desk<'_, S> {
+impl<S, E> Desk<'_, S, E> {
+    /// Sets `create` to make a file of these attributes, if it can be made.
+    fn can_make(
+        &self,
+        create: &mut Create,
+        attributes: &Attributes<'_>,
+        memory_len: usize,
+    ) -> Result<(), Error> {
+        Counts::new(memory_len, attributes.checksums)?;
+        create.set(attributes, self.tail.store_len, self.checksum)
+    }
+
     /// The length of the store with a new file of these attributes, if it can be made.
     #[inline(never)]
     fn len_of_new(&self, attributes: &Attributes<'_>, memory_len: usize) -> Result<u64, Error> {
-        Counts::new(memory_len, attributes.checksums)?;
         let mut create = Create::nothing();
-        create.set(attributes, self.tail.store_len, self.checksum)?;
+        self.can_make(&mut create, attributes, memory_len)?;
         Ok(create.len())
     }
 }
@@ -198,6 +235,9 @@ fn front(window: &mut [u8], len: u64) -> &mut [u8] {
 }
 
 /// Checks that the opened file has the expected attributes.
-fn check_own(attributes: &Attributes<'_>, header: &Header) -> Result<(), Error> {
-    attributes.differ_from(header).map_or(Ok(()), |field| Err(Error::Another { field }))
+fn check_own(attributes: &Attributes<'_>, open: &Open) -> Result<(), Error> {
+    let schema_version = open.judge().image.schema_version.get();
+    attributes
+        .differ_from(open.texts(), schema_version)
+        .map_or(Ok(()), |field| Err(Error::Another { field }))
 }

@@ -1,6 +1,6 @@
 //! Commits: they make the written bytes part of the file.
 
-use super::desk::{Desk, Failed, SMALL};
+use super::desk::{Desk, Failure, SMALL};
 use super::tail::{Stands, Tail};
 use crate::exact::Exact;
 use crate::gsd::disk::shadow::Added;
@@ -15,11 +15,11 @@ use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Makes all ended frames durable and visible. It takes two syncs, or one
     /// ([`Attributes::one_sync`](crate::gsd::Attributes::one_sync)), and none if nothing is new.
     /// The first commit always syncs the state that was found.
-    pub(super) async fn commit(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn commit(&mut self) -> Result<(), Failure> {
         self.settle().await?;
         self.spill().await?;
         let tail = &*self.tail;
@@ -36,7 +36,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Writes the entries of ended frames after the entries of the index.
-    pub(super) async fn spill(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn spill(&mut self) -> Result<(), Failure> {
         let Some(last) = self.waiting.last_ended() else { return Ok(()) };
         self.settle().await?;
         self.free_slots().await?;
@@ -53,7 +53,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Publishes all entries of the index and all names.
-    pub(super) async fn publish_all(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn publish_all(&mut self) -> Result<(), Failure> {
         self.free_slots().await?;
         self.pad().await?;
         self.publish(self.tail.entries).await
@@ -61,7 +61,7 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Fills the index with copies of its last entry, up to the number that it must have.
     #[inline(never)] // its memory is not in use while a commit is published
-    pub(super) async fn pad(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn pad(&mut self) -> Result<(), Failure> {
         let want = self.tail.padded();
         if want == self.tail.entries || self.tail.entries == 0 {
             return Ok(());
@@ -84,13 +84,13 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Publishes the first `shown` entries of the index, and all names.
     #[inline(never)]
-    pub(super) async fn publish(&mut self, shown: u64) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn publish(&mut self, shown: u64) -> Result<(), Failure> {
         self.show_nothing(shown).await?;
         self.copy_entries().await?;
         self.clear_behind_names().await?;
         self.reserve(self.tail.data_end).await?;
         let mut shadow = Shadow::new_zeroed();
-        self.tail.fill_shadow(&mut shadow, shown, self.checksum)?;
+        self.disk.check(self.tail.fill_shadow(&mut shadow, shown, self.checksum))?;
         self.replace_header(&shadow).await?;
         self.tail.committed = shown;
         Ok(())
@@ -99,7 +99,7 @@ impl<S: WriteAt> Desk<'_, S> {
     /// Clears the slots that a header without entries shows: the last ones, so that the others stay
     /// free.
     #[inline(never)]
-    async fn show_nothing(&mut self, shown: u64) -> Result<(), Failed<S::Error>> {
+    async fn show_nothing(&mut self, shown: u64) -> Result<(), Failure> {
         if shown > 0 || self.tail.shows_empty_slots() {
             return Ok(());
         }
@@ -117,7 +117,7 @@ impl<S: WriteAt> Desk<'_, S> {
     /// the start of the new one and the rest of the old one. The shadow tells this state from any
     /// other.
     #[inline(never)]
-    async fn replace_header(&mut self, shadow: &Shadow) -> Result<(), Failed<S::Error>> {
+    async fn replace_header(&mut self, shadow: &Shadow) -> Result<(), Failure> {
         let commit = &shadow.new.commit;
         let offset = Shadow::offset_of(commit.shadow.get(), commit.sequence.get());
         self.disk.write(offset, shadow.as_bytes()).await?;
@@ -139,7 +139,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Completes a publication that was interrupted while the header was written.
-    pub(super) async fn settle(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn settle(&mut self) -> Result<(), Failure> {
         if self.tail.is_torn_before {
             self.settle_before().await?;
         }
@@ -157,13 +157,13 @@ impl<S: WriteAt> Desk<'_, S> {
     /// of the last commit's and parts of two others, which no shadow explains.
     #[cold]
     #[inline(never)]
-    async fn settle_before(&mut self) -> Result<(), Failed<S::Error>> {
+    async fn settle_before(&mut self) -> Result<(), Failure> {
         let commit = &self.tail.image.commit;
         let before = commit.sequence.get().wrapping_sub(1);
         let place = Span::exact(Shadow::offset_of(commit.shadow.get(), before), Shadow::LEN);
         let mut small = [0; SMALL];
         let shadow = Shadow::parse(self.disk.read_front(place, &mut [], &mut small).await?);
-        let before = shadow.ok_or_else(|| self.tail.image.crc_error())?;
+        let before = self.disk.check(shadow.ok_or_else(|| self.tail.image.crc_error()))?;
         self.disk.sync().await?;
         self.disk.show(&before.new).await?;
         self.disk.sync().await?;
@@ -173,7 +173,7 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Cuts the store at the end of the file: a failed or discarded chunk may have left bytes after
     /// it.
-    pub(super) async fn cut(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn cut(&mut self) -> Result<(), Failure> {
         let is_longer = self.tail.is_adopted && self.tail.store_len > self.tail.data_end;
         if is_longer || self.tail.stands == Stands::Written {
             self.make_durable().await?; // an older header may use the bytes that are cut off
@@ -184,7 +184,7 @@ impl<S: WriteAt> Desk<'_, S> {
         Ok(())
     }
 
-    pub(super) async fn cut_store(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn cut_store(&mut self) -> Result<(), Failure> {
         self.set_store_len(self.tail.data_end).await?;
         self.disk.sync().await
     }

@@ -19,8 +19,8 @@ use striae_twin::twin;
 /// The tail changes only when the store has done what the change says, so work may end anywhere, by
 /// an error or a dropped future, and be done again.
 #[derive(Debug)]
-pub(super) struct Desk<'w, S> {
-    pub(super) disk: Medium<'w, S>,
+pub(super) struct Desk<'w, S, E> {
+    pub(super) disk: Medium<'w, S, E>,
     pub(super) tail: &'w mut Tail,
     pub(super) waiting: Waiting<'w>,
     pub(super) checksum: Checksum,
@@ -28,13 +28,53 @@ pub(super) struct Desk<'w, S> {
     pub(super) window: &'w mut [u8],
 }
 
-/// Why work failed in a store with errors `E`.
-pub(super) type Failed<E> = DriveError<E, Error>;
-
-/// A store whose errors are those of work.
+/// Work has failed; its [`Medium`] says why.
+///
+/// An error has 32 bytes and passes many functions on its way. A device's code would copy it, and
+/// look into it, in each of them.
 #[derive(Debug)]
-pub(super) struct Medium<'w, S> {
+pub(super) struct Failure;
+
+/// A store, and why work in it failed.
+#[derive(Debug)]
+pub(super) struct Medium<'w, S, E> {
     pub(super) store: &'w mut S,
+    /// An error after a [`Failure`].
+    pub(super) result: Result<(), DriveError<E, Error>>,
+}
+
+impl<S, E> Medium<'_, S, E> {
+    /// Notes why work failed.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fail(&mut self, error: &Error) -> Failure {
+        self.result = Err(DriveError::Format(*error));
+        Failure
+    }
+
+    /// The value of a result, if it has one.
+    #[inline]
+    pub(super) fn check<T>(&mut self, result: Result<T, Error>) -> Result<T, Failure> {
+        result.map_err(|error| self.fail(&error))
+    }
+
+    /// The value of the result of an operation of the store.
+    #[inline]
+    pub(super) fn done<T>(&mut self, done: Result<T, E>) -> Result<T, Failure> {
+        done.map_err(|error| {
+            self.result = Err(DriveError::Store(error));
+            Failure
+        })
+    }
+
+    /// The value of the result of reads.
+    #[inline]
+    pub(super) fn note<T>(&mut self, read: Result<T, DriveError<E, Error>>) -> Result<T, Failure> {
+        read.map_err(|error| {
+            self.result = Err(error);
+            Failure
+        })
+    }
 }
 
 /// Bytes of small memory for copies.
@@ -44,14 +84,11 @@ const ZEROS: [u8; SMALL] = [0; SMALL];
 const PIECE: usize = 64;
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Medium<'_, S> {
+impl<S: WriteAt> Medium<'_, S, S::Error> {
     #[inline(never)]
-    pub(super) async fn read(
-        &mut self,
-        offset: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), Failed<S::Error>> {
-        read_exact(&*self.store, offset, bytes).await
+    pub(super) async fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), Failure> {
+        let read = read_exact(&*self.store, offset, bytes).await;
+        self.note(read)
     }
 
     /// Reads the front of `span`, as much as there is room for in the `window`, or in small memory
@@ -62,7 +99,7 @@ impl<S: WriteAt> Medium<'_, S> {
         span: Span,
         window: &'r mut [u8],
         small: &'r mut [u8; SMALL],
-    ) -> Result<&'r [u8], Failed<S::Error>> {
+    ) -> Result<&'r [u8], Failure> {
         let room = if window.is_empty() { small } else { window };
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(room.len());
         let front = room.get_mut(..len).unwrap_or_default();
@@ -76,18 +113,15 @@ impl<S: WriteAt> Medium<'_, S> {
     }
 
     #[inline(never)]
-    pub(super) async fn write(
-        &mut self,
-        offset: u64,
-        bytes: &[u8],
-    ) -> Result<(), Failed<S::Error>> {
-        match bytes.is_empty() {
-            true => Ok(()),
-            false => self.store.write_all_at(offset, bytes).await.map_err(DriveError::Store),
+    pub(super) async fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        if bytes.is_empty() {
+            return Ok(());
         }
+        let done = self.store.write_all_at(offset, bytes).await;
+        self.done(done)
     }
 
-    pub(super) async fn write_zeros(&mut self, span: Span) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn write_zeros(&mut self, span: Span) -> Result<(), Failure> {
         let mut left = span;
         while !left.is_empty() {
             let len = usize::try_from(left.len()).unwrap_or(SMALL).min(SMALL);
@@ -98,28 +132,43 @@ impl<S: WriteAt> Medium<'_, S> {
     }
 
     /// Writes the part of the header that commits change.
-    pub(super) async fn show(&mut self, image: &Image) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn show(&mut self, image: &Image) -> Result<(), Failure> {
         let store = &mut *self.store;
-        image.show(store).await.map_err(DriveError::Store)
+        let done = image.show(store).await;
+        self.done(done)
     }
 
-    pub(super) async fn set_size(&mut self, len: u64) -> Result<(), Failed<S::Error>> {
-        self.store.set_size(len).await.map_err(DriveError::Store)
+    pub(super) async fn set_size(&mut self, len: u64) -> Result<(), Failure> {
+        let done = self.store.set_size(len).await;
+        self.done(done)
     }
 
-    pub(super) async fn order(&mut self) -> Result<(), Failed<S::Error>> {
-        self.store.order().await.map_err(DriveError::Store)
+    pub(super) async fn order(&mut self) -> Result<(), Failure> {
+        let done = self.store.order().await;
+        self.done(done)
     }
 
-    pub(super) async fn sync(&mut self) -> Result<(), Failed<S::Error>> {
-        self.store.sync().await.map_err(DriveError::Store)
+    pub(super) async fn sync(&mut self) -> Result<(), Failure> {
+        let done = self.store.sync().await;
+        self.done(done)
+    }
+}
+
+impl<S, E> Desk<'_, S, E> {
+    /// The result of work that is `done`.
+    #[inline]
+    pub(super) fn result(self, done: Result<(), Failure>) -> Result<(), DriveError<E, Error>> {
+        match done {
+            Ok(()) => Ok(()),
+            Err(Failure) => self.disk.result,
+        }
     }
 }
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Makes the store at least `end` bytes long: a record covers everything that it reserves.
-    pub(super) async fn reserve(&mut self, end: u64) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn reserve(&mut self, end: u64) -> Result<(), Failure> {
         match self.tail.store_len < end {
             true => self.set_store_len(end).await,
             false => Ok(()),
@@ -128,11 +177,7 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Copies the front of `from` to the offset `to`; returns the length of that part.
     #[inline(never)]
-    pub(super) async fn copy_front(
-        &mut self,
-        from: Span,
-        to: u64,
-    ) -> Result<u64, Failed<S::Error>> {
+    pub(super) async fn copy_front(&mut self, from: Span, to: u64) -> Result<u64, Failure> {
         let mut small = [0; SMALL];
         // Long copies write few sectors twice.
         let room = match self.window.is_empty() {
@@ -145,7 +190,7 @@ impl<S: WriteAt> Desk<'_, S> {
         Ok(usize_to_u64(part.len()))
     }
 
-    pub(super) async fn set_store_len(&mut self, len: u64) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn set_store_len(&mut self, len: u64) -> Result<(), Failure> {
         self.disk.set_size(len).await?;
         self.tail.store_len = len;
         Ok(())

@@ -1,6 +1,6 @@
 //! Frames: how they begin and end.
 
-use super::desk::{Desk, Failed};
+use super::desk::{Desk, Failure};
 use super::tail::Tail;
 use super::waiting::Counts;
 use crate::exact::Exact;
@@ -15,10 +15,10 @@ use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Makes the file ready for chunks, with room for one: the entries of ended frames go to the
     /// index.
-    pub(super) async fn make_ready(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn make_ready(&mut self) -> Result<(), Failure> {
         self.adopt().await?;
         match self.waiting.counts.has_room() {
             true => Ok(()),
@@ -27,7 +27,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Ends the current frame.
-    pub(super) async fn end_frame(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn end_frame(&mut self) -> Result<(), Failure> {
         // readers do not see these slots; after an error, the entries stay in memory
         if self.waiting.counts.is_half_full() {
             self.spill().await?;
@@ -40,17 +40,17 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Adds the chunk of checksums to the current frame.
-    async fn write_checksums(&mut self) -> Result<(), Failed<S::Error>> {
+    async fn write_checksums(&mut self) -> Result<(), Failure> {
         if self.tail.checksums_id.is_none() {
             self.add_name(checksums::NAME).await?;
         }
         let (id, frame) = (self.tail.checksums_id.unwrap_or(0), self.tail.frame);
         if self.waiting.position(id).is_err() {
-            return Err(Error::Duplicate { id, frame }.into());
+            return Err(self.disk.fail(&Error::Duplicate { id, frame }));
         }
         // Its room is reserved.
         let n = usize_to_u64(self.waiting.counts.open_len()).exact_add(1);
-        let chunk = self.tail.place(id, ChunkType::U32, n, 2)?;
+        let chunk = self.disk.check(self.tail.place(id, ChunkType::U32, n, 2))?;
         let (start, end) = (chunk.span.offset(), chunk.span.end());
         let rows = self.waiting.rows();
         let crc = chunk.to_raw().sealed_crc((self.checksum)(0, rows), self.checksum);

@@ -1,6 +1,6 @@
 //! Entries of ended frames go to slots that no header shows.
 
-use super::desk::{Desk, Failed};
+use super::desk::{Desk, Failure};
 use super::tail::{Move, Tail};
 use crate::exact::Exact;
 use crate::gsd::disk::checksums;
@@ -15,6 +15,7 @@ use striae_twin::twin;
 impl Tail {
     /// Slots of the current block for entries. While there are no entries, the header may show the
     /// last slots, which must stay empty.
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
     pub(super) fn usable_slots(&self) -> u64 {
         let shown = self.image.index();
         match self.committed == 0 && self.index.last(shown.slots) == Some(shown) {
@@ -78,9 +79,9 @@ impl Tail {
 }
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Makes sure that no header shows the slots of the next entries.
-    pub(super) async fn free_slots(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn free_slots(&mut self) -> Result<(), Failure> {
         let (tail, shown) = (&*self.tail, self.tail.image.index());
         if tail.index.location != shown.location || shown.slots <= tail.committed {
             return Ok(()); // another block, or the last slots of this one
@@ -95,9 +96,9 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Switches to a new index block of at least `slots` slots at the end of the file. The existing
     /// entries are copied before the next commit.
-    pub(super) async fn move_index(&mut self, slots: u64) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn move_index(&mut self, slots: u64) -> Result<(), Failure> {
         self.copy_entries().await?;
-        let block = self.tail.index_block(slots)?;
+        let block = self.disk.check(self.tail.index_block(slots))?;
         let end = block.exact_span().end();
         self.reserve(end).await?;
         let tail = &mut *self.tail;
@@ -107,7 +108,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Copies the entries that the current index block still lacks.
-    pub(super) async fn copy_entries(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn copy_entries(&mut self) -> Result<(), Failure> {
         while let Some(Move { from, copied, count }) = self.tail.moving {
             if copied == count {
                 self.tail.moving = None;

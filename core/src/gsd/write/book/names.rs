@@ -1,6 +1,6 @@
 //! Names: a new name goes to the end of the list.
 
-use super::desk::{Desk, Failed, SMALL};
+use super::desk::{Desk, Failure, SMALL};
 use super::tail::Tail;
 use crate::exact::Exact;
 use crate::gsd::disk::checksums;
@@ -99,10 +99,10 @@ impl Tail {
 }
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Adds a name.
-    pub(super) async fn add_name(&mut self, name: &[u8]) -> Result<(), Failed<S::Error>> {
-        check(self.tail, name)?;
+    pub(super) async fn add_name(&mut self, name: &[u8]) -> Result<(), Failure> {
+        self.disk.check(check(self.tail, name))?;
         self.adopt().await?;
         let end = self.tail.names_len.exact_add(self.tail.name_len(name.len()));
         if self.tail.must_move_names(end) {
@@ -119,11 +119,11 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Switches to an invisible name list of at least `len` bytes: the previous visible list, or a
     /// new one at the end of the file.
-    async fn move_names(&mut self, len: u64) -> Result<(), Failed<S::Error>> {
+    async fn move_names(&mut self, len: u64) -> Result<(), Failure> {
         let before = self.tail.names_before(len);
         let (block, done) = match before {
             Some(before) => before,
-            None => (self.tail.fresh_names(len)?, 0),
+            None => (self.disk.check(self.tail.fresh_names(len))?, 0),
         };
         let end = block.exact_span().end();
         if before.is_none() {
@@ -143,7 +143,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Clears bytes that a failed write may have left after the names.
-    pub(super) async fn clear_behind_names(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn clear_behind_names(&mut self) -> Result<(), Failure> {
         if !self.tail.names_torn {
             return Ok(());
         }

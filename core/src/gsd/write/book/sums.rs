@@ -34,6 +34,7 @@ impl Sums {
         }
     }
 
+    #[inline(never)]
     fn add_wanted(&mut self, offset: u64, bytes: &[u8], checksum: Checksum) {
         let end = offset.exact_add(usize_to_u64(bytes.len()));
         let follows = offset == self.end && end.exact_sub(self.start) <= MAX_ADDED;

@@ -1,6 +1,7 @@
 //! A writer's state: the places of the next writes, and what is committed.
 
 use super::sums::Sums;
+use crate::field::FieldId;
 use crate::gsd::disk::checksums;
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::disk::header::Version;
@@ -8,18 +9,19 @@ use crate::gsd::disk::record::Record;
 use crate::gsd::error::Error;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::{
-    HEADER_END, IndexBlock, Misplaced, NameBlock, SECTOR, SHOWN_SLOTS, check_places, chunk_len,
+    HEADER_END, IndexBlock, MAX_LEN, Misplaced, NameBlock, SECTOR, SHOWN_SLOTS, check_places,
+    chunk_len,
 };
 use crate::gsd::raw::{Commit, Header, Image, Shadow};
-use crate::gsd::verdict::{Head, State};
+use crate::gsd::verdict::{Counted, Kind};
 use crate::gsd::write::create::align_of;
 use crate::integrity::Checksum;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
 use zerocopy::FromZeros;
 
-/// The length of the longest file: the reference programs use signed offsets.
-pub(in crate::gsd) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
+/// The fields with the places of a file's blocks.
+const BLOCKS: [FieldId; 3] = [Header::index_location, Header::namelist_location, Commit::shadow];
 
 /// The places of the next writes, and what is committed.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +80,19 @@ pub(in crate::gsd) struct Tail {
     /// Checksums of the bytes that the next commit adds.
     pub(super) sums: Sums,
     pub(super) version: Version,
+}
+
+/// What was found in a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<'a> {
+    /// The part of the header that commits change; for a torn header, the correct one.
+    pub(super) image: &'a Image,
+    pub(super) kind: Kind,
+    /// Whether the header is torn.
+    pub(super) is_torn: bool,
+    pub(super) counted: &'a Counted,
+    pub(super) ident_crc: u32,
+    pub(super) file_len: u64,
 }
 
 /// How durable the header in the store is.
@@ -142,43 +157,44 @@ impl Tail {
         }
     }
 
-    /// Makes this the state of the file that was opened as `head`. It is made in place: it is large
-    /// for a device's stack.
+    /// Makes this, the state of no file, that of a file of `file_len` bytes. It is made in place: it
+    /// is large for a device's stack.
     #[inline(never)]
-    pub(in crate::gsd) fn set(&mut self, head: &Head, checksum: Checksum) -> Result<(), Error> {
-        let record = head.state.record();
-        let index = match record {
-            Some(record) => record.index(head.header.index).ok_or(Error::Outside {
+    pub(super) fn set(&mut self, found: &Found<'_>) -> Result<(), Error> {
+        let Found { image, kind, counted, file_len, .. } = *found;
+        let (commit, shown) = (&image.commit, image.index());
+        let has_record = kind.has_record();
+        self.index = shown;
+        if has_record {
+            let reserved = (commit.entries.get(), commit.index_reserved.get());
+            self.index = shown.whole(reserved).ok_or(Error::Outside {
                 field: Header::index_location,
-                start: head.header.index.location,
+                start: shown.location,
                 len: u64::MAX,
-                file_len: head.file_len,
-            })?,
-            None => head.header.index,
-        };
-        *self = Self::unopened();
-        self.image = head.image;
-        self.is_torn = matches!(head.state, State::Torn(_) | State::Ahead(_));
-        self.is_torn_before = head.is_torn && matches!(head.state, State::Ahead(_));
-        self.index = index;
-        (self.entries, self.committed) = (head.entries, head.entries);
-        (self.index_frames, self.frame) = (head.frames, head.frames);
-        (self.names, self.names_len) = (head.header.names, head.names_len);
-        self.names_count = head.names;
-        (self.data_end, self.store_len) = (head.file_len, head.file_len);
-        self.crc_from = head.entries;
-        self.ident_crc = head.header.ident_crc(checksum);
-        self.version = head.header.version;
-        if let Some(record) = record {
+                file_len,
+            })?;
+        }
+        self.image.copy_from(image);
+        self.is_torn = matches!(kind, Kind::Torn | Kind::Ahead);
+        self.is_torn_before = found.is_torn && matches!(kind, Kind::Ahead);
+        let Counted { entries, names, names_len, frames } = *counted;
+        (self.entries, self.committed) = (entries, entries);
+        (self.index_frames, self.frame) = (frames, frames);
+        (self.names, self.names_len) = (image.name_block(), names_len);
+        self.names_count = names;
+        (self.data_end, self.store_len, self.crc_from) = (file_len, file_len, entries);
+        self.ident_crc = found.ident_crc;
+        self.version = Version::from_number(image.gsd_version.get());
+        if has_record {
             self.is_adopted = true;
-            self.shown_slots = head.header.index.slots.clamp(1, SHOWN_SLOTS);
-            (self.data_end, self.crc_from) = (record.data_end, record.crc_from);
-            (self.index_crc, self.names_crc) = (record.index_crc, record.names_crc);
-            (self.align, self.checksums) = (record.align, record.checksums);
-            self.one_sync = record.one_sync;
+            self.shown_slots = shown.slots.clamp(1, SHOWN_SLOTS);
+            (self.data_end, self.crc_from) = (commit.data_end.get(), commit.crc_from.get());
+            (self.index_crc, self.names_crc) = (commit.index_crc.get(), commit.names_crc.get());
+            (self.align, self.checksums) = (commit.align, commit.checksums == 1);
+            self.one_sync = commit.one_sync == 1;
             self.begin_sums();
         }
-        self.check(head.header.index)
+        self.check(shown)
     }
 
     /// Checks that the next writes overwrite nothing: blocks and shadows end before `data_end`, and
@@ -188,22 +204,21 @@ impl Tail {
             return Ok(());
         }
         let shadow = self.image.commit.shadow.get();
-        let index = (Header::index_location, shown.location, self.index.span());
-        let names = (Header::namelist_location, self.names.location, self.names.span());
-        let shadows = (Commit::shadow, shadow, Span::new(shadow, Shadow::BOTH_LEN));
-        let all = [index, names, shadows];
-        let places = all.map(|(.., span)| span);
+        let shadows = Span::new(shadow, Shadow::BOTH_LEN);
+        let places = [self.index.span(), self.names.span(), shadows];
         let (at, other) = match check_places(&places, HEADER_END..self.data_end) {
             Ok(()) => return Ok(()),
             Err(Misplaced::Outside(at)) => (at, None),
             Err(Misplaced::Overlap(at, other)) => (at, Some(other)),
         };
-        let of = |at: usize| all.get(at).copied().unwrap_or(index);
-        let (field, start, span) = of(at);
-        let (len, file_len) = (span.map_or(u64::MAX, Span::len), self.data_end);
+        let starts = [shown.location, self.names.location, shadow];
+        let field = |at: usize| BLOCKS.get(at).copied().unwrap_or(Commit::shadow);
+        let (field, start, other) = (field(at), starts.get(at).copied(), other.map(field));
+        let span = places.get(at).copied().flatten();
+        let (start, len) = (start.unwrap_or(shadow), span.map_or(u64::MAX, Span::len));
         Err(match other {
-            None => Error::Outside { field, start, len, file_len },
-            Some(other) => Error::Overlap { field, start, len, other: of(other).0 },
+            None => Error::Outside { field, start, len, file_len: self.data_end },
+            Some(other) => Error::Overlap { field, start, len, other },
         })
     }
 

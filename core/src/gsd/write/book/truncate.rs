@@ -1,6 +1,6 @@
 //! Truncation: it removes the frames and names of a file.
 
-use super::desk::{Desk, Failed};
+use super::desk::{Desk, Failure};
 use super::tail::Tail;
 use super::upgrade::Undo;
 use crate::gsd::error::Error;
@@ -18,20 +18,20 @@ const UNITS: u64 = 16;
 const LOW: u64 = SHADOW + Shadow::BOTH_LEN;
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Removes all frames and names, and frees their room. At any time, the file has all of its
     /// frames, or none.
-    pub(super) async fn truncate(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn truncate(&mut self) -> Result<(), Failure> {
         self.settle().await?;
         self.adopt().await?;
         // First empty blocks at the end: the place of a new file's blocks is still in use.
-        let aside = self.tail.blocks_behind(self.tail.data_end)?;
+        let aside = self.disk.check(self.tail.blocks_behind(self.tail.data_end))?;
         self.move_to(aside).await?;
         if self.tail.image.commit.shadow.get() > SHADOW {
             // Shadows of a file that gsd made are at the place of the new blocks, or after it.
             self.make_record(SHADOW, self.tail.data_end.max(SHADOW)).await?;
         }
-        let low = self.tail.blocks_behind(LOW)?;
+        let low = self.disk.check(self.tail.blocks_behind(LOW))?;
         if low.end > self.tail.index.location.min(self.tail.names.location) {
             return Ok(()); // the file was shorter than a new one
         }
@@ -42,7 +42,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Makes these blocks those of the file, which is empty then.
-    async fn move_to(&mut self, blocks: Blocks) -> Result<(), Failed<S::Error>> {
+    async fn move_to(&mut self, blocks: Blocks) -> Result<(), Failure> {
         let undo = Undo::new(self);
         undo.desk.reserve(blocks.end).await?;
         let shadows = undo.desk.tail.image.commit.shadow.get().saturating_add(Shadow::BOTH_LEN);

@@ -1,13 +1,13 @@
 //! The upgrade from layer 1 to layer 2: packed names and a sorted index, in new blocks, with one
 //! commit.
 
-use super::desk::{Desk, Failed};
-use super::tail::{MAX_LEN, Tail};
+use super::desk::{Desk, Failure};
+use super::tail::Tail;
 use super::waiting::Counts;
 use crate::exact::Exact;
 use crate::gsd::disk::header::Version;
 use crate::gsd::error::{BadName, Error};
-use crate::gsd::layout::{ENTRY_LEN, IndexBlock, NAME_UNIT, NameBlock};
+use crate::gsd::layout::{ENTRY_LEN, IndexBlock, MAX_LEN, NAME_UNIT, NameBlock};
 use crate::gsd::raw::IndexEntry;
 use crate::span::Span;
 #[twin(WriteAt)]
@@ -17,13 +17,13 @@ use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
 
 /// A desk whose book goes back to its state before, if the work fails or its future is dropped.
-pub(super) struct Undo<'u, 'w, S> {
-    pub(super) desk: &'u mut Desk<'w, S>,
+pub(super) struct Undo<'u, 'w, S, E> {
+    pub(super) desk: &'u mut Desk<'w, S, E>,
     before: Option<(Tail, Counts)>,
 }
 
-impl<'u, 'w, S> Undo<'u, 'w, S> {
-    pub(super) fn new(desk: &'u mut Desk<'w, S>) -> Self {
+impl<'u, 'w, S, E> Undo<'u, 'w, S, E> {
+    pub(super) fn new(desk: &'u mut Desk<'w, S, E>) -> Self {
         let before = Some((*desk.tail, *desk.waiting.counts));
         Self { desk, before }
     }
@@ -34,7 +34,7 @@ impl<'u, 'w, S> Undo<'u, 'w, S> {
     }
 }
 
-impl<S> Drop for Undo<'_, '_, S> {
+impl<S, E> Drop for Undo<'_, '_, S, E> {
     /// If the header may be the new one already, the new state stays, and the header will be
     /// written again.
     fn drop(&mut self) {
@@ -50,11 +50,11 @@ impl<S> Drop for Undo<'_, '_, S> {
 }
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Desk<'_, S> {
+impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Commits, and turns a file of an older layer into one of layer 2.1.
-    pub(super) async fn upgrade(&mut self) -> Result<(), Failed<S::Error>> {
+    pub(super) async fn upgrade(&mut self) -> Result<(), Failure> {
         if self.waiting.counts.open_len() > 0 {
-            return Err(Error::OpenFrame { frame: self.tail.frame }.into());
+            return Err(self.disk.fail(&Error::OpenFrame { frame: self.tail.frame }));
         }
         self.commit().await?;
         let version = self.tail.version;
@@ -79,10 +79,11 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Writes the names to a new list, without the padding of their slots.
-    async fn pack_names(&mut self) -> Result<(), Failed<S::Error>> {
+    async fn pack_names(&mut self) -> Result<(), Failure> {
         let units = self.tail.names.units.max(16); // never longer than in slots, but for 64 bytes
         let names = NameBlock { location: 0, units: units.saturating_add(1) };
-        let block = self.tail.behind(names.span().map_or(u64::MAX, Span::len))?;
+        let block = self.tail.behind(names.span().map_or(u64::MAX, Span::len));
+        let block = self.disk.check(block)?;
         self.reserve(block.end()).await?;
         let (mut left, mut free, mut crc) = (self.tail.name_list(), block, 0);
         while !left.is_empty() {
@@ -92,7 +93,7 @@ impl<S: WriteAt> Desk<'_, S> {
             let len = slot.iter().position(|&byte| byte == 0).unwrap_or(64);
             if len == 0 {
                 // a packed list cannot have an empty name, and ids are positions in the list
-                return Err(Error::BadName(BadName::Empty).into());
+                return Err(self.disk.fail(&Error::BadName(BadName::Empty)));
             }
             let name = slot.get(..len.saturating_add(1)).unwrap_or_default();
             crc = (self.checksum)(crc, name);
@@ -111,8 +112,8 @@ impl<S: WriteAt> Desk<'_, S> {
 
     /// Copies the entries to a new index; the entries of each frame are sorted by id. If a frame
     /// has several entries with one name, the last one is kept, as readers of layer 1 find it.
-    async fn sort_entries(&mut self) -> Result<(), Failed<S::Error>> {
-        let index = self.tail.index_block(self.tail.entries.max(2))?;
+    async fn sort_entries(&mut self) -> Result<(), Failure> {
+        let index = self.disk.check(self.tail.index_block(self.tail.entries.max(2)))?;
         let block = index.span().unwrap_or(Span::ZERO);
         self.reserve(block.end()).await?;
         self.waiting.counts.clear();
@@ -130,7 +131,8 @@ impl<S: WriteAt> Desk<'_, S> {
             frame = entry.frame.get();
             let is_new = self.waiting.position(entry.id.get()).is_ok();
             if is_new && !self.waiting.counts.has_room() {
-                return Err(Error::FrameFull { frame, chunks: usize_to_u64(open) }.into());
+                let full = Error::FrameFull { frame, chunks: usize_to_u64(open) };
+                return Err(self.disk.fail(&full));
             }
             self.waiting.insert_entry(&entry, 0);
             slot = slot.exact_add(1);
@@ -145,11 +147,7 @@ impl<S: WriteAt> Desk<'_, S> {
     }
 
     /// Writes the entries of the frame that is sorted in memory to the front of `free`.
-    async fn write_sorted(
-        &mut self,
-        free: Span,
-        crc: u32,
-    ) -> Result<(Span, u32), Failed<S::Error>> {
+    async fn write_sorted(&mut self, free: Span, crc: u32) -> Result<(Span, u32), Failure> {
         self.waiting.counts.end_frame();
         let sorted = self.waiting.ended();
         self.disk.write(free.offset(), sorted).await?;

@@ -185,9 +185,11 @@ impl<'m> Waiting<'m> {
     /// Adds the entry of a chunk, whose sealed checksum is `crc`, to the current frame, or replaces
     /// the entry of its id. There must be room.
     #[inline]
-    pub(super) fn insert(&mut self, chunk: Chunk, crc: u32) {
+    pub(super) fn insert(&mut self, chunk: &Chunk, crc: u32) {
         let id = u32::from(chunk.id);
-        if id < self.counts.next_id || self.counts.has_rows {
+        // On a device, code is dearer than this.
+        let is_small = cfg!(target_os = "none");
+        if is_small || id < self.counts.next_id || self.counts.has_rows {
             return self.insert_entry(&chunk.to_raw(), crc);
         }
         // The usual case, of a new last id. The entry is made in its place: if it were made

@@ -2,13 +2,14 @@
 
 use super::SHADOW;
 use crate::field::FieldId;
-use crate::gsd::disk::header::{Header, Label, Version};
+use crate::gsd::disk::header::{Label, Version};
 use crate::gsd::disk::record::Record;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{IndexBlock, NAME_UNIT, NameBlock, SECTOR, SHOWN_SLOTS, whole_sectors};
+use crate::gsd::layout::{
+    IndexBlock, MAX_LEN, NAME_UNIT, NameBlock, SECTOR, SHOWN_SLOTS, aligned, whole_sectors,
+};
 use crate::gsd::raw::{self, Image, Shadow};
 use crate::integrity::Checksum;
-use crate::span::round_up;
 use crate::store::copy_front;
 use core::num::NonZeroU64;
 use zerocopy::little_endian::{U32, U64};
@@ -111,21 +112,18 @@ impl Blocks {
         slots: u64,
     ) -> Result<Self, Error> {
         let unit = if align.get() > SECTOR.get() { align } else { SECTOR };
-        match Self::at(round_up(from, SECTOR), unit, units, slots) {
-            Some(blocks) if blocks.end <= i64::MAX.unsigned_abs() => Ok(blocks),
-            _ => Err(Error::FileFull { data_end: from, len: u64::MAX }),
+        let full = Error::FileFull { data_end: from, len: u64::MAX };
+        if from > MAX_LEN {
+            return Err(full);
         }
-    }
-
-    const fn at(start: Option<u64>, unit: NonZeroU64, units: u64, slots: u64) -> Option<Self> {
-        let Some(location) = start else { return None };
-        let names = NameBlock { location, units };
-        let Some(span) = names.span() else { return None };
-        let Some(location) = round_up(span.end(), unit) else { return None };
-        let index = IndexBlock { location, slots };
-        let Some(span) = index.span() else { return None };
-        let Some(end) = round_up(span.end(), unit) else { return None };
-        Some(Self { names, index, end })
+        // exact: lists and indexes of new files have at most 2^46 bytes, and `from` is at most 2^63
+        let names = NameBlock { location: aligned(from, SECTOR), units };
+        let index = IndexBlock { location: aligned(names.exact_span().end(), unit), slots };
+        let end = aligned(index.slot(slots), unit);
+        match end <= MAX_LEN {
+            true => Ok(Self { names, index, end }),
+            false => Err(full),
+        }
     }
 }
 
@@ -140,17 +138,19 @@ impl Attributes<'_> {
         Ok(log)
     }
 
-    /// Fills `header` for a new file; returns the length of the file.
+    /// Fills `header` for a new file, and `image` with the part of it that commits change; returns
+    /// the length of the file.
     pub(super) fn fill_header(
         &self,
         header: &mut raw::Header,
+        image: &mut Image,
         checksum: Checksum,
     ) -> Result<u64, Error> {
         let (mut record, _) = self.template(header)?;
         record.ident_crc = header.ident_crc(checksum);
-        let mut image = header.image();
+        *image = header.image();
         image.set_record(&record, checksum);
-        header.set_image(&image);
+        header.set_image(image);
         Ok(record.data_end)
     }
 
@@ -216,10 +216,14 @@ impl Attributes<'_> {
 impl Attributes<'_> {
     /// The first field in which the header of a file differs from these attributes: the header is
     /// about all frames, so only the program that it names may add frames.
-    pub(in crate::gsd) fn differ_from(&self, header: &Header) -> Option<FieldId> {
-        let has_application = header.application.as_bytes() == self.application.as_bytes();
-        let has_schema = header.schema.as_bytes() == self.schema.as_bytes();
-        match (has_application, has_schema, header.schema_version == self.schema_version) {
+    pub(in crate::gsd) fn differ_from(
+        &self,
+        (application, schema): (&Label, &Label),
+        schema_version: u32,
+    ) -> Option<FieldId> {
+        let has_application = application.as_bytes() == self.application.as_bytes();
+        let has_schema = schema.as_bytes() == self.schema.as_bytes();
+        match (has_application, has_schema, schema_version == self.schema_version.number()) {
             (false, ..) => Some(raw::Header::application),
             (_, false, _) => Some(raw::Header::schema),
             (.., false) => Some(raw::Header::schema_version),

@@ -1,6 +1,7 @@
 //! The parts of a store in which a logger looks for foreign data before it makes a file.
 
 use super::Create;
+use crate::exact::Exact;
 use crate::gsd::error::Error;
 use crate::gsd::layout::SECTOR;
 use crate::step::ReadStep;
@@ -15,19 +16,8 @@ pub(in crate::gsd) struct Blank {
     /// The sector of the part after this one.
     power: u64,
     store_len: u64,
-    fills: Fills,
-}
-
-/// Which bytes a sector that was never written may consist of.
-#[derive(Debug, Clone, Copy)]
-struct Fills {
-    zeros: bool,
-    ones: bool,
-}
-
-impl Fills {
-    /// All zeros, or all ones, as in erased flash.
-    const ANY: Self = Self { zeros: true, ones: true };
+    /// What the sector is filled with, if a byte tells: zeros, or ones as in erased flash.
+    fill: Option<u8>,
 }
 
 /// The part at the start of a store that must be blank, and the part at its end: all signatures
@@ -39,7 +29,7 @@ impl Blank {
     /// Nothing was seen yet of a store of `store_len` bytes, for a file of `data_end` bytes.
     pub(in crate::gsd) fn unseen(data_end: u64, store_len: u64) -> Self {
         let end = data_end.max(FRONT).min(store_len);
-        Self { at: 0, end, power: FRONT, store_len, fills: Fills::ANY }
+        Self { at: 0, end, power: FRONT, store_len, fill: None }
     }
 
     /// The step that reads the next part of the store; `None` if all was seen.
@@ -52,12 +42,13 @@ impl Blank {
     fn advance(&mut self) {
         let back = self.store_len.saturating_sub(BACK);
         while self.at >= self.end && self.end < self.store_len {
-            let (start, end) = match self.power < back {
-                true => (self.power, self.power.saturating_add(SECTOR.get())),
-                false => (back, self.store_len),
+            let start = self.power.min(back);
+            self.end = match start < back {
+                true => start.exact_add(SECTOR.get()),
+                false => self.store_len,
             };
             self.power = self.power.saturating_mul(2);
-            (self.at, self.end) = (self.at.max(start), end.min(self.store_len));
+            self.at = self.at.max(start);
         }
     }
 
@@ -76,8 +67,9 @@ impl Blank {
         let mut rest = bytes;
         while let Some(&value) = rest.first() {
             let offset = self.at;
-            if offset.is_multiple_of(SECTOR.get()) {
-                self.fills = Fills::ANY;
+            let into = offset % SECTOR;
+            if into == 0 {
+                self.fill = None;
             }
             // A sector is blank, has a part of its new bytes, or was erased to write them.
             let is_new = offset < create.data_end;
@@ -85,17 +77,18 @@ impl Blank {
                 && (create.written(offset) == Some(value)
                     || (offset < 8 && value == 0)
                     || more(offset) == Some(value));
-            let fills = &mut self.fills;
-            fills.zeros &= is_written || value == 0x00;
-            fills.ones &= is_written || value == 0xFF;
-            if !(fills.zeros || fills.ones) {
-                return Err(Error::NotBlank { offset, value });
+            if !is_written {
+                let is_fill = matches!(value, 0x00 | 0xFF);
+                if !is_fill || self.fill.is_some_and(|fill| fill != value) {
+                    return Err(Error::NotBlank { offset, value });
+                }
+                self.fill = Some(value);
             }
             // Behind the new file, equal bytes of a sector need one look.
-            let left = if is_new { 1 } else { SECTOR.get().saturating_sub(offset % SECTOR) };
+            let left = if is_new { 1 } else { SECTOR.get().exact_sub(into) };
             let left = usize::try_from(left).unwrap_or(usize::MAX);
             let len = rest.iter().take(left).take_while(|byte| **byte == value).count();
-            self.at = offset.saturating_add(usize_to_u64(len));
+            self.at = offset.exact_add(usize_to_u64(len));
             rest = rest.get(len..).unwrap_or_default();
         }
         self.advance();

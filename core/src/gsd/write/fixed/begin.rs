@@ -6,9 +6,9 @@ use super::desk::Desk;
 use super::fault::Fault;
 use super::form::Form;
 use super::log::Log;
+use crate::gsd::disk::record::Record;
 use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
-use crate::gsd::verdict::Judge;
-use crate::gsd::verdict::State;
+use crate::gsd::verdict::{Judge, Kind};
 use crate::gsd::write::create::{Blank, Create, OLD_SHADOW, OTHER_SHADOW, SHADOW};
 use crate::integrity::crc32c;
 use crate::span::Span;
@@ -91,7 +91,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     async fn make(&mut self, store_len: u64) -> Result<(), FixedError<S>> {
         let mut create = Create::nothing();
         let end = self.log.record.data_end;
-        create.set_header(|header| self.log.fill_header(header), end, store_len, crc32c);
+        create.set_header(|header, image| self.log.fill(header, image), end, store_len, crc32c);
         self.check_blank(&create, store_len).await?;
         create.clear(self.disk.store_mut()).await.map_err(DriveError::Store)?;
         let mut offset = self.log.form.base().name_block().location;
@@ -119,8 +119,8 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     /// Writes the header again, whose sector was erased.
     #[inline(never)]
     async fn restore(&mut self) -> Result<(), FixedError<S>> {
-        let mut header = Header::new_zeroed();
-        self.log.fill_header(&mut header);
+        let (mut header, mut image) = (Header::new_zeroed(), Image::new_zeroed());
+        self.log.fill(&mut header, &mut image);
         self.disk.write(0, header.as_bytes()).await?;
         self.disk.sync().await
     }
@@ -153,15 +153,13 @@ impl<F: Form, const N: usize> Log<F, N> {
     /// Takes the state of the file after its header was judged.
     #[inline(never)]
     fn take(&mut self, judge: &OwnJudge, mut found: Found) -> Result<Found, Fault> {
-        let committed = match &judge.state {
+        match judge.kind {
             _ if judge.damage.is_some() => return Err(Fault::Damaged),
-            State::Committed(record) => record,
-            State::Torn(record) => {
-                found = Found::Torn;
-                record
-            }
+            Kind::Committed => {}
+            Kind::Torn => found = Found::Torn,
             _ => return Err(Fault::Another),
-        };
+        }
+        let committed = &Record::from_raw(&judge.image.commit);
         let mut record = self.record;
         if committed.shadow < SHADOW {
             record.shadow = OLD_SHADOW;

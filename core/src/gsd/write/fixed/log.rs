@@ -5,9 +5,8 @@ use super::form::Form;
 use crate::gsd::disk::record::Record;
 use crate::gsd::element::Element;
 use crate::gsd::kind::ChunkType;
-use crate::gsd::layout::{Room, SECTOR};
+use crate::gsd::layout::{MAX_LEN, Room, SECTOR};
 use crate::gsd::raw::{Header, Image, IndexEntry};
-use crate::gsd::write::book::MAX_LEN;
 use crate::integrity::crc32c;
 use crate::span::{Span, round_up};
 use crate::store::{Proof, usize_to_u64};
@@ -64,9 +63,10 @@ impl<F: Form, const N: usize> Log<F, N> {
         self.form.image(&self.record)
     }
 
-    /// Makes `header` the one after the last commit.
-    pub(super) fn fill_header(&self, header: &mut Header) {
-        self.form.base().fill_header(&self.image(), header);
+    /// Makes `header` the one after the last commit, and `image` what commits change of it.
+    pub(super) fn fill(&self, header: &mut Header, image: &mut Image) {
+        *image = self.image();
+        self.form.base().fill_header(image, header);
     }
 
     /// Goes on after the commit of `record`.
