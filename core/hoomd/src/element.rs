@@ -1,5 +1,6 @@
 //! Types of values in memory.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use zerocopy::IntoBytes;
 
@@ -19,4 +20,12 @@ pub fn little_endian<T: Element>(values: &[T]) -> Vec<u8> {
     let mut values = values.to_vec();
     to_host(&mut values); // swaps, or does not, both ways
     values.as_bytes().to_vec()
+}
+
+/// The bytes of values in a file.
+pub(crate) fn raw<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
+    match cfg!(target_endian = "little") {
+        true => Cow::Borrowed(values.as_bytes()),
+        false => Cow::Owned(little_endian(values)),
+    }
 }

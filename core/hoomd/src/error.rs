@@ -1,9 +1,9 @@
 //! Errors of the schema, and of requests to readers and writers.
 
 use crate::names::Name;
+use crate::precision::Precision;
 use crate::schema;
 use crate::shown::Shown;
-use crate::values::Precision;
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;

@@ -21,7 +21,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`schema`] | the chunks: names, types, shapes, defaults |
-//! | [`trajectory`], [`frame`] | reading: [`Trajectory`], [`Frame`] |
+//! | [`trajectory`], [`frame`], [`frames`] | reading: [`Trajectory`], [`Frame`], [`Frames`] |
 //! | [`fallback`] | the values that frames take from frame 0 |
 //! | [`logs`] | logged quantities over many frames ([`Logs`]) |
 //! | [`data`] | frames in memory ([`FrameData`]) |
@@ -51,15 +51,18 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod check;
 pub mod data;
 pub mod element;
 pub mod error;
 pub mod fallback;
 mod found;
 pub mod frame;
+pub mod frames;
 pub mod glob;
 pub mod logs;
 pub mod names;
+mod precision;
 pub mod room;
 pub mod schema;
 pub mod shown;
@@ -75,10 +78,11 @@ pub use element::Element;
 pub use error::{Error, Fault};
 pub use found::Found;
 pub use frame::{Bonds, Constraints, Frame, Particles};
+pub use frames::Frames;
 pub use logs::{Logs, Series};
 pub use names::{Name, NameList};
 pub use sink::Sink;
 pub use source::{File, Open, Refresh, Source};
-pub use trajectory::{Frames, Trajectory};
+pub use trajectory::Trajectory;
 pub use values::{Floats, Precision, Quantity, Values};
 pub use writer::{Start, Writer};

@@ -1,8 +1,6 @@
 //! The chunks of the schema: names, types, shapes, defaults (`spec/gsd-hoomd.md#chunks`).
 
-use crate::error::Error;
-use alloc::boxed::Box;
-use striae_core::gsd::{Chunk, ChunkType, Version};
+use striae_core::gsd::{ChunkType, Version};
 
 /// The schema name in the header of a file.
 pub const NAME: &str = "hoomd";
@@ -61,30 +59,6 @@ pub enum Kind {
     Tag,
     /// Texts of equal width, padded with NULs: `int8` or `uint8`.
     Text,
-}
-
-impl Field {
-    /// Checks type and shape of a chunk; `n` is the number of its rows, if known.
-    ///
-    /// # Errors
-    /// [`Error::Type`] for another type; [`Error::Shape`] for another number of rows or columns.
-    pub fn check(&self, chunk: &Chunk, n: Option<u64>) -> Result<(), Error> {
-        let (name, frame) = (Box::from(self.name.as_bytes()), chunk.frame);
-        let want = self.kind.types();
-        if !want.contains(&chunk.kind) {
-            return Err(Error::Type { name, frame, found: chunk.kind, want });
-        }
-        let rows = n.filter(|_| matches!(self.rows, Rows::Fixed(_) | Rows::Each(_)));
-        let is_right = rows.is_none_or(|n| n == chunk.n)
-            && self.columns.is_none_or(|columns| columns == chunk.m);
-        match is_right {
-            true => Ok(()),
-            false => {
-                let (found, want) = ((chunk.n, chunk.m), (rows, self.columns));
-                Err(Error::Shape { name, frame, found, want })
-            }
-        }
-    }
 }
 
 impl Kind {

@@ -1,14 +1,12 @@
 //! A trajectory, open for reading.
 
 use crate::error::{Error, Fault};
-use crate::frame::Frame;
 use crate::names::{Name, last_of_each};
 use crate::room::Room;
 use crate::schema::{self, Field, Group};
 use crate::source::{Open, Refresh, Source, read_into};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ops::{Bound, Range, RangeBounds};
 use core::slice;
 use once_cell::race::OnceBox;
 use striae_core::gsd::{self, Chunk, Version};
@@ -127,42 +125,13 @@ impl<F: Source> Trajectory<F> {
         Ok(is_new)
     }
 
-    /// The frame with this number.
-    ///
-    /// # Errors
-    /// [`gsd::Error::NoFrame`] if there is no such frame; an error for a damaged index entry; an
-    /// error of the source.
-    pub fn frame(&self, number: u64) -> Result<Frame<'_, F>, F::Error> {
-        let frames = self.len();
-        if number >= frames {
-            return Err(self.error(gsd::Error::NoFrame { frame: number, frames }));
-        }
-        Ok(Frame::new(self, number, self.chunks_of(number)?))
-    }
-
-    /// Some frames, each looked up when the iterator reaches it; numbers past the last frame are
-    /// ignored. [`Iterator::step_by`] and [`Iterator::rev`] look up only the frames that they
-    /// return.
-    pub fn frames(&self, numbers: impl RangeBounds<u64>) -> Frames<'_, F> {
-        let start = match numbers.start_bound() {
-            Bound::Included(&start) => start,
-            Bound::Excluded(&before) => before.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match numbers.end_bound() {
-            Bound::Included(&last) => last.saturating_add(1),
-            Bound::Excluded(&end) => end,
-            Bound::Unbounded => u64::MAX,
-        };
-        Frames { trajectory: self, numbers: start..end.min(self.len()) }
-    }
-
     /// Makes an error about this file.
     pub(crate) fn error(&self, fault: impl Into<Fault>) -> F::Error {
         self.file.error(fault.into())
     }
 
-    fn chunks_of(&self, frame: u64) -> Result<Vec<Chunk>, F::Error> {
+    /// The chunks of a frame itself, the last one of each name.
+    pub(crate) fn chunks_of(&self, frame: u64) -> Result<Vec<Chunk>, F::Error> {
         let chunks = self.file.chunks_of_frames(frame..frame.saturating_add(1))?;
         let mut chunks = chunks.collect::<Result<Vec<_>, _>>()?;
         if !self.file.head().header.version.is_sorted() {
@@ -205,7 +174,7 @@ impl<F: Source> Trajectory<F> {
     /// N of a group in a frame with these chunks.
     ///
     /// # Errors
-    /// See [`Frame`].
+    /// See [`Frame`](crate::Frame).
     pub fn members(&self, chunks: &[Chunk], group: Group) -> Result<u64, F::Error> {
         match self.count_of(chunks, group)? {
             Some(count) => Ok(count),
@@ -216,7 +185,7 @@ impl<F: Source> Trajectory<F> {
     /// N of a group in frame 0.
     ///
     /// # Errors
-    /// See [`Frame`].
+    /// See [`Frame`](crate::Frame).
     pub fn first_count(&self, group: Group) -> Result<u64, F::Error> {
         let cell = self.counts.get(group.place());
         if let Some(&count) = cell.and_then(OnceBox::get) {
@@ -261,44 +230,5 @@ impl<F: Source> Trajectory<F> {
 
     fn file_len(&self) -> u64 {
         self.file.head().file_len
-    }
-}
-
-/// An iterator over some frames of a trajectory.
-#[derive(Debug)]
-pub struct Frames<'a, F> {
-    trajectory: &'a Trajectory<F>,
-    numbers: Range<u64>,
-}
-
-impl<F> Clone for Frames<'_, F> {
-    fn clone(&self) -> Self {
-        Self { numbers: self.numbers.clone(), ..*self }
-    }
-}
-
-impl<'a, F: Source> Iterator for Frames<'a, F> {
-    type Item = Result<Frame<'a, F>, F::Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.nth(0)
-    }
-
-    fn nth(&mut self, n: usize) -> Option<Self::Item> {
-        self.numbers.nth(n).map(|number| self.trajectory.frame(number))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.numbers.size_hint()
-    }
-}
-
-impl<F: Source> DoubleEndedIterator for Frames<'_, F> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.nth_back(0)
-    }
-
-    fn nth_back(&mut self, n: usize) -> Option<Self::Item> {
-        self.numbers.nth_back(n).map(|number| self.trajectory.frame(number))
     }
 }

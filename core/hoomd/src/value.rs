@@ -1,6 +1,6 @@
 //! A value of the schema of any type, ready to be written.
 
-use crate::element::{Element, little_endian};
+use crate::element::raw;
 use crate::error::Error;
 use crate::schema::{Field, Group, Initial, Kind, Rows};
 use crate::values::{Floats, Precision, Quantity, Values};
@@ -11,7 +11,6 @@ use alloc::vec::Vec;
 use core::iter;
 use striae_core::gsd::ChunkType;
 use striae_core::store::usize_to_u64;
-use zerocopy::IntoBytes;
 
 /// The values of a [`Field`].
 #[derive(Debug, Clone)]
@@ -205,14 +204,6 @@ impl Quantity {
             _ => self.n.checked_mul(self.m.into()).filter(|_| self.m != 0).unwrap_or(u64::MAX),
         };
         if found == want { Ok(()) } else { Err(Error::Length { name: name(), found, want }) }
-    }
-}
-
-/// The bytes of values in a file.
-pub(crate) fn raw<T: Element>(values: &[T]) -> Cow<'_, [u8]> {
-    match cfg!(target_endian = "little") {
-        true => Cow::Borrowed(values.as_bytes()),
-        false => Cow::Owned(little_endian(values)),
     }
 }
 

@@ -1,49 +1,17 @@
 //! Values of chunks whose types differ from file to file.
 
-use crate::error::Error;
-use crate::schema;
+use crate::element::raw;
 use crate::source::{Source, read, read_into, read_text};
-use crate::value::raw;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Range;
-use striae_core::gsd::{Chunk, ChunkType, Version};
+use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
-/// The precision of the numbers that the schema calls float.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Precision {
-    /// 32 bits.
-    #[default]
-    Single,
-    /// 64 bits.
-    Double,
-}
-
-impl Precision {
-    /// Fails if a file with this version of the schema cannot have this precision.
-    pub(crate) fn check(self, version: Version) -> Result<(), Error> {
-        match self {
-            Self::Double if version < schema::VERSION => {
-                Err(Error::Precision { version, precision: self })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Single => "single",
-            Self::Double => "double",
-        })
-    }
-}
+pub use crate::precision::Precision;
 
 /// Numbers of 32 or 64 bits, with the precision of the file.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,9 @@
 //! | | [`find`] | where elements of the canonical array are: maps, regions |
 //! | map | [`map`] | decomposition maps, from which sets are written |
 //! | write | [`define`], [`distribute`] | the definition of a subfile's header; subfiles of processes, shares of blobs |
-//! | | [`book`], [`append`] | what every writer of a set computes; how records become part of a subfile |
+//! | | [`column`], [`form`] | what blobs have of a variable, and which records; the header of a new subfile |
+//! | | [`book`] | what every writer of a set computes: maps, checksums |
+//! | | [`append`], [`sealing`] | how records become part of a subfile; the seal that is written |
 //!
 //! Each process of the writing program gives one *blob* for each decomposed variable: its elements,
 //! one after another. A *decomposition* says which elements of the canonical array these are: the
@@ -32,14 +34,17 @@ mod write;
 
 pub use disk::{seal, tie};
 pub use read::{find, walk};
-pub use write::{append, book, define, distribute};
+pub use write::{append, book, column, define, distribute, form, sealing};
 
+pub use column::{Column, Held, Records, Refusal};
 pub use define::{Decomposition, Group, Partition, Subfile};
 pub use distribute::Shares;
 pub use error::Error;
 pub use find::{Gather, Piece, Place, Run, Runs, Take};
+pub use form::Form;
 pub use layout::{Content, Fixed, Share, Width};
 pub use names::{Name, Part};
 pub use seal::{FindSeal, Seal};
+pub use sealing::Sealing;
 pub use tie::{Fingerprint, Tie};
 pub use walk::Walk;

@@ -2,5 +2,8 @@
 
 pub mod append;
 pub mod book;
+pub mod column;
 pub mod define;
 pub mod distribute;
+pub mod form;
+pub mod sealing;

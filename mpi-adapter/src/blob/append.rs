@@ -245,9 +245,7 @@ fn open<C: Collective>(
     let (mut variables, mut sums) = (Vec::new(), Vec::new());
     for one in known {
         sums.extend(one.crc.filter(|_| is_open == 0).map(|crc| Sum::after(set.records(), crc)));
-        let striae::blob::OldVariable { name, nc_type, is_record, len, start, step, .. } = one;
-        let decomposition = None; // the place is known
-        variables.push(Variable { name, nc_type, is_record, decomposition, len, start, step });
+        variables.push(Variable { name: one.name, column: one.column, held: one.held });
     }
     let old = Old { set, subfile, number, is_sealed: is_open == 0 };
     Ok((old, Plan::old(variables, blob), sums))

@@ -219,9 +219,6 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         });
         let folder = comm.bcast(0, made.map(|()| folder.as_slice()), MAX_PATH)?;
         let mut plan = plan.map_err(Error::agreed)?; // never: no rank has failed
-        if let Some(seal) = &mut plan.seal {
-            seal.set_subfile(group.number, group.subfiles.get());
-        }
         let hidden = hidden_path(&folder, path, group.number);
         let file = open(&part, &plan, &hidden);
         let written =
@@ -240,7 +237,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             records: self.records,
             sealed: self.sealed,
             nprocs,
-            subfiles: group.subfiles,
+            subfile: (group.number, group.subfiles),
             world_ranks: self.world_ranks.unwrap_or(!group.is_block),
         }
     }
@@ -267,7 +264,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let plan = plan.map_err(refused)?;
         let crc = crc32c(
             crc32c(0, path.as_os_str().as_bytes()),
-            &encode(self.definition, &plan, 0, None)?,
+            &encode(self.definition, &plan, (0, None))?,
         );
         let grouping = match self.grouping {
             Grouping::Given(_) => Grouping::Given(0), // each rank has its own

@@ -1,6 +1,5 @@
 //! The places of everything that a rank writes.
 
-use super::seal::Seal;
 use super::{Container, Request, refused, size};
 use crate::collective::{Collective, Fold};
 use crate::error::Failure;
@@ -8,14 +7,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use striae::cdf::Header;
 use striae::posix::PosixFile;
-use striae_core::blob::book::{self, Size, numbers_of, put_part, row_len};
+use striae_core::blob::book::{numbers_of, put_part, row_len};
 use striae_core::blob::layout::maps_len;
 use striae_core::blob::seal::Shape;
-use striae_core::blob::{Decomposition, Group, Part, Partition, Share, Subfile, Width};
-use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
+use striae_core::blob::{
+    Column, Decomposition, Form, Group, Held, Part, Sealing, Share, Subfile, Width, form,
+};
+use striae_core::cdf::{Define, Plan as CdfPlan};
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::Crc32cParts;
-use striae_core::step::DriveError;
+use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
 /// Bytes of ranks that their first one takes at once.
@@ -30,7 +31,8 @@ pub(super) struct Input<'b, D: ?Sized> {
     pub(super) records: Option<u64>,
     pub(super) sealed: bool,
     pub(super) nprocs: u32,
-    pub(super) subfiles: NonZeroU32,
+    /// The number of the subfile, and that of all subfiles.
+    pub(super) subfile: (u32, NonZeroU32),
     pub(super) world_ranks: bool,
 }
 
@@ -38,17 +40,10 @@ pub(super) struct Input<'b, D: ?Sized> {
 #[derive(Debug)]
 pub(super) struct Variable {
     pub(super) name: Box<str>,
-    pub(super) nc_type: Type,
-    pub(super) is_record: bool,
-    /// Index of its decomposition.
-    pub(super) decomposition: Option<usize>,
-    /// The bytes of this rank, of a record or of all.
-    pub(super) len: u64,
-    /// The place of the first of them. Before the places are known, process-centric: the bytes of
-    /// the variables before it in the blob.
-    pub(super) start: u64,
-    /// The bytes from record to record.
-    pub(super) step: u64,
+    pub(super) column: Column,
+    /// What this rank has of it. Before the places are known, it starts after the bytes of the
+    /// variables before it in a process-centric blob.
+    pub(super) held: Held,
 }
 
 /// The places of this rank in its subfile.
@@ -66,7 +61,7 @@ pub(super) struct Plan {
     /// The checksums of this rank's rows of the maps: those of the variables of the decompositions.
     pub(super) map_sums: Vec<u32>,
     /// The seal, if the subfile gets one.
-    pub(super) seal: Option<Seal>,
+    pub(super) seal: Option<Sealing>,
 }
 
 /// Where the maps are.
@@ -127,12 +122,6 @@ impl Plan {
         let (variables, _) = variables?;
         let blob = (part.rank(), part.size());
         input.place(variables, sums, blob, world.as_deref(), bytes)
-    }
-
-    /// The place of what this rank has of a record of a variable.
-    pub(super) fn place(&self, variable: &Variable, record: u64) -> Result<u64, Failure> {
-        let skip = record.checked_mul(variable.step);
-        skip.and_then(|skip| variable.start.checked_add(skip)).ok_or_else(size)
     }
 
     /// The length of the subfile with so many records.
@@ -288,24 +277,16 @@ impl<D: Define + ?Sized> Input<'_, D> {
         let (mut variables, mut memory) = (Vec::new(), vec![0; sums.len()]);
         let mut width = Width::new(&mut memory);
         for (varid, var) in (0..).map_while(|varid| Some((varid, self.definition.var(varid)?))) {
-            let whole = Size::of(self.definition, &var).ok_or_else(size)?;
-            let (nc_type, is_record) = (var.nc_type, whole.is_record);
             let decomposition = self.partitions.get(&varid).copied();
-            let len = match decomposition {
-                None => Some(if blob == 0 { whole.len } else { 0 }),
-                Some(of) => {
-                    let share = shares.get(of).ok_or_else(|| refused("no such decomposition"))?;
-                    share.count.checked_mul(whole.value_len)
-                }
-            };
-            let len = len.ok_or_else(size)?;
-            let content = whole.content(decomposition, self.records.unwrap_or(0));
-            let content = content.ok_or_else(size)?;
+            let column = Column::new(self.definition, &var, decomposition).ok_or_else(size)?;
+            if decomposition.is_some_and(|of| of >= shares.len()) {
+                return Err(refused("no such decomposition"));
+            }
+            let content = column.content(self.records.unwrap_or(0)).ok_or_else(size)?;
             let start = width.of_blob(blob, &shares).ok_or_else(size)?;
             width.add(content).ok_or_else(size)?;
-            let name = var.name.into();
-            let step = len;
-            variables.push(Variable { name, nc_type, is_record, decomposition, len, start, step });
+            let held = column.in_blob(start, blob, &shares).ok_or_else(size)?;
+            variables.push(Variable { name: var.name.into(), column, held });
         }
         let all = width.of_blob(blob, &shares).ok_or_else(size)?;
         Ok((variables, all))
@@ -332,32 +313,22 @@ impl<D: Define + ?Sized> Input<'_, D> {
         let partitions: Vec<_> = variables
             .iter()
             .zip(&global)
-            .map(|(variable, global_dimids)| {
-                let decomposition = variable.decomposition?;
-                Some(Partition { decomposition, global_dimids })
-            })
+            .map(|(variable, dimids)| variable.column.partition(dimids))
             .collect();
         let group = Group {
             global_nprocs: self.nprocs.cast_signed(),
-            num_subfiles: self.subfiles.get().cast_signed(),
+            num_subfiles: self.subfile.1.get().cast_signed(),
             nblobs: nblobs.into(),
             world_ranks: world,
         };
         let subfile = Subfile::new(self.definition, group, &mut decompositions, &partitions);
         let subfile = subfile.map_err(refused)?;
-        let nvars = subfile.nmaps().saturating_add(usize_to_u64(variables.len()));
-        let shape = match self.sealed {
-            true => Some(Shape::new(nblobs.into(), nvars).ok_or_else(size)?),
-            false => None,
-        };
-        let header_free = shape.and_then(Shape::gap_len).unwrap_or(0);
-        let alignment = Alignment { header_free, ..Alignment::default() };
-        let plan = CdfPlan::new(&subfile, Version::Cdf5, alignment).map_err(refused)?;
+        let form = Form::new(&subfile, self.sealed).map_err(refused)?.ok_or_else(size)?;
         let is_first = blob == 0;
         let (front, maps, seal) = match self.container {
-            Container::Cdf => values(&subfile, (plan, shape), &sums, &mut variables)?,
+            Container::Cdf => self.values(&subfile, &form, blob, &sums, &mut variables)?,
             Container::Hdf5 => {
-                self.blobs(&subfile, (&plan, shape), is_first, &sums, &mut variables, bytes)?
+                self.blobs(&subfile, &form, is_first, &sums, &mut variables, bytes)?
             }
         };
         let front = if is_first { front } else { Vec::new() };
@@ -371,84 +342,78 @@ impl<D: Define + ?Sized> Input<'_, D> {
     fn blobs(
         &self,
         subfile: &Subfile<'_, D>,
-        (plan, shape): (&CdfPlan, Option<Shape>),
+        form: &Form,
         is_first: bool,
         sums: &[Sum],
         variables: &mut [Variable],
         bytes: Bytes,
-    ) -> Result<(Front, Maps, Option<Seal>), Failure> {
-        let header_len = plan.header_len();
-        let container = book::container(header_len, bytes.all, shape).ok_or_else(size)?;
-        let (container, sealed) = container;
+    ) -> Result<(Front, Maps, Option<Sealing>), Failure> {
+        let (container, sealed) = form.container(bytes.all).ok_or_else(size)?;
         let shares: Vec<_> = sums.iter().map(|sum| sum.share).collect();
         let start = container.data().offset().saturating_add(bytes.before); // inside the data
         let after_maps = maps_len(&shares).and_then(|len| start.checked_add(len));
         for variable in variables {
-            let start = after_maps.and_then(|after| after.checked_add(variable.start));
-            variable.start = start.ok_or_else(size)?;
+            let start = after_maps.and_then(|after| after.checked_add(variable.held.start));
+            variable.held.start = start.ok_or_else(size)?;
         }
         let mut front = Vec::new();
         if is_first {
             let records = self.records.unwrap_or(0);
-            let header = encode(subfile, plan, records, Some(ByteOrder::Little))?;
+            let header = encode(subfile, form.plan(), (records, Some(ByteOrder::Little)))?;
             front.push((0, container.metadata().to_vec()));
             front.push((container.header().offset(), header));
         }
         let header = front.last().map_or(&[][..], |(_, header)| header);
-        let seal = sealed.and_then(|sealed| Seal::new(sealed, header_len, header));
+        let seal = sealed.and_then(|gap| self.sealing(gap, form, header));
         Ok((front, Maps::Blobs { start, end: container.data().end() }, seal))
+    }
+
+    /// The seal in a gap. Only the first rank of a subfile needs the header.
+    fn sealing(&self, gap: (Shape, Span), form: &Form, header: &[u8]) -> Option<Sealing> {
+        let (number, of) = self.subfile;
+        let header = (form.plan().header_len(), header);
+        Sealing::new(gap, (number, of.get()), header, crc32c::crc32c_append)
+    }
+
+    /// The places in a variable-centric subfile.
+    fn values(
+        &self,
+        subfile: &Subfile<'_, D>,
+        form: &Form,
+        blob: u32,
+        sums: &[Sum],
+        variables: &mut [Variable],
+    ) -> Result<(Front, Maps, Option<Sealing>), Failure> {
+        let (plan, shares) = (*form.plan(), sums.iter().map(|sum| sum.share).collect::<Vec<_>>());
+        let bytes = encode(subfile, &plan, (0, None))?;
+        let header = Header::parse(&bytes, ByteOrder::Big).map_err(refused)?;
+        let mut begins = header.variables().map(|variable| variable.begin());
+        let nmaps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
+        let maps = begins.by_ref().take(nmaps).collect();
+        for (variable, begin) in variables.iter_mut().zip(begins) {
+            let held = variable.column.in_values((begin, plan.recsize()), blob, &shares);
+            variable.held = held.ok_or_else(size)?;
+        }
+        let seal = form.sealed().and_then(|gap| self.sealing(gap, form, &bytes));
+        Ok((vec![(0, bytes)], Maps::Values { begins: maps, plan }, seal))
     }
 }
 
 /// The bytes before the maps, at their offsets.
 type Front = Vec<(u64, Vec<u8>)>;
 
-/// The places in a variable-centric subfile.
-fn values<D: Define + ?Sized>(
-    subfile: &Subfile<'_, D>,
-    (plan, shape): (CdfPlan, Option<Shape>),
-    sums: &[Sum],
-    variables: &mut [Variable],
-) -> Result<(Front, Maps, Option<Seal>), Failure> {
-    let bytes = encode(subfile, &plan, 0, None)?;
-    let header = Header::parse(&bytes, ByteOrder::Big).map_err(refused)?;
-    let mut begins = header.variables().map(|variable| variable.begin());
-    let nmaps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
-    let maps = begins.by_ref().take(nmaps).collect();
-    for (variable, begin) in variables.iter_mut().zip(begins) {
-        let share = variable.decomposition.and_then(|of| sums.get(of)).map(|sum| sum.share);
-        let skip = share.map_or(0, |share| share.start);
-        let skip = skip.checked_mul(variable.nc_type.size());
-        let start = skip.and_then(|skip| begin.checked_add(skip));
-        (variable.start, variable.step) = (start.ok_or_else(size)?, plan.recsize());
-    }
-    let seal = shape.zip(book::gap(&plan));
-    let seal = seal.and_then(|sealed| Seal::new(sealed, plan.header_len(), &bytes));
-    Ok((vec![(0, bytes)], Maps::Values { begins: maps, plan }, seal))
-}
-
 fn narrow(dimids: &[u64]) -> Result<Vec<i32>, Failure> {
     let dimids = dimids.iter().map(|&dimid| i32::try_from(dimid));
     dimids.collect::<Result<_, _>>().map_err(|_| size())
 }
 
-/// The header as bytes: as it is embedded in HDF5 files if an order is given.
+/// The header as bytes, as [`form::encode`] writes it.
 pub(super) fn encode<D: Define + ?Sized>(
     definition: &D,
     plan: &CdfPlan,
-    numrecs: u64,
-    embedded: Option<ByteOrder>,
+    how: (u64, Option<ByteOrder>),
 ) -> Result<Vec<u8>, Failure> {
     let mut bytes = vec![0; usize::try_from(plan.header_len()).unwrap_or(0)];
-    let mut window = vec![0; 1 << 16];
-    let encode = Encode::new(definition, plan, numrecs, &mut window).map_err(refused)?;
-    let encode = match embedded {
-        Some(order) => encode.embedded(order),
-        None => encode,
-    };
-    encode.run(&mut &mut bytes[..]).map_err(|error| match error {
-        DriveError::Format(error) => refused(error),
-        _ => size(), // never: the memory is as long as the header
-    })?;
-    Ok(bytes)
+    let encoded = form::encode(definition, plan, how, &mut bytes, &mut vec![0; 1 << 16]);
+    encoded.map(|()| bytes).map_err(refused)
 }

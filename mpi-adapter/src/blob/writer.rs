@@ -2,8 +2,8 @@
 
 use super::append::Old;
 use super::plan::{Plan, Variable};
-use super::seal::sum_of;
-use super::{of_striae, refused};
+use super::seal::{self, sum_of};
+use super::{of_striae, refused, size};
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
 use crate::operation::Operation;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use striae::cdf::Element;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
-use striae_core::blob::Fingerprint;
-use striae_core::blob::book::{Sum, bit, complete};
+use striae_core::blob::book::{Sum, complete};
+use striae_core::blob::{Fingerprint, Records, Refusal};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
@@ -108,6 +108,11 @@ impl<C: Collective> Writer<C> {
         self.old.as_ref().map_or(0, Old::records)
     }
 
+    /// The records that ranks write.
+    fn wanted(&self) -> Records {
+        Records { before: self.old.as_ref().map(Old::records), all: self.plan.records }
+    }
+
     /// Whether this is the first rank of its subfile, which writes the variables that are not
     /// decomposed.
     #[must_use]
@@ -134,21 +139,24 @@ impl<C: Collective> Writer<C> {
         let (Some(number), Some(variable)) = (number, variable) else {
             return Err(refused(format_args!("no variable {}", name.escape_debug())));
         };
-        let Variable { nc_type, is_record, len, .. } = *variable;
+        let Variable { column, held, .. } = *variable;
+        let (nc_type, len) = (column.nc_type, held.len);
         let bytes = values.as_bytes();
         let given = usize_to_u64(bytes.len());
-        let records = if is_record { self.plan.records } else { Some(1) };
         if !T::holds(nc_type) {
             return Err(refused(format_args!("variable {name} has the type {nc_type}")));
-        } else if self.old.is_some() && !(is_record && record >= self.first()) {
-            return Err(refused(format_args!("variable {name} has its record {record} already")));
-        } else if records.is_some_and(|records| record >= records) {
-            return Err(refused(format_args!("variable {name} has no record {record}")));
-        } else if given != len {
+        }
+        self.wanted().check(column, record).map_err(|refusal| match refusal {
+            Refusal::Stored => {
+                refused(format_args!("variable {name} has its record {record} already"))
+            }
+            Refusal::Past { .. } => refused(format_args!("variable {name} has no record {record}")),
+        })?;
+        if given != len {
             let text = format_args!("{given} bytes of variable {name}, this rank has {len}");
             return Err(refused(text));
         }
-        let place = self.plan.place(variable, record)?;
+        let place = held.span(record).ok_or_else(size)?.offset();
         let values = Values::new(nc_type, ByteOrder::HOST, bytes);
         if bytes.len() < LONG {
             self.hold(number, record, place, values);
@@ -156,7 +164,7 @@ impl<C: Collective> Writer<C> {
             self.write_through(number, record, place, values)?;
         }
         self.set_done(number, record);
-        if is_record {
+        if column.is_record {
             self.records = self.records.max(record.saturating_add(1));
         }
         if self.held_len > self.buffer { self.write_out() } else { Ok(()) }
@@ -212,7 +220,7 @@ impl<C: Collective> Writer<C> {
     }
 
     fn bit(&self, number: usize, record: u64) -> (usize, u64) {
-        bit(self.plan.variables.len(), number, record.saturating_sub(self.first()))
+        self.wanted().bit(self.plan.variables.len(), number, record)
     }
 
     fn set_done(&mut self, number: usize, record: u64) {
@@ -313,13 +321,9 @@ impl<C: Collective> Writer<C> {
     /// Checks that this rank has put all that it has.
     pub(super) fn check(&self, records: u64) -> Result<(), Failure> {
         for (number, variable) in self.plan.variables.iter().enumerate() {
-            let Variable { name, is_record, len, .. } = variable;
-            let mut all = match (is_record, &self.old) {
-                (true, _) => self.first()..records,
-                (false, None) => 0..1,
-                (false, Some(_)) => continue,
-            };
-            let missing = all.find(|&record| *len > 0 && !self.has_done(number, record));
+            let Variable { name, column, held } = variable;
+            let mut all = self.wanted().of(*column, records);
+            let missing = all.find(|&record| held.len > 0 && !self.has_done(number, record));
             if let Some(record) = missing {
                 let text = format_args!("record {record} of variable {name} was not put");
                 return Err(refused(text));
@@ -340,7 +344,7 @@ impl<C: Collective> Writer<C> {
             sums.extend(self.value_sums(records)?);
             Ok(sums)
         });
-        seal.write(&self.part, &self.file, sums, (records, values))
+        seal::write(seal, &self.part, &self.file, sums, (records, values))
     }
 
     /// What this rank has written, if its subfile is sealed; nothing if it has not written all.
@@ -351,7 +355,7 @@ impl<C: Collective> Writer<C> {
         let sums = || self.value_sums(self.records);
         Ok(match (&self.old, &self.plan.seal) {
             (Some(old), _) if old.is_sealed() => old.fingerprint(self.plan.blob, &sums()?),
-            (None, Some(seal)) => seal.fingerprint(self.plan.blob, sums()?),
+            (None, Some(seal)) => seal.of_blob(self.plan.blob, sums()?),
             _ => Fingerprint::default(),
         })
     }
@@ -360,8 +364,8 @@ impl<C: Collective> Writer<C> {
     pub(super) fn value_sums(&self, records: u64) -> Result<Vec<u32>, Failure> {
         let all = self.plan.variables.iter().zip(&self.sums);
         let sums = all.map(|(variable, sum)| {
-            let records = if variable.is_record { self.first()..records } else { 0..1 };
-            let place = |record| Span::new(self.plan.place(variable, record).ok()?, variable.len);
+            let records = self.wanted().of(variable.column, records);
+            let place = |record| variable.held.span(record).unwrap_or(Span::ZERO);
             sum_of(*sum, records.map(place), &self.file)
         });
         sums.collect()

@@ -17,6 +17,7 @@ use error::BuildError;
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
+use striae_core::blob::Records;
 use striae_core::blob::book::Sum;
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::map::{Grid, Request};
@@ -258,14 +259,14 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         for (number, members) in (0..).zip(&members) {
             let to = Writer::final_path(path, number);
             let made = PosixFile::create(&publish.hidden(number), false).map_err(Into::into);
-            let made = made.and_then(|file| plan.subfile(members, &file));
+            let made = made.and_then(|file| plan.subfile((number, members), &file));
             subfiles.push(made.map_err(|kind| Error::new(&to, kind))?);
         }
         let nsums = if self.sealed { plan.variables.len() } else { 0 };
         Ok(Writer::new(
             path,
             Target::New { publish, durable: self.force },
-            (self.container, self.records, 0),
+            (self.container, Records { before: None, all: self.records }),
             (plan.variables, plan.names),
             (subfiles, &members),
             &|_, _| vec![Sum::default(); nsums].into(),

@@ -5,20 +5,21 @@ use crate::{Fail, entries};
 use core::fmt::Write;
 use core::num::{NonZeroU32, NonZeroU64};
 use striae_core::blob::append::{Reseal, count, settle, take_back};
-use striae_core::blob::book::{Size, Sum, bit, complete, container, numbers_of, put_part, row_len};
+use striae_core::blob::book::{Sum, complete, numbers_of, put_part, row_len};
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::find::{overlap, resolve, sort};
+use striae_core::blob::form::encode;
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::map::{Grid, Request};
 use striae_core::blob::seal::{Facts, Shape, header_crc};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
-    Content, Decomposition, Error, FindSeal, Fingerprint, Fixed, Gather, Group, Name, Part,
-    Partition, Place, Run, Runs, Share, Shares, Subfile, Take, Tie, Walk, Width,
+    Column, Content, Decomposition, Error, FindSeal, Fingerprint, Fixed, Form, Gather, Group, Name,
+    Part, Partition, Place, Records, Run, Runs, Sealing, Share, Shares, Subfile, Take, Tie, Walk,
+    Width,
 };
 use striae_core::cdf::{
-    Alignment, Define, Definition, DimDef, Fill, Layout, Plan, Region, Slot, Type, VarDef, Version,
-    Writer,
+    Define, Definition, DimDef, Fill, Layout, Region, Slot, Type, VarDef, Writer,
 };
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
@@ -90,8 +91,32 @@ entries! {
         let subfile = subfile.map_err(|_| Fail)?;
         let sum = subfile.dim(number).map_or(0, |dim| dim.length);
         let len = subfile.attr(Some(number), nelems).map_or(0, |attr| attr.values.len());
-        let plan = Plan::new(&subfile, Version::Cdf5, Alignment::default()).map_err(|_| Fail)?;
-        Ok(sum ^ usize_to_u64(len) ^ plan.header_len() ^ subfile.nmaps())
+        let form = Form::new(&subfile, number > 0).map_err(|_| Fail)?.ok_or(Fail)?;
+        let gap = form.sealed().map_or(0, |(_, gap)| gap.end());
+        core::hint::black_box(form.container(nelems).ok_or(Fail)?);
+        let (mut header, mut window) = ([0; 256], [0; 64]);
+        let order = Some(ByteOrder::Little).filter(|_| nelems > 0);
+        encode(&subfile, form.plan(), (0, order), &mut header, &mut window).map_err(|_| Fail)?;
+        Ok(sum ^ usize_to_u64(len) ^ gap ^ subfile.nmaps() ^ subfile.nblobs())
+    }
+
+    fn gate_blob_column(_bytes, at: u64, len: u64, recsize: u64, blob: u32, record: u64) {
+        let dims = [DimDef::record("time"), DimDef { name: "cell", length: len }];
+        let var = VarDef { name: "heat", nc_type: Type::Double, dimids: &[0, 1] };
+        let canonical = Definition { dims: &dims, attrs: &[], vars: &[(var, &[])] };
+        let decomposition = usize::try_from(blob).ok();
+        let column = Column::new(&canonical, &var, decomposition).ok_or(Fail)?;
+        core::hint::black_box(column.content(record).ok_or(Fail)?);
+        core::hint::black_box(column.partition(&[0, 1]).ok_or(Fail)?);
+        let shares = [Share { nreqs: 1, start: at, count: len }; 2];
+        let held = column.in_values((at, recsize), blob, &shares).ok_or(Fail)?;
+        let sum = held.span(record).ok_or(Fail)?.end();
+        let held = column.in_blob(at, blob, &shares).ok_or(Fail)?;
+        let records = Records { before: Some(at), all: Some(len) };
+        records.check(column, record).map_err(|_| Fail)?;
+        let (word, mask) = records.bit(8, 3, record);
+        let range = records.of(column, record);
+        Ok(sum ^ held.step ^ range.end ^ records.first() ^ usize_to_u64(word) ^ mask)
     }
 
     fn gate_blob_width(_bytes, len: u64, decomposition: usize, whole: u64, nreqs: u64, blob: u32) {
@@ -187,6 +212,20 @@ entries! {
         Ok(writer.records())
     }
 
+    fn gate_blob_sealing(bytes, header_end: u64, nblobs: u64, records: u64, blob: u32) {
+        let shape = Shape::new(nblobs, 1).ok_or(Fail)?;
+        let gap = shape.gap_after(header_end).ok_or(Fail)?;
+        let seal = Sealing::new((shape, gap), (blob, 9), (header_end, bytes), crc32c);
+        let seal = seal.ok_or(Fail)?;
+        let values = seal.of_blob(blob, [blob]).join(seal.of_all(&[blob; 3]));
+        let mut host = Host { file: 0 };
+        let parts = seal.write_rows(&mut host, (blob, values), [blob], crc32c)?;
+        seal.write_heads(&mut host, (records, values), parts, crc32c)?;
+        let facts = seal.reseal(records, bytes, values).facts;
+        let seal = Sealing::of(facts, gap, blob, 1).ok_or(Fail)?;
+        Ok(u64::from(seal.nblobs()) ^ usize_to_u64(seal.next()))
+    }
+
     fn gate_blob_find(bytes, element: u64, total: u64) {
         let mut runs = runs_of(bytes);
         sort(&mut runs);
@@ -221,12 +260,12 @@ entries! {
             put_part(part, share, &requests, ByteOrder::Little, &mut add);
             sum ^= row_len(part, nreqs);
         }
-        let size = Size { is_record: records > 0, len, value_len: start };
-        core::hint::black_box(size.content(Some(0), records).ok_or(Fail)?);
-        core::hint::black_box(container(len, start, None).ok_or(Fail)?);
         let mut crc = Sum::after(records, 0);
         crc.add(crc, start, crc.crc());
-        sum ^= u64::from(crc.all().unwrap_or_default()) ^ bit(8, 3, records).1;
+        sum ^= u64::from(crc.all().unwrap_or_default());
+        let places = Span::new(offset, len).into_iter();
+        let over = crc.over(places, &Host { file: 0 }, &mut [0; 64], crc32c).map_err(|_| Fail)?;
+        sum ^= u64::from(over);
         complete(&mut Host { file: 0 }, len, Some(records))?;
         Ok(sum)
     }

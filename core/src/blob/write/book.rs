@@ -1,15 +1,11 @@
-//! What every writer of a set computes, whatever moves the bytes: the parts of maps, the sizes of
-//! variables, the checksums of values, the room of a seal, and how a subfile is completed.
+//! What every writer of a set computes, whatever moves the bytes: the parts of maps, the checksums
+//! of values, and how a subfile is completed.
 
 use super::append::NUMRECS;
-use crate::blob::disk::seal::Shape;
-use crate::blob::layout::{Content, Share};
+use crate::blob::layout::Share;
 use crate::blob::map::Request;
 use crate::blob::names::Part;
-use crate::cdf::{Define, Plan, VarDef};
 use crate::endian::{ByteOrder, I32, I64};
-use crate::hdf5::Container;
-use crate::span::Span;
 use crate::store::{WriteAt, usize_to_u64};
 use zerocopy::IntoBytes;
 
@@ -68,70 +64,6 @@ pub const fn row_len(part: Part, max_nreqs: u64) -> u64 {
     }
 }
 
-/// The size of a canonical variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Size {
-    /// Whether it has records.
-    pub is_record: bool,
-    /// The bytes of all values, or of those of one record.
-    pub len: u64,
-    /// The bytes of a value.
-    pub value_len: u64,
-}
-
-impl Size {
-    /// The size of a variable of this definition; `None` if it exceeds `u64::MAX`.
-    #[must_use]
-    pub fn of<D: Define + ?Sized>(definition: &D, var: &VarDef<'_>) -> Option<Self> {
-        let length = |&dimid| definition.dim(dimid).map_or(0, |dim| dim.length);
-        let is_record = var.dimids.first().is_some_and(|dimid| length(dimid) == 0);
-        let value_len = var.nc_type.size();
-        let mut own = var.dimids.iter().skip(is_record.into()).map(length);
-        let len = own.try_fold(value_len, u64::checked_mul)?;
-        Some(Self { is_record, len, value_len })
-    }
-
-    /// What the variable has in a process-centric blob, of a set with so many records; `None` if
-    /// its length exceeds `u64::MAX`.
-    #[must_use]
-    pub fn content(self, decomposition: Option<usize>, records: u64) -> Option<Content> {
-        let records = if self.is_record { records } else { 1 };
-        Some(match decomposition {
-            None => Content::Whole { len: self.len.checked_mul(records)? },
-            Some(decomposition) => {
-                Content::Elements { decomposition, len: self.value_len.checked_mul(records)? }
-            }
-        })
-    }
-}
-
-/// The gap for a seal in a variable-centric subfile; `None` if the file has no values, and so no
-/// place before them.
-#[must_use]
-pub fn gap(plan: &Plan) -> Option<Span> {
-    let has_values = !plan.fixed().is_empty() || plan.recsize() > 0;
-    Span::between(plan.header_len(), plan.fixed().offset()).filter(|_| has_values)
-}
-
-/// The container of a process-centric subfile with a header and data of these lengths. A seal of
-/// this shape gets the gap before the data, if there are data. `None` if the file would be longer
-/// than HDF5 files can be.
-#[must_use]
-pub fn container(
-    header_len: u64,
-    data_len: u64,
-    shape: Option<Shape>,
-) -> Option<(Container, Option<(Shape, Span)>)> {
-    let header_end = Container::header_end(header_len)?;
-    let sealed = match shape.filter(|_| data_len > 0) {
-        Some(shape) => Some((shape, shape.gap_after(header_end)?)),
-        None => None,
-    };
-    let begin = sealed.map_or(header_end, |(_, gap)| gap.end());
-    Some((Container::with_gap(header_len, begin, data_len)?, sealed))
-}
-
 /// The checksum of a blob's values of a variable, over the records that were written in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -176,15 +108,6 @@ impl Sum {
     pub const fn all(self) -> Result<u32, u32> {
         if self.is_stale { Err(self.before) } else { Ok(self.crc) }
     }
-}
-
-/// The place of a record of a variable in a list of bits that says what was written: the word, and
-/// the bit in it.
-#[must_use]
-pub fn bit(nvars: usize, variable: usize, record: u64) -> (usize, u64) {
-    let row = usize_to_u64(nvars).saturating_mul(record);
-    let bit = row.saturating_add(usize_to_u64(variable));
-    (usize::try_from(bit >> 6).unwrap_or(usize::MAX), 1 << (bit & 63))
 }
 
 /// Completes a subfile of so many bytes, whose values are all in the store: a variable-centric one

@@ -170,6 +170,12 @@ impl<'a, D: Define + ?Sized> Subfile<'a, D> {
         Ok(Self { canonical, group, counts, ndims, nattrs, decompositions, partitions })
     }
 
+    /// The number of blobs.
+    #[must_use]
+    pub const fn nblobs(&self) -> u64 {
+        self.group.nblobs
+    }
+
     /// The number of variables before those of the canonical file.
     #[must_use]
     pub fn nmaps(&self) -> u64 {

@@ -8,3 +8,4 @@ mod layout;
 mod map;
 mod seal;
 mod walk;
+mod write;

@@ -13,10 +13,10 @@ use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::store::lock::Locked;
 use std::path::Path;
-use striae_core::blob::Fingerprint;
 use striae_core::blob::append::{Reseal, count, settle, take_back};
 use striae_core::blob::book::Sum;
 use striae_core::blob::map::Request;
+use striae_core::blob::{Column, Fingerprint, Records};
 use striae_core::cdf::raw::Header5;
 use striae_core::cdf::{self, Fill, Slot};
 use striae_core::store::usize_to_u64;
@@ -90,7 +90,7 @@ impl Old {
     pub(super) fn made(
         &self,
         file: &PosixFile,
-        numrecs: u64,
+        (number, numrecs): (u32, u64),
         judges: bool,
     ) -> Result<(Made, Vec<u32>), ErrorKind> {
         let grammar = &self.head.grammar;
@@ -101,7 +101,7 @@ impl Old {
         if let Some(sealed) = Sealed::read(file, &self.head, numrecs)? {
             let maps = usize_to_u64(grammar.locals.len()).saturating_mul(5);
             let facts = sealed.seal().facts();
-            seal = Sealing::of(&sealed, self.head.gap(), maps);
+            seal = Sealing::of(&sealed, self.head.gap(), number, maps);
             let set = (&self.subfile, &grammar.canonical);
             let is_certain = !judges || sealed.is_certain(file, set)?;
             seal = seal.filter(|_| facts.numrecs == numrecs && is_certain);
@@ -147,14 +147,9 @@ fn all_values(file: &PosixFile) -> Result<(), ErrorKind> {
 pub(super) fn variables(set: &Canonical) -> Result<Vec<Variable>, BuildError> {
     let of = |known: &crate::blob::grammar::Variable| {
         let len = known.count.checked_mul(known.nc_type.size()).ok_or(BuildError::Size)?;
-        Ok(Variable {
-            name: known.name.clone(),
-            nc_type: known.nc_type,
-            is_record: known.is_record,
-            decomposition: known.decomposition,
-            len,
-            before: Default::default(),
-        })
+        let &crate::blob::grammar::Variable { nc_type, is_record, decomposition, .. } = known;
+        let column = Column { nc_type, is_record, decomposition, len };
+        Ok(Variable { name: known.name.clone(), column, before: Default::default() })
     };
     set.variables.iter().map(of).collect()
 }
@@ -243,8 +238,8 @@ impl Writer {
 
     /// The number of records that the set had when it was opened; 0 of a new set.
     #[must_use]
-    pub const fn records(&self) -> u64 {
-        self.first
+    pub fn records(&self) -> u64 {
+        self.records.first()
     }
 
     /// Opens a set to append records, and reads the requests of its ranks if they are wanted.
@@ -274,7 +269,7 @@ impl Writer {
             let path = names.path(number);
             let mut work = || -> Result<(), ErrorKind> {
                 let file = PosixFile::open(&path)?;
-                let (one, sums) = old.made(&file, numrecs, true)?;
+                let (one, sums) = old.made(&file, (number, numrecs), true)?;
                 made.push(one);
                 rows.push(sums);
                 for (blob, &rank) in members.iter().enumerate().filter(|_| wanted) {
@@ -312,7 +307,7 @@ impl Writer {
         let writer = Self::new(
             names.base(),
             Target::Old { lock },
-            (Container::Cdf, None, numrecs),
+            (Container::Cdf, Records { before: Some(numrecs), all: None }),
             (variables, known),
             (made, &members),
             &sums,
@@ -323,7 +318,7 @@ impl Writer {
     /// Counts all new records, in the last subfile first: so no subfile ever has fewer than the
     /// first one, by which readers go.
     pub(super) fn count(&self, records: u64) -> Result<(), Error> {
-        let Some(more) = records.checked_sub(self.first).filter(|&more| more > 0) else {
+        let Some(more) = records.checked_sub(self.records.first()).filter(|&more| more > 0) else {
             return Ok(());
         };
         let values = self.fingerprint(records)?;
@@ -336,8 +331,8 @@ impl Writer {
             let Some(seal) = &subfile.made.seal else { continue };
             let file = self.open(number)?;
             let settled = self.table(subfile, &file, records).and_then(|table| {
-                let reseal = seal.reseal(records, &table, values);
-                settle(&mut &*file, &reseal, seal.next, crc32c::crc32c_append)
+                let reseal = seal.seal.reseal(records, &table, values);
+                settle(&mut &*file, &reseal, seal.seal.next(), crc32c::crc32c_append)
             });
             settled.map_err(|error| self.error(number, error))?;
         }
@@ -358,8 +353,8 @@ impl Writer {
     ) -> Result<(), ErrorKind> {
         let file = PosixFile::open_rw(&Self::final_path(&self.path, number))?;
         let table = self.table(subfile, &file, records)?;
-        let seal = subfile.made.seal.as_ref();
-        let reseal = seal.map(|seal| (seal.reseal(records, &table, values), seal.next));
+        let seal = subfile.made.seal.as_ref().map(|sealing| sealing.seal);
+        let reseal = seal.map(|seal| (seal.reseal(records, &table, values), seal.next()));
         count_records(&file, more, reseal.as_ref())
     }
 }

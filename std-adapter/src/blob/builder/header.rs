@@ -7,11 +7,11 @@ use super::{Builder, Container, Members};
 use crate::error::ErrorKind;
 use crate::posix::PosixFile;
 use std::collections::HashMap;
-use striae_core::blob::book::{self, Size};
 use striae_core::blob::layout::{maps_len, width_of_blob};
-use striae_core::blob::seal::Shape;
-use striae_core::blob::{Decomposition, Fixed, Group, Partition, Share, Subfile, Width};
-use striae_core::cdf::{Alignment, Define, Encode, Plan as CdfPlan, Type, Version};
+use striae_core::blob::{
+    Column, Decomposition, Fixed, Form, Group, Held, Share, Subfile, Width, form,
+};
+use striae_core::cdf::{Define, Plan as CdfPlan};
 use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
 use striae_inspect::blob::Compared;
@@ -21,12 +21,7 @@ use striae_inspect::cdf::Header;
 #[derive(Debug)]
 pub(super) struct Variable {
     pub(super) name: Box<str>,
-    pub(super) nc_type: Type,
-    pub(super) is_record: bool,
-    /// Index of its decomposition.
-    pub(super) decomposition: Option<usize>,
-    /// The bytes of all values, or of those of one record.
-    pub(super) len: u64,
+    pub(super) column: Column,
     /// Process-centric: what the variables before it have in a blob.
     pub(super) before: Before,
 }
@@ -86,16 +81,15 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         let mut memory = vec![0; builder.decompositions.len()];
         let mut width = Width::new(&mut memory);
         for (varid, var) in (0..).map_while(|varid| Some((varid, definition.var(varid)?))) {
-            let size = Size::of(definition, &var).ok_or(BuildError::Size)?;
-            let Size { is_record, len, .. } = size;
             let decomposition = builder.partitions.get(&varid).copied();
+            let column = Column::new(definition, &var, decomposition).ok_or(BuildError::Size)?;
             let before = Before { fixed: width.fixed(), elements: width.elements().into() };
-            let content = size.content(decomposition, builder.records.unwrap_or(0));
+            let content = column.content(builder.records.unwrap_or(0));
             content.and_then(|content| width.add(content)).ok_or(BuildError::Size)?;
-            let (name, nc_type): (Box<str>, _) = (var.name.into(), var.nc_type);
+            let name: Box<str> = var.name.into();
             names.insert(name.clone(), variables.len());
             dimids.push(narrow(var.dimids)?);
-            variables.push(Variable { name, nc_type, is_record, decomposition, len, before });
+            variables.push(Variable { name, column, before });
         }
         let decomposed = builder.decompositions.iter().map(|of| narrow(&of.dimids));
         let decomposed = decomposed.collect::<Result<_, _>>()?;
@@ -107,8 +101,12 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         Ok(Self { builder, definition, world_ranks, variables, names, dimids, decomposed, all })
     }
 
-    /// Writes the header and the maps of the subfile of these ranks.
-    pub(super) fn subfile(&self, ranks: &Members, file: &PosixFile) -> Result<Made, ErrorKind> {
+    /// Writes the header and the maps of the subfile with this number, of these ranks.
+    pub(super) fn subfile(
+        &self,
+        (number, ranks): (u32, &Members),
+        file: &PosixFile,
+    ) -> Result<Made, ErrorKind> {
         let tables = Tables::new(&self.builder.decompositions, ranks).ok_or(BuildError::Size)?;
         let mut decompositions: Vec<_> = self
             .decomposed
@@ -120,10 +118,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             .variables
             .iter()
             .zip(&self.dimids)
-            .map(|(variable, global_dimids)| {
-                let decomposition = variable.decomposition?;
-                Some(Partition { decomposition, global_dimids })
-            })
+            .map(|(variable, dimids)| variable.column.partition(dimids))
             .collect();
         let world: Vec<_> = ranks.iter().map(|&rank| rank.cast_signed()).collect();
         let group = Group {
@@ -133,53 +128,41 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             world_ranks: self.world_ranks.then_some(&world),
         };
         let subfile = Subfile::new(&self.definition, group, &mut decompositions, &partitions)?;
-        let shape = match self.builder.sealed {
-            true => Some(self.shape(ranks, subfile.nmaps())?),
-            false => None,
-        };
-        let nmaps = subfile.nmaps();
-        let header_free = shape.and_then(Shape::gap_len).unwrap_or(0);
-        let alignment = Alignment { header_free, ..Alignment::default() };
-        let plan = CdfPlan::new(&subfile, Version::Cdf5, alignment)?;
+        let form = Form::new(&subfile, self.builder.sealed)?.ok_or(BuildError::Size)?;
+        let number = (number, self.builder.subfiles.get());
         match self.builder.container {
             Container::Cdf => {
-                let bytes = encode(&subfile, &plan, 0, None)?;
+                let bytes = encode(&subfile, &form, (0, None))?;
                 let header = Header::parse(&bytes, ByteOrder::Big)?;
                 let begins: Vec<_> = header.variables().map(|variable| variable.begin()).collect();
                 let maps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
                 let (maps, begins) = begins.split_at_checked(maps).unwrap_or_default();
                 file.write_all_at(0, &bytes)?;
-                let seal = shape.zip(book::gap(&plan));
-                let mut seal = seal.and_then(|sealed| Sealing::new(sealed, nmaps, &bytes));
+                let sealed = form.sealed();
+                let mut seal = sealed.and_then(|gap| Sealing::new(gap, number, maps.len(), &bytes));
                 for ((number, &begin), table) in (0..).zip(maps).zip(tables.columns()) {
                     file.write_all_at(begin, &table)?;
                     if let Some(seal) = &mut seal {
                         seal.set_column(number, &table);
                     }
                 }
-                let (begins, recsize) = (begins.into(), plan.recsize());
-                let places = Places::Values { begins, recsize, plan: Some(plan) };
+                let (begins, plan) = (begins.into(), *form.plan());
+                let places = Places::Values { begins, recsize: plan.recsize(), plan: Some(plan) };
                 Ok(Made { shares: tables.shares, places, seal })
             }
-            Container::Hdf5 => self.process_centric(&subfile, (&plan, shape), tables, file),
+            Container::Hdf5 => self.process_centric(&subfile, (&form, number), tables, file),
         }
-    }
-
-    /// The shape of a seal.
-    fn shape(&self, ranks: &Members, nmaps: u64) -> Result<Shape, BuildError> {
-        let nvars = nmaps.saturating_add(usize_to_u64(self.variables.len()));
-        Shape::new(usize_to_u64(ranks.len()), nvars).ok_or(BuildError::Size)
     }
 
     fn process_centric(
         &self,
         subfile: &Subfile<'_, Compared<'d, D>>,
-        (plan, shape): (&CdfPlan, Option<Shape>),
+        (form, number): (&Form, (u32, u32)),
         tables: Tables<'_>,
         file: &PosixFile,
     ) -> Result<Made, ErrorKind> {
         let records = self.builder.records.unwrap_or(0);
-        let bytes = encode(subfile, plan, records, Some(ByteOrder::Little))?;
+        let bytes = encode(subfile, form, (records, Some(ByteOrder::Little)))?;
         let (mut starts, mut at) = (Vec::new(), 0_u64);
         for (blob, shares) in (0..).zip(&tables.shares) {
             let maps = maps_len(shares).and_then(|len| at.checked_add(len));
@@ -188,10 +171,9 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             let len = width_of_blob(self.all.fixed, &self.all.elements, blob, shares);
             at = len.and_then(|len| maps.checked_add(len)).ok_or(BuildError::Size)?;
         }
-        let header_len = usize_to_u64(bytes.len());
-        let container = book::container(header_len, at, shape).ok_or(BuildError::Size)?;
-        let (container, sealed) = container;
-        let mut seal = sealed.and_then(|sealed| Sealing::new(sealed, subfile.nmaps(), &bytes));
+        let (container, sealed) = form.container(at).ok_or(BuildError::Size)?;
+        let nmaps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
+        let mut seal = sealed.and_then(|gap| Sealing::new(gap, number, nmaps, &bytes));
         let data = container.data().offset();
         file.write_all_at(0, &container.metadata())?;
         file.write_all_at(container.header().offset(), &bytes)?;
@@ -216,30 +198,35 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
     }
 }
 
-impl Variable {
-    /// Process-centric: the bytes of the variables before it in a blob.
-    pub(super) fn before(&self, blob: u32, shares: &[Share]) -> Option<u64> {
-        width_of_blob(self.before.fixed, &self.before.elements, blob, shares)
+impl Places {
+    /// What a blob with these shares has of the variable with this number.
+    pub(super) fn held(
+        &self,
+        (number, variable): (usize, &Variable),
+        blob: u32,
+        shares: &[Share],
+    ) -> Option<Held> {
+        match self {
+            Self::Values { begins, recsize, .. } => {
+                variable.column.in_values((*begins.get(number)?, *recsize), blob, shares)
+            }
+            Self::Blobs { starts, .. } => {
+                let start = starts.get(usize::try_from(blob).ok()?)?;
+                let Before { fixed, elements } = &variable.before;
+                let start = start.checked_add(width_of_blob(*fixed, elements, blob, shares)?)?;
+                variable.column.in_blob(start, blob, shares)
+            }
+        }
     }
 }
 
-/// The header as bytes: as it is embedded in HDF5 files if an order is given.
+/// The header as bytes, as [`form::encode`] writes it.
 fn encode<D: Define + ?Sized>(
     subfile: &Subfile<'_, D>,
-    plan: &CdfPlan,
-    numrecs: u64,
-    embedded: Option<ByteOrder>,
+    form: &Form,
+    how: (u64, Option<ByteOrder>),
 ) -> Result<Vec<u8>, ErrorKind> {
-    let mut bytes = vec![0; usize::try_from(plan.header_len()).unwrap_or(0)];
-    let mut window = vec![0; 1 << 16];
-    let encode = Encode::new(subfile, plan, numrecs, &mut window)?;
-    let encode = match embedded {
-        Some(order) => encode.embedded(order),
-        None => encode,
-    };
-    match encode.run(&mut &mut bytes[..]) {
-        Ok(()) => Ok(bytes),
-        Err(striae_core::step::DriveError::Format(error)) => Err(error.into()),
-        Err(_) => Err(BuildError::Size.into()), // never: the memory is as long as the header
-    }
+    let mut bytes = vec![0; usize::try_from(form.plan().header_len()).unwrap_or(0)];
+    form::encode(subfile, form.plan(), how, &mut bytes, &mut vec![0; 1 << 16])?;
+    Ok(bytes)
 }

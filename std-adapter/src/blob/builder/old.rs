@@ -2,7 +2,7 @@
 
 use super::append::{Old, count_records, members_of, variables};
 use super::error::BuildError;
-use super::header::{Made, Places, Variable};
+use super::header::{Made, Variable};
 use crate::blob::error::ErrorKind as BlobError;
 use crate::blob::grammar::Canonical;
 use crate::blob::names::Names;
@@ -12,9 +12,8 @@ use crate::posix::PosixFile;
 use crate::store::lock::Locked;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use striae_core::blob::Fingerprint;
 use striae_core::blob::append::{settle, take_back};
-use striae_core::cdf::Type;
+use striae_core::blob::{Column, Fingerprint, Held};
 
 /// A closed set of CDF-5 files that gets more records, for callers whose processes append together,
 /// as the ranks of a parallel program do. [`Writer::append`](super::Writer::append) does all of
@@ -38,16 +37,10 @@ pub struct OldSet {
 pub struct OldVariable {
     /// Its name.
     pub name: Box<str>,
-    /// The type of its values.
-    pub nc_type: Type,
-    /// Whether it has records.
-    pub is_record: bool,
-    /// The bytes of the blob, of a record or of all.
-    pub len: u64,
-    /// The offset of the first of them in the subfile.
-    pub start: u64,
-    /// The bytes from record to record.
-    pub step: u64,
+    /// What writers know of it.
+    pub column: Column,
+    /// What the blob has of it.
+    pub held: Held,
     /// The checksum of the blob, if the subfile is sealed.
     pub crc: Option<u32>,
 }
@@ -106,12 +99,12 @@ impl OldSet {
         let open = || -> Result<_, ErrorKind> {
             let old = Old::open(&file, Some(&self.canonical))?;
             old.has(self.numrecs)?;
-            let (made, rows) = old.made(&file, self.numrecs, judges)?;
+            let (made, rows) = old.made(&file, (number, self.numrecs), judges)?;
             Ok((old, made, rows))
         };
         let (old, made, rows) = open().map_err(at)?;
         let (file, numrecs) = (Arc::new(file), self.numrecs);
-        Ok(OldSubfile { path, number, file, old, made, rows, numrecs })
+        Ok(OldSubfile { path, file, old, made, rows, numrecs })
     }
 
     /// For each subfile the ranks of its blobs: those that are stored, else the next ones. `None`
@@ -126,7 +119,6 @@ impl OldSet {
 #[derive(Debug)]
 pub struct OldSubfile {
     path: PathBuf,
-    number: u32,
     file: Arc<PosixFile>,
     old: Old,
     made: Made,
@@ -166,25 +158,11 @@ impl OldSubfile {
     }
 
     fn variable(&self, (number, of): (usize, &Variable), blob: usize) -> Option<OldVariable> {
-        let Places::Values { begins, recsize, .. } = &self.made.places else { return None };
-        let (width, nblobs) = (of.nc_type.size(), self.made.shares.len());
-        let (skip, len) = match of.decomposition {
-            Some(index) => {
-                let share = self.made.shares.get(blob)?.get(index)?;
-                (share.start.checked_mul(width)?, share.count.checked_mul(width)?)
-            }
-            None => (0, if blob == 0 { of.len } else { 0 }),
-        };
-        let row = number.checked_mul(nblobs)?.checked_add(blob)?;
-        Some(OldVariable {
-            name: of.name.clone(),
-            nc_type: of.nc_type,
-            is_record: of.is_record,
-            len,
-            start: begins.get(number)?.checked_add(skip)?,
-            step: *recsize,
-            crc: self.rows.get(row).copied(),
-        })
+        let shares = self.made.shares.get(blob)?;
+        let held = self.made.places.held((number, of), u32::try_from(blob).ok()?, shares)?;
+        let row = number.checked_mul(self.made.shares.len())?.checked_add(blob)?;
+        let (name, crc) = (of.name.clone(), self.rows.get(row).copied());
+        Some(OldVariable { name, column: of.column, held, crc })
     }
 
     /// Takes back records that the first subfile does not count, if there are some.
@@ -203,7 +181,7 @@ impl OldSubfile {
     #[must_use]
     pub fn fingerprint(&self, blob: u32, sums: &[u32]) -> Fingerprint {
         let seal = self.made.seal.as_ref();
-        let of = seal.map(|seal| seal.of_blob((self.number, blob), sums.iter().copied()));
+        let of = seal.map(|seal| seal.seal.of_blob(blob, sums.iter().copied()));
         of.unwrap_or_default()
     }
 
@@ -221,7 +199,7 @@ impl OldSubfile {
         };
         let seal = self.made.seal.as_ref();
         let table = seal.map(|seal| seal.table(sums.iter().copied())).unwrap_or_default();
-        let reseal = seal.map(|seal| (seal.reseal(records, &table, values), seal.next));
+        let reseal = seal.map(|of| (of.seal.reseal(records, &table, values), of.seal.next()));
         let counted = count_records(&self.file, more, reseal.as_ref());
         counted.map_err(|kind| Error::new(&self.path, kind))
     }
@@ -236,8 +214,8 @@ impl OldSubfile {
             return Ok(());
         };
         let table = seal.table(sums.iter().copied());
-        let reseal = seal.reseal(records, &table, values);
-        let settled = settle(&mut &*self.file, &reseal, seal.next, crc32c::crc32c_append);
+        let reseal = seal.seal.reseal(records, &table, values);
+        let settled = settle(&mut &*self.file, &reseal, seal.seal.next(), crc32c::crc32c_append);
         settled.map_err(|error| Error::new(&self.path, error))
     }
 }

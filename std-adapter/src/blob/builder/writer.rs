@@ -14,8 +14,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use striae_core::blob::Share;
-use striae_core::blob::book::{Sum, bit, complete};
+use striae_core::blob::book::{Sum, complete};
+use striae_core::blob::{Held, Records, Refusal, Share};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
@@ -30,9 +30,7 @@ pub struct Writer {
     pub(super) path: PathBuf,
     target: Target,
     container: Container,
-    records: Option<u64>,
-    /// The number of records that the set had when it was opened.
-    pub(super) first: u64,
+    pub(super) records: Records,
     /// The number of records so far.
     written: AtomicU64,
     pub(super) variables: Vec<Variable>,
@@ -92,7 +90,7 @@ impl Writer {
     pub(super) fn new(
         path: &Path,
         target: Target,
-        (container, records, first): (Container, Option<u64>, u64),
+        (container, records): (Container, Records),
         (variables, names): (Vec<Variable>, HashMap<Box<str>, usize>),
         (subfiles, members): (Vec<Made>, &[Members]),
         sums: &dyn Fn(u32, u32) -> Box<[Sum]>,
@@ -116,8 +114,7 @@ impl Writer {
             target,
             container,
             records,
-            first,
-            written: AtomicU64::new(records.unwrap_or(first)),
+            written: AtomicU64::new(records.all.unwrap_or(records.first())),
             variables,
             names,
             subfiles: subfiles.collect(),
@@ -201,42 +198,15 @@ impl Writer {
         shares.map_or(&[], |shares| shares)
     }
 
-    /// The bytes that a rank writes of a record of a variable.
-    pub(super) fn len(&self, known: &Known, variable: &Variable) -> u64 {
-        match variable.decomposition {
-            None if known.blob == 0 => variable.len,
-            None => 0,
-            Some(of) => {
-                let share = self.shares(known).get(of);
-                share.map_or(0, |share| share.count.saturating_mul(variable.nc_type.size()))
-            }
-        }
-    }
-
-    /// The offset of these bytes in the subfile.
-    pub(super) fn place(&self, known: &Known, number: usize, record: u64) -> Option<u64> {
-        let variable = self.variables.get(number)?;
-        let shares = self.shares(known);
-        match &self.subfiles.get(index(known.subfile))?.made.places {
-            Places::Values { begins, recsize, .. } => {
-                let record = record.checked_mul(*recsize)?;
-                let start = match variable.decomposition {
-                    Some(of) => shares.get(of)?.start.checked_mul(variable.nc_type.size())?,
-                    None => 0,
-                };
-                begins.get(number)?.checked_add(record)?.checked_add(start)
-            }
-            Places::Blobs { starts, .. } => {
-                let record = record.checked_mul(self.len(known, variable))?;
-                let before = variable.before(known.blob, shares)?;
-                starts.get(index(known.blob))?.checked_add(before)?.checked_add(record)
-            }
-        }
+    /// What a rank has of a variable in its subfile.
+    pub(super) fn held(&self, known: &Known, number: usize, variable: &Variable) -> Option<Held> {
+        let places = &self.subfiles.get(index(known.subfile))?.made.places;
+        places.held((number, variable), known.blob, self.shares(known))
     }
 
     /// The bit of a record of a variable.
     fn bit(&self, number: usize, record: u64) -> (usize, u64) {
-        bit(self.variables.len(), number, record.saturating_sub(self.first))
+        self.records.bit(self.variables.len(), number, record)
     }
 
     /// Writes everything that ranks have handed over to the disk, and gives its memory free.
@@ -276,7 +246,7 @@ impl Writer {
             };
             let done: Result<_, ErrorKind> = len.ok_or_else(|| BuildError::Size.into());
             let done = done.and_then(|len| Ok(complete(&mut &*file, len, numrecs)?));
-            let seal = || self.seal((number, subfile), &file, records, values);
+            let seal = || self.seal(subfile, &file, records, values);
             let done = done.and_then(|()| Ok(seal()?));
             done.map_err(|error| self.error(number, error))?;
         }
@@ -293,12 +263,9 @@ impl Writer {
         for (rank, known) in (0..).zip(&self.ranks) {
             let done = known.done();
             for (number, variable) in self.variables.iter().enumerate() {
-                let mut records = match (variable.is_record, &self.target) {
-                    (true, _) => self.first..records,
-                    (false, Target::New { .. }) => 0..1,
-                    (false, Target::Old { .. }) => continue,
-                };
-                let needs = self.len(known, variable) > 0;
+                let mut records = self.records.of(variable.column, records);
+                let held = self.held(known, number, variable);
+                let needs = held.is_none_or(|held| held.len > 0);
                 let missing = records.find(|&record| !has(&done.bits, self.bit(number, record)));
                 if let Some(record) = missing.filter(|_| needs) {
                     let name = variable.name.clone();
@@ -349,7 +316,7 @@ impl Rank<'_> {
         let variable = number.and_then(|number| self.writer.variables.get(number));
         let no_variable = || self.error(CdfError::NoVariable { name: name.into() });
         let (number, variable) = number.zip(variable).ok_or_else(no_variable)?;
-        let nc_type = variable.nc_type;
+        let nc_type = variable.column.nc_type;
         if !T::holds(nc_type) {
             return Err(self.error(CdfError::NotOfType { name: name.into(), nc_type }));
         }
@@ -384,28 +351,28 @@ impl Rank<'_> {
         let (writer, known) = (self.writer, self.known);
         let Some(variable) = writer.variables.get(number) else { return Ok(()) };
         let name = || variable.name.clone();
-        if variable.decomposition.is_none() && known.blob != 0 {
+        let column = variable.column;
+        if column.decomposition.is_none() && known.blob != 0 {
             return Err(self.error(BuildError::NotFirst { name: name(), rank: self.rank }));
         }
-        let is_old = !variable.is_record || record < writer.first;
-        if is_old && matches!(writer.target, Target::Old { .. }) {
-            return Err(self.error(BuildError::Stored { name: name(), record }));
-        }
-        let records = if variable.is_record { writer.records } else { Some(1) };
-        if let Some(records) = records.filter(|&records| record >= records) {
-            return Err(self.error(BuildError::Record { name: name(), record, records }));
-        }
-        let (given, len) = (usize_to_u64(bytes.len()), writer.len(known, variable));
+        writer.records.check(column, record).map_err(|refusal| {
+            self.error(match refusal {
+                Refusal::Stored => BuildError::Stored { name: name(), record },
+                Refusal::Past { records } => BuildError::Record { name: name(), record, records },
+            })
+        })?;
+        let held = writer.held(known, number, variable);
+        let held = held.ok_or_else(|| self.error(BuildError::Size))?;
+        let (given, len) = (usize_to_u64(bytes.len()), held.len);
         if given != len {
             return Err(self.error(CdfError::Len { given, len }));
         }
-        let place = writer.place(known, number, record);
-        let place = place.ok_or_else(|| self.error(BuildError::Size))?;
+        let place = held.span(record).ok_or_else(|| self.error(BuildError::Size))?.offset();
         let to = match writer.container {
             Container::Cdf => ByteOrder::Big,
             Container::Hdf5 => ByteOrder::Little,
         };
-        let values = Values::new(variable.nc_type, order, bytes);
+        let values = Values::new(column.nc_type, order, bytes);
         let before = known.done().sums.get(number).copied();
         let subfile = (known.subfile, &*self.file);
         let crc = writer.write(subfile, place, values, to, before.map(Sum::crc))?;
@@ -415,7 +382,7 @@ impl Rank<'_> {
             sum.add(before, record, crc);
         }
         drop(done);
-        if variable.is_record && writer.records.is_none() {
+        if column.is_record && writer.records.all.is_none() {
             writer.written.fetch_max(record.saturating_add(1), Ordering::AcqRel);
         }
         Ok(())
