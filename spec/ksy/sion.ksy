@@ -200,6 +200,11 @@ types:
           : (may_have_mapping_size and bytes_behind_meta2 >= 4 ? 4 : 0)
         if: _root.is_closed
         doc: Bytes between META2 and a seal.
+      sealed_mapping_size:
+        value: 'mapping_len == 0 ? -1 : (mapping_len - 4) / 8'
+        if: _root.is_closed
+        doc: What a seal of version 2 says of the mapping.
+        doc-ref: spec/sion.md#seal
       seal_start:
         value: meta2_end + mapping_len
         if: _root.is_closed
@@ -309,7 +314,9 @@ types:
               trailer.ntasks != _parent.ntasks
               or trailer.maxchunks != _parent.commit_fields.maxchunks
               or trailer.start_of_varheader != _parent.commit_fields.start_of_varheader
-              or trailer.start_of_seal != _parent.seal_start
+              or (trailer.seal_version == 1
+              ? trailer.start_of_seal != _parent.seal_start
+              : trailer.mapping_size != _parent.sealed_mapping_size)
             doc: True if another writer changed the file after it was sealed.
       crc_row:
         seq:
@@ -323,7 +330,8 @@ types:
         seq:
           - id: seal_version
             type: s4
-            valid: 1
+            valid:
+              any-of: [1, 2]
           - id: ntasks
             type: s4
           - id: maxchunks
@@ -335,6 +343,15 @@ types:
             type: s8
           - id: start_of_seal
             type: s8
+            if: seal_version == 1
+          - id: mapping_size
+            type: s4
+            if: seal_version == 2
+            doc: Entries of the mapping; -1 if there is no mapping, and not its size either.
+          - id: set_identity
+            type: u4
+            if: seal_version == 2
+            doc: The identity of the set, equal in all of its files.
           - id: meta2_crc
             type: u4
             doc: Of META2 and the mapping.

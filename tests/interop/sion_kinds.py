@@ -51,13 +51,17 @@ def compare_seal(file, tasks):
         ("ntasks", trailer.ntasks, meta1.ntasks),
         ("maxchunks", trailer.maxchunks, fields.maxchunks),
         ("start_of_varheader", trailer.start_of_varheader, fields.start_of_varheader),
-        ("start_of_seal", trailer.start_of_seal, start),
         ("meta1_crc", trailer.meta1_crc, crc32c(file.bytes[: 1088 + 16 * meta1.ntasks])),
         ("meta2_crc", trailer.meta2_crc, crc32c(file.bytes[fields.start_of_varheader : start])),
         ("chunks_crc", trailer.chunks_crc, crc32c(file.bytes[start:trailer_start])),
         ("trailer_crc", trailer.trailer_crc, crc32c(file.bytes[trailer_start : trailer_start + 44])),
     ]:
         problems += differ(f"seal: {name}", value, expected)
+    if trailer.seal_version == 1:
+        problems += differ("seal: start_of_seal", trailer.start_of_seal, start)
+    else:
+        length = start - fields.start_of_varheader - 8 * meta1.ntasks * (1 + fields.maxchunks)
+        problems += differ("seal: mapping_size", trailer.mapping_size, (length - 4) // 8 if length else -1)
     for number, row in enumerate(seal.blocks):
         for local, crc in enumerate(row.crc):
             blocks = tasks[local].blocks
@@ -130,11 +134,15 @@ def compare_task(found, expected):
     return problems
 
 
-def compare_set_number(found, expected):
-    """All files of a sealed set have the number of its last commit; core's writer writes single files."""
-    numbers = {file.meta1.seal.trailer.set_number for file in found.files if file.closed and file.meta1.has_seal}
+def compare_set(found, expected):
+    """All files of a sealed set have its identity and the number of its last commit; core's writer writes single files."""
+    trailers = [file.meta1.seal.trailer for file in found.files if file.closed and file.meta1.has_seal]
+    numbers = {trailer.set_number for trailer in trailers}
+    identities = {trailer.set_identity if trailer.seal_version == 2 else 0 for trailer in trailers}
     has_number = expected["nfiles"] > 1 and expected["name"].endswith("-std")
     problems = differ("set commits of the files", len(numbers) <= 1, True)
+    problems += differ("identities of the files", len(identities) <= 1, True)
+    problems += differ("has an identity", any(identities), has_number and bool(identities))
     return problems + differ("has a set commit", any(numbers), has_number and bool(numbers))
 
 
@@ -147,7 +155,7 @@ def check(kaitai, tally, striae, path):
     for number, file in enumerate(found.files):
         tally.check(f"{name}, file {number}", compare_file(file, number, expected))
     problems = differ("number of files", len(found.files), expected["nfiles"])
-    problems += compare_set_number(found, expected)
+    problems += compare_set(found, expected)
     problems += differ("number of tasks", len(found.tasks), len(expected["tasks"]))
     for task, wanted in zip(found.tasks, expected["tasks"]):
         problems += compare_task(task, wanted)

@@ -21,6 +21,7 @@ pub const TABLES: &[&Table] = &[
     RecordHeader::TABLE,
     ChunkCrcEntry::TABLE,
     SealTrailer::TABLE,
+    SealTrailerV2::TABLE,
 ];
 
 /// The start of META1 in every fileformat_version (`spec/sion.md#ident`).
@@ -206,7 +207,7 @@ spec_table!(ChunkCrcEntry = 11 in "seal", 4, 0: crc: U32);
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct SealTrailer {
-    /// Version of the seal: 1.
+    /// Version of the seal: 1, or 2 for [`SealTrailerV2`].
     pub seal_version: I32,
     /// Tasks in the physical file when it was sealed.
     pub ntasks: I32,
@@ -248,6 +249,56 @@ impl SealTrailer {
     pub const MAGIC: [u8; 16] = *b"striae SION seal";
     /// Value of `seal_version`.
     pub const VERSION: i32 = 1;
+}
+
+/// The end of a seal that says of which set its file is (`spec/sion.md#seal`): [`SealTrailer`], but
+/// for the 8 bytes of `start_of_seal`, which follows from the other fields.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct SealTrailerV2 {
+    /// Version of the seal: 2.
+    pub seal_version: I32,
+    /// As in [`SealTrailer`].
+    pub ntasks: I32,
+    /// As in [`SealTrailer`].
+    pub maxchunks: I32,
+    /// As in [`SealTrailer`].
+    pub meta1_crc: U32,
+    /// As in [`SealTrailer`].
+    pub start_of_varheader: I64,
+    /// Entries of the mapping; -1 if there is no mapping, and not its size either.
+    pub mapping_size: I32,
+    /// The identity of the set, equal in all of its files; not 0.
+    pub set_identity: U32,
+    /// CRC-32C of META2 and the mapping, from start_of_varheader to the seal's table.
+    pub meta2_crc: U32,
+    /// As in [`SealTrailer`].
+    pub chunks_crc: U32,
+    /// As in [`SealTrailer`].
+    pub set_number: I32,
+    /// As in [`SealTrailer`].
+    pub trailer_crc: U32,
+    /// As in [`SealTrailer`].
+    pub magic: [u8; 16],
+}
+spec_table!(SealTrailerV2 = 13 in "seal", 64,
+    0: seal_version: I32,
+    4: ntasks: I32,
+    8: maxchunks: I32,
+    12: meta1_crc: U32,
+    16: start_of_varheader: I64,
+    24: mapping_size: I32,
+    28: set_identity: U32,
+    32: meta2_crc: U32,
+    36: chunks_crc: U32,
+    40: set_number: I32,
+    44: trailer_crc: U32,
+    48: magic: [u8; 16],
+);
+
+impl SealTrailerV2 {
+    /// Value of `seal_version`.
+    pub const VERSION: i32 = 2;
 }
 
 #[cfg(test)]

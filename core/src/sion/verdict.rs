@@ -10,13 +10,13 @@ use super::disk::head::Head;
 use super::disk::meta1::Meta1;
 use super::disk::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use super::error::Error;
-use super::raw::{self, ChunkCrcEntry, CommitFields, SealTrailer};
+use super::raw::{self, BlocksizeEntry, ChunkCrcEntry, CommitFields, SealTrailer, SealTrailerV2};
 use super::verdict::seal::Seal;
 use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::span::Span;
 use core::num::NonZeroU32;
-use zerocopy::IntoBytes;
+use zerocopy::{IntoBytes, transmute_ref};
 
 /// A trailer that was found in a file, and its verdict.
 #[derive(Debug, Clone, Copy)]
@@ -129,10 +129,17 @@ impl Trailer {
         Self { raw, offset, order }
     }
 
-    /// The fields as stored.
+    /// The fields as stored; in version 2 see [`raw_v2`](Self::raw_v2).
     #[must_use]
     pub const fn raw(&self) -> &SealTrailer {
         &self.raw
+    }
+
+    /// The fields as stored, if the trailer is of version 2.
+    #[must_use]
+    pub fn raw_v2(&self) -> Option<&SealTrailerV2> {
+        let version = self.raw.seal_version.get(self.order);
+        (version == SealTrailerV2::VERSION).then(|| transmute_ref!(&self.raw))
     }
 
     /// The offset of the trailer.
@@ -156,11 +163,12 @@ impl Trailer {
         let stored = self.raw.trailer_crc.get(self.order);
         let version = self.raw.seal_version.get(self.order);
         let has_magic = self.raw.magic == SealTrailer::MAGIC;
-        match (has_magic, stored == computed, version == SealTrailer::VERSION) {
+        let is_known = [SealTrailer::VERSION, SealTrailerV2::VERSION].contains(&version);
+        match (has_magic, stored == computed, is_known) {
             (true, true, true) => Condition::Whole,
             (true, true, false) => {
                 let field = SealTrailer::seal_version;
-                let (offset, max) = (self.place(field), SealTrailer::VERSION.into());
+                let (offset, max) = (self.place(field), SealTrailerV2::VERSION.into());
                 Condition::Unknown(Error::TooLarge { field, offset, value: version.into(), max })
             }
             (true, false, _) => {
@@ -185,16 +193,37 @@ impl Trailer {
     pub(super) fn table(&self) -> Option<Span> {
         let maxchunks = u64::try_from(self.raw.maxchunks.get(self.order)).ok()?;
         let entries = u64::from(self.ntasks()?.get()).checked_mul(maxchunks)?;
-        let start = u64::try_from(self.raw.start_of_seal.get(self.order)).ok()?;
+        let start = self.start_of_seal()?;
         let table = Span::of_table(start, entries, ChunkCrcEntry::TABLE.len.into())?;
         (table.end() == self.offset).then_some(table)
+    }
+
+    /// The offset of the seal's table: as stored, or after META2 and a mapping of the stored size.
+    fn start_of_seal(&self) -> Option<u64> {
+        let Some(raw) = self.raw_v2() else {
+            return u64::try_from(self.raw.start_of_seal.get(self.order)).ok();
+        };
+        let start = u64::try_from(raw.start_of_varheader.get(self.order)).ok()?;
+        let rows = u64::try_from(raw.maxchunks.get(self.order)).ok()?.checked_add(1)?;
+        let entries = rows.checked_mul(self.ntasks()?.get().into())?;
+        let meta2 = Span::of_table(start, entries, BlocksizeEntry::TABLE.len.into())?;
+        let Ok(entries) = u32::try_from(raw.mapping_size.get(self.order)) else {
+            return Some(meta2.end());
+        };
+        let start = meta2.end().checked_add(raw::MappingSize::TABLE.len.into())?;
+        let mapping = Span::of_table(start, entries.into(), raw::MappingEntry::TABLE.len.into());
+        mapping.map(|mapping| mapping.end())
+    }
+
+    /// The identity of the set; 0 if the trailer has none.
+    fn set_identity(&self) -> u32 {
+        self.raw_v2().map_or(0, |raw| raw.set_identity.get(self.order))
     }
 
     /// The span of META2 and the mapping, by the fields of the trailer.
     pub(super) fn meta2(&self) -> Option<Span> {
         let start = u64::try_from(self.raw.start_of_varheader.get(self.order)).ok()?;
-        let end = u64::try_from(self.raw.start_of_seal.get(self.order)).ok()?;
-        Span::new(start, end.checked_sub(start)?)
+        Span::new(start, self.start_of_seal()?.checked_sub(start)?)
     }
 
     /// The commit fields when the file was sealed.
@@ -209,16 +238,15 @@ impl Trailer {
     pub(super) fn seal(&self, meta1: &Meta1) -> Option<Seal> {
         let layout = meta1.layout();
         let maxchunks = u32::try_from(self.raw.maxchunks.get(self.order)).ok()?;
-        let [start, end] = [self.raw.start_of_varheader, self.raw.start_of_seal]
-            .map(|field| u64::try_from(field.get(self.order)));
-        let (start, end) = (start.ok()?, end.ok()?);
+        let start = u64::try_from(self.raw.start_of_varheader.get(self.order)).ok()?;
+        let end = self.start_of_seal()?;
         let mapping_len = end.checked_sub(layout.blocksizes(start, maxchunks)?.end())?;
         let shape = VarheaderShape::new(layout, maxchunks, mapping_len, true)?;
         let is_of_file = |_: &_| self.ntasks() == Some(layout.ntasks);
         let is_here = |sealed: &Varheader| sealed.trailer().offset() == self.offset;
         let varheader = shape.at(start).filter(is_of_file).filter(is_here)?;
         let number = u32::try_from(self.raw.set_number.get(self.order)).unwrap_or(0);
-        let varheader = varheader.with_set_number(number)?;
+        let varheader = varheader.with_set_identity(self.set_identity()).with_set_number(number)?;
         Some(Seal::new(varheader, &self.raw, self.order))
     }
 

@@ -14,6 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use striae::sion::new_identity;
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
@@ -76,6 +77,7 @@ pub(super) struct Options {
     overwrite: bool,
     pub(super) buddies: u32,
     sealed: bool,
+    set_identity: Option<u32>,
     pub(super) collect: Option<Collect>,
 }
 
@@ -125,6 +127,7 @@ impl Builder {
             overwrite: false,
             buddies: 0,
             sealed: false,
+            set_identity: None,
             collect: None,
         };
         Self { tasks: Tasks::One(1 << 20), color: None, options }
@@ -278,6 +281,22 @@ impl Builder {
         self
     }
 
+    /// Sets the identity of the set, which the seals of several files store: it must be another one
+    /// in each set. By default rank 0 chooses a random one; with 0 there is none.
+    #[must_use]
+    pub const fn set_identity(mut self, identity: u32) -> Self {
+        self.options.set_identity = Some(identity);
+        self
+    }
+
+    /// The identity of a new set of `nfiles` files, if this rank is the one that chooses it.
+    pub(super) fn choose(&self, rank: u32, nfiles: u32) -> u32 {
+        if rank > 0 || nfiles == 1 {
+            return 0;
+        }
+        self.options.set_identity.unwrap_or_else(new_identity)
+    }
+
     /// Lets few ranks write for all, and short records wait in memory. Otherwise every rank opens
     /// its file and writes each record at once.
     #[must_use]
@@ -369,7 +388,8 @@ impl Builder {
         });
         let opened = Rc::clone(&open);
         let part = self.collected(comm, plan, move |anew| opened(&name, anew), Part::create);
-        let part = super::agree(whole.as_ref(), part)?;
+        let chosen = self.choose(globalrank, nfiles);
+        let (part, identity) = super::agree_on_identity(whole.as_ref(), chosen, part)?;
         let copies = match &whole {
             Some(whole) if self.options.buddies > 0 => {
                 let of_copies = (of_copies.map_err(Error::agreed)?, chunksize); // all are right
@@ -377,7 +397,8 @@ impl Builder {
             }
             _ => Vec::new(),
         };
-        Ok(FileWriter { copies, ..FileWriter::new(path, (whole, part, Vec::new())) })
+        let file = FileWriter { copies, ..FileWriter::new(path, (whole, part, Vec::new())) };
+        Ok(file.in_set(identity))
     }
 
     /// Makes a physical file by `create`, after the ranks of its writers have met.

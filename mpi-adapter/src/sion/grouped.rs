@@ -47,8 +47,9 @@ impl Builder {
             builder.plan(path, files, file, vec![request])
         });
         let part = builder.collected(part, plan, move |anew| open(&name, anew), Part::create);
-        let part = super::agree(Some(&comm), part)?;
-        Ok(FileWriter::new(path, (Some(comm), part, Vec::new())))
+        let chosen = self.choose(globalrank, nfiles);
+        let (part, identity) = super::agree_on_identity(Some(&comm), chosen, part)?;
+        Ok(FileWriter::new(path, (Some(comm), part, Vec::new())).in_set(identity))
     }
 }
 

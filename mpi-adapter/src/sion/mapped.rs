@@ -37,10 +37,10 @@ impl Builder {
         let tasks = tasks.map_err(Error::agreed)?; // all are right
         let mut in_files = files_of(&tasks, groups);
         let mut parts = Vec::new();
-        let whole = if self.options.nfiles == 1 {
+        let (whole, identity) = if self.options.nfiles == 1 {
             let (_, tasks) = in_files.pop().unwrap_or_default();
             parts.push(self.create_file(comm, path, &open, groups, (0, tasks))?);
-            None
+            (None, 0)
         } else {
             let files: Vec<_> = in_files.iter().map(|(file, _)| *file).collect();
             let comms = split(&comm, &files, groups.nfiles())?;
@@ -52,12 +52,13 @@ impl Builder {
                     Err(error) => done = done.and(Err(error)),
                 }
             }
-            super::agree(Some(&comm), done)?;
-            Some(comm)
+            let chosen = self.choose(comm.rank(), self.options.nfiles);
+            let ((), identity) = super::agree_on_identity(Some(&comm), chosen, done)?;
+            (Some(comm), identity)
         };
         let mut parts = parts.into_iter();
         let part = parts.next().ok_or_else(|| Error::agreed(missing()))?; // has one
-        Ok(FileWriter::new(path, (whole, part, parts.collect())))
+        Ok(FileWriter::new(path, (whole, part, parts.collect())).in_set(identity))
     }
 
     /// The tasks of this rank with their numbers in the set.

@@ -20,6 +20,7 @@ mod placed;
 mod read;
 mod reopen;
 mod survive;
+mod together;
 mod writer;
 
 pub use builder::Builder;
@@ -40,6 +41,7 @@ use std::rc::Rc;
 use striae::posix::PosixFile;
 use striae_core::endian::ByteOrder;
 use striae_core::store::{WriteAt, usize_to_u64};
+use together::{agree, agree_on_identity};
 use writer::{check_mode, header};
 use zerocopy::IntoBytes;
 
@@ -90,6 +92,19 @@ impl Numbers {
 
 /// The ranks of all files of a set, if there are several, and this rank's own files.
 type Files<C, F> = (Option<C>, Part<C, F>, Vec<Part<C, F>>);
+
+impl<C: Collective, F> FileWriter<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    /// This writer of the set with that identity, which is equal at all ranks.
+    fn in_set(mut self, identity: u32) -> Self {
+        let copies = self.copies.iter_mut().map(|copy| &mut copy.part);
+        let parts = std::iter::once(&mut self.part).chain(&mut self.others).chain(copies);
+        parts.for_each(|part| part.join(identity));
+        self
+    }
+}
 
 impl<C, F> FileWriter<C, F> {
     fn new(path: &Path, (whole, part, others): Files<C, F>) -> Self {
@@ -469,16 +484,4 @@ where
 /// The files of buddy sets with copies of this rank's stream.
 fn own_mut<C, F>(copies: &mut [Copied<C, F>]) -> impl Iterator<Item = &mut Part<C, F>> {
     copies.iter_mut().filter(|copy| copy.is_own).map(|copy| &mut copy.part)
-}
-
-/// Tells the ranks of all files the result of one of them.
-fn agree<C: Collective, T>(whole: Option<&C>, done: Result<T, Error>) -> Result<T, Error> {
-    let Some(whole) = whole else { return done };
-    match done {
-        Ok(done) => whole.agree(Ok(())).map(|()| done),
-        Err(error) => {
-            let agreed = whole.agree(Err(Failure::from(error.clone())));
-            Err(agreed.err().unwrap_or(error))
-        }
-    }
 }

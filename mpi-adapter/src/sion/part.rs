@@ -319,6 +319,18 @@ where
         self.merged.is_some()
     }
 
+    /// The identity of the set that the seal of the last commit names, if it has a seal; 0 if that
+    /// names none.
+    pub(super) fn sealed_identity(&self) -> Option<u32> {
+        let published = self.book.published().filter(|published| published.is_sealed());
+        published.map(Varheader::set_identity)
+    }
+
+    /// Makes this a file of the set with that identity. The ranks of the file do so equally.
+    pub(super) fn join(&mut self, identity: u32) {
+        self.book = self.book.with_set_identity(identity);
+    }
+
     /// Whether commits seal the file.
     pub(super) const fn is_sealed(&self) -> bool {
         self.book.is_sealed()

@@ -78,10 +78,11 @@ impl Builder {
                 Err(error) => done = done.and(Err(error)),
             }
         }
-        super::agree(whole.as_ref(), done)?;
+        let chosen = whole.as_ref().map_or(0, |whole| self.choose(whole.rank(), nfiles));
+        let ((), identity) = super::agree_on_identity(whole.as_ref(), chosen, done)?;
         let mut parts = parts.into_iter();
         let part = parts.next().ok_or_else(|| Error::agreed(missing()))?; // has one
-        Ok(FileWriter::new(path, (whole, part, parts.collect())))
+        Ok(FileWriter::new(path, (whole, part, parts.collect())).in_set(identity))
     }
 
     /// All ranks learn how many tasks there are, and which rank has the first of the first file:

@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Failure};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use striae::sion as serial;
+use striae::sion::{self as serial, new_identity};
 use striae_core::integrity::crc32c;
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::pen::Finished;
@@ -209,12 +209,14 @@ impl Reopen {
                 Err(error) => done = done.and(Err(error)),
             }
         }
-        let numbers = Numbers::of(whole.as_ref(), parts.iter(), nfiles, done.map(|()| last))?;
+        let of = Numbers::of(whole.as_ref(), parts.iter(), nfiles, done.map(|()| last));
+        let (numbers, identity) = of?;
         let mut parts = parts.into_iter();
         let none = || Error::agreed(Failure::new(Code::Damaged, "the set has no file"));
         let part = parts.next().ok_or_else(none)?; // has one
         let files = (whole, part, parts.collect());
-        Ok(FileWriter { numbers, ..FileWriter::new(Path::new(""), files) })
+        let file = FileWriter { numbers, ..FileWriter::new(Path::new(""), files) };
+        Ok(if nfiles > 1 { file.in_set(identity) } else { file })
     }
 
     fn collected<C: Collective, F>(
@@ -240,24 +242,32 @@ impl Reopen {
 
 impl Numbers {
     /// Those of a set of `nfiles` files whose files these ranks opened; `last` is the largest
-    /// number in the files of this rank. This takes one call of the message layer for several
-    /// files.
+    /// number in the files of this rank. Also returns the identity of the set: that of the seals
+    /// that it has, or a new one if it has no seal. This takes one call of the message layer for
+    /// several files.
     pub(super) fn of<'p, C: Collective + 'p, F: 'p>(
         whole: Option<&C>,
-        parts: impl Iterator<Item = &'p Part<C, F>>,
+        parts: impl Iterator<Item = &'p Part<C, F>> + Clone,
         nfiles: u32,
         last: Result<u32, Error>,
-    ) -> Result<Self, Error>
+    ) -> Result<(Self, u32), Error>
     where
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
-        let Some(whole) = whole else { return last.map(|_| Self::NEW) };
+        let Some(whole) = whole else { return last.map(|_| (Self::NEW, 0)) };
+        let sealed = parts.clone().filter_map(Part::sealed_identity).max();
+        let sealed = sealed.map_or(0, |identity| u64::from(identity).saturating_add(1));
+        let chosen = if whole.rank() == 0 { new_identity() } else { 0 };
         let firsts = parts.filter(|part| part.is_sealed() && part.comm().rank() == 0);
-        let mine = last.map(|last| [last.into(), usize_to_u64(firsts.count())]);
-        let all = whole.combine(mine.map_err(Failure::from), [Fold::Max, Fold::Sum]);
-        let [last, files] = all?;
+        let mine = last.map(|last| {
+            let firsts = usize_to_u64(firsts.count());
+            [last.into(), firsts, sealed, chosen.into()]
+        });
+        let folds = [Fold::Max, Fold::Sum, Fold::Max, Fold::Max];
+        let [last, files, sealed, chosen] = whole.combine(mine.map_err(Failure::from), folds)?;
         let last = u32::try_from(last).unwrap_or(u32::MAX);
-        Ok(Self { last, has_all_files: files == u64::from(nfiles) })
+        let identity = u32::try_from(sealed.checked_sub(1).unwrap_or(chosen)).unwrap_or(0);
+        Ok((Self { last, has_all_files: files == u64::from(nfiles) }, identity))
     }
 }
 

@@ -97,7 +97,9 @@ where
             }
         }
         let parts = std::iter::once(&self.part).chain(&self.others);
-        self.numbers = Numbers::of(self.whole.as_ref(), parts, nfiles, done.map(|()| last))?;
+        // The identity of the set stays.
+        let of = Numbers::of(self.whole.as_ref(), parts, nfiles, done.map(|()| last));
+        (self.numbers, _) = of?;
         Ok(())
     }
 

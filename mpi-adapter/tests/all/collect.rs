@@ -120,7 +120,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let (one, other) = (folder.path().join("one"), folder.path().join("other"));
         let builder = Builder::new().fsblksize(512).chunksize(512).nfiles(nfiles).sealed(sealed);
-        let builder = builder.prefix(b"set".to_vec());
+        let builder = builder.prefix(b"set".to_vec()).set_identity(1);
         write_set(&builder, world(ranks, per_node), &one, &turns, How::Alone);
         let collect = Collect::new().ranks_per_writer(per_writer).buffer(buffer);
         let collect = collect.shared_memory(shares).write_behind(behind);

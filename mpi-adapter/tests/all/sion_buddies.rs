@@ -61,7 +61,8 @@ impl Case {
 
     fn builder(&self) -> Builder {
         let builder = Builder::new().fsblksize(512).nfiles(self.nfiles).buddies(self.buddies);
-        let builder = builder.prefix(b"a".into()).sealed(self.sealed).keyval(self.keyval);
+        let builder =
+            builder.prefix(b"a".into()).sealed(self.sealed).set_identity(1).keyval(self.keyval);
         builder.overwrite(true).collect(Collect::new().ranks_per_writer(1).buffer(self.buffer))
     }
 
@@ -99,7 +100,8 @@ impl Case {
         let sizes = self.tasks.iter().map(|(size, _)| *size).collect();
         let builder = serial::Builder::new(self.tasks.len() as u64).chunksizes(sizes);
         let builder = builder.fsblksize(512).nfiles(self.nfiles).buddies(self.buddies);
-        let builder = builder.prefix(b"a".into()).sealed(self.sealed).keyval(self.keyval);
+        let builder =
+            builder.prefix(b"a".into()).sealed(self.sealed).set_identity(1).keyval(self.keyval);
         let mut set = builder.create(path).unwrap();
         for rank in 0..self.tasks.len() {
             let mut task = set.task(rank as u64).unwrap();

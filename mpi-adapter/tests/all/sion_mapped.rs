@@ -33,7 +33,8 @@ impl Case {
 
     fn builder(&self) -> Builder {
         let builder = Builder::new().fsblksize(512).nfiles(self.nfiles).prefix(b"a".into());
-        let builder = builder.sealed(self.sealed).keyval(self.keyval).overwrite(true);
+        let builder =
+            builder.sealed(self.sealed).set_identity(1).keyval(self.keyval).overwrite(true);
         match self.collect {
             None => builder,
             Some(ranks) => builder.collect(Collect::new().ranks_per_writer(ranks).buffer(700)),
@@ -78,7 +79,8 @@ impl Case {
         let sizes = self.tasks.iter().map(|(size, _)| *size).collect();
         let builder = serial::Builder::new(self.tasks.len() as u64).chunksizes(sizes);
         let builder = builder.fsblksize(512).nfiles(self.nfiles).prefix(b"a".into());
-        let mut set = builder.sealed(self.sealed).keyval(self.keyval).create(path).unwrap();
+        let mut set =
+            builder.sealed(self.sealed).set_identity(1).keyval(self.keyval).create(path).unwrap();
         for task in 0..self.tasks.len() {
             let mut writer = set.task(task as u64).unwrap();
             for round in 0..self.rounds.len() {

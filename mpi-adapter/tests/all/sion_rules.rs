@@ -55,7 +55,7 @@ impl Case {
 
     fn builder(&self, rank: usize) -> Builder {
         let builder = Builder::new().fsblksize(512).nfiles(self.nfiles).prefix(b"a".into());
-        let builder = builder.sealed(self.sealed).rule(self.rule).overwrite(true);
+        let builder = builder.sealed(self.sealed).set_identity(1).rule(self.rule).overwrite(true);
         let builder = match self.collects {
             true => builder.collect(Collect::new().ranks_per_writer(2).buffer(300)),
             false => builder,
@@ -89,7 +89,8 @@ impl Case {
         let sizes = self.tasks.iter().map(|(size, _)| *size).collect();
         let builder = serial::Builder::new(self.tasks.len() as u64).chunksizes(sizes);
         let builder = builder.fsblksize(512).nfiles(self.nfiles).prefix(b"a".into());
-        let mut set = builder.sealed(self.sealed).rule(self.rule).create(path).unwrap();
+        let mut set =
+            builder.sealed(self.sealed).set_identity(1).rule(self.rule).create(path).unwrap();
         for task in 0..self.tasks.len() {
             set.task(task as u64).unwrap().write_all(&self.bytes(task)).unwrap();
         }

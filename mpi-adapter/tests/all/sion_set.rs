@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use striae::posix::PosixFile;
 use striae::sion as serial;
+use striae_core::sion::{Physical, SealState};
 use striae_core::store::{ReadAt, WriteAt};
-use striae_mpi::sion::{Builder, FileWriter};
+use striae_mpi::sion::{Builder, FileWriter, OpenOptions, Placed, Reopen};
 use striae_mpi::threads::Rank;
 use striae_mpi::{Code, Collective, Error};
 
@@ -169,4 +170,94 @@ fn a_disk_that_is_full_at_one_rank_leaves_all_files_at_the_last_commit() {
         outcomes.push(done[0].is_ok());
     }
     assert!(outcomes.contains(&true) && outcomes.contains(&false));
+}
+
+/// The identity that the seal of each file of a set names.
+fn identities(path: &Path) -> Vec<u32> {
+    let set = serial::File::open(path).unwrap();
+    let identity = |file: &Physical<_>| match file.seal().unwrap() {
+        SealState::Sealed(seal) => seal.varheader().set_identity(),
+        state => panic!("{state:?}"),
+    };
+    set.reader().files().iter().map(identity).collect()
+}
+
+fn is_other_set(error: &Error) -> bool {
+    error.code() == Code::Damaged && error.to_string().contains("another set")
+}
+
+#[test]
+fn a_file_of_another_run_is_no_file_of_the_set_however_it_was_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, other] = ["a", "b"].map(|name| folder.path().join(name));
+    let ways: [fn(u32) -> Builder; 6] = [
+        |_| builder(),
+        |_| builder().chunksizes(vec![512]),
+        |rank| builder().tasks(vec![(3 - u64::from(rank), 512)]),
+        |globalrank| {
+            let (file, local) = (globalrank % 2, globalrank / 2);
+            builder().placed(vec![Placed { file, local, globalrank, chunksize: 512 }])
+        },
+        |rank| builder().color(rank % 2),
+        |_| builder().nfiles(4).buddies(1),
+    ];
+    let mut seen = Vec::new();
+    for (number, way) in ways.into_iter().enumerate() {
+        for path in [&path, &other] {
+            ranks(4, |comm| {
+                let rank = comm.rank();
+                let made = way(rank).create(comm, path);
+                let mut file = made.unwrap();
+                if number == 5 {
+                    file.write(&bytes(rank, 0)).unwrap();
+                }
+                file.commit_set().unwrap();
+                file.close().unwrap();
+            });
+            let of_files = identities(path);
+            assert!(of_files.iter().all(|&it| it == of_files[0] && it > 0), "{number}");
+            seen.push(of_files[0]);
+        }
+        let suffixed = |path: &Path| format!("{}.000001", path.display());
+        std::fs::copy(suffixed(&other), suffixed(&path)).unwrap();
+        for done in ranks(3, |comm| OpenOptions::new().open(comm, &path).map(drop)) {
+            assert!(is_other_set(&done.unwrap_err()), "{number}");
+        }
+        for done in ranks(3, |comm| Reopen::new().open(comm, &path).map(drop)) {
+            let error = done.unwrap_err();
+            assert!(is_other_set(&error) || number == 5, "{number}: {error}"); // has buddy sets
+        }
+        for entry in folder.path().read_dir().unwrap() {
+            std::fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 2 * ways.len());
+}
+
+#[test]
+fn an_identity_stays_when_ranks_append_and_is_new_with_the_first_seals() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let make = |sealed| {
+        ranks(4, |comm| {
+            let made = builder().sealed(sealed).set_identity(77).create(comm, &path);
+            made.unwrap().close().unwrap();
+        });
+    };
+    let append = |sealed| {
+        ranks(3, |comm| {
+            let mut file = Reopen::new().sealed(sealed).open(comm, &path).unwrap();
+            file.commit_set().unwrap();
+            file.close().unwrap();
+        });
+    };
+    make(true);
+    append(true);
+    assert_eq!(identities(&path), [77, 77]);
+    make(false);
+    append(true);
+    let new = identities(&path);
+    assert!(new[0] == new[1] && new[0] > 0 && new[0] != 77);
 }

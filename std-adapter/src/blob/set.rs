@@ -1,6 +1,7 @@
 //! [`Set`]: all subfiles of a name.
 
 mod options;
+mod records;
 mod whole;
 
 pub use options::OpenOptions;
@@ -120,6 +121,8 @@ pub struct Set {
     /// The canonical header, and what it is made of when it is first needed.
     header: OnceLock<Header>,
     source: canonical::Source,
+    /// Whether the number of records is that of the first subfile, and not made of what is left.
+    is_counted: bool,
     container: Container,
     files: Arc<Files>,
     names: Names,
@@ -366,10 +369,12 @@ impl Set {
             false => Err(error),
         };
         let how = (self.container, self.options.is_checked(), mends);
-        let subfile = Subfile::open(file, (&self.canonical, &self.source.header), how, judge)?;
+        let of_set = (&self.canonical, &self.source.header);
+        let (subfile, head) = Subfile::open(file, of_set, how, judge)?;
         if let Some(error) = mended {
             self.lose(number, Flaw::Format(error).into(), Some(0)).map_err(Error::into_kind)?;
         }
+        self.check_records(number, file, &head)?;
         Ok(subfile)
     }
 

@@ -34,16 +34,17 @@ impl Deref for Subfile {
 impl Subfile {
     /// Opens a subfile, which must have what `set` has, and is likely to have a header like `like`.
     /// If it is to be `checked`, its header is compared with its seal. Errors of tables and of the
-    /// seal go to `judge`; if it `mends`, blobs that are cut are not compared.
+    /// seal go to `judge`; if it `mends`, blobs that are cut are not compared. Also returns the
+    /// header.
     pub(crate) fn open(
         file: &PosixFile,
         (set, like): (&Canonical, &Header),
         (container, checked, mends): (Container, bool, bool),
         judge: Judge<'_>,
-    ) -> Result<Self, AnyError> {
+    ) -> Result<(Self, Head), AnyError> {
         let head = Head::read_like(file, like)?;
         head.must_belong(set, container)?;
-        Ok(Self { mends, ..Self::examine(file, &head, checked, judge)? })
+        Ok((Self { mends, ..Self::examine(file, &head, checked, judge)? }, head))
     }
 
     /// The subfile with this header, as [`open`](Self::open) reads it.

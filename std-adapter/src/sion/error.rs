@@ -79,6 +79,12 @@ pub enum ErrorKind {
         /// The number of that file's commit.
         usual: u32,
     },
+    /// The file belongs to another set than most of the files, as the identities in their seals
+    /// say.
+    OtherSet {
+        /// A file of the set.
+        set: PathBuf,
+    },
     /// A folder of task files lacks that of a task.
     NoTaskFile {
         /// The task.
@@ -124,6 +130,7 @@ impl ErrorKind {
             | Self::Ambiguous { .. }
             | Self::Stale { .. }
             | Self::Apart { .. }
+            | Self::OtherSet { .. }
             | Self::NoCopy { .. } => io::ErrorKind::InvalidData,
             Self::OldBuddy { .. } => io::ErrorKind::AlreadyExists,
             Self::Taken { .. }
@@ -188,6 +195,11 @@ impl std::fmt::Display for ErrorKind {
                 number.abs_diff(*usual),
                 if number.abs_diff(*usual) == 1 { "" } else { "s" },
                 if number < usual { "older" } else { "newer" },
+            ),
+            Self::OtherSet { set } => write!(
+                f,
+                "belongs to another set than {}: its seal has another identity",
+                shown::path(set)
             ),
             Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
             Self::TwoTaskFiles { task } => {

@@ -4,6 +4,7 @@ mod commits;
 mod demand;
 mod keepers;
 
+use self::commits::check_identities;
 use super::ErrorKind;
 use super::siblings::{PartOfSet, Places, of_sibling, sibling_path};
 use super::stream::{KeyReader, TaskStream, lens_window};
@@ -125,7 +126,8 @@ impl OpenOptions {
     /// Opens the set whose first file is at `path`. A later file of a set is opened alone.
     ///
     /// # Errors
-    /// An error for the file that is missing, unreadable, damaged, or of another set.
+    /// An error for the file that is missing, unreadable, damaged, or of another set
+    /// ([`OtherSet`](crate::sion::ErrorKind::OtherSet), if its seal says so).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Opened, Error> {
         let path = path.as_ref();
         let places = Places::new(path);
@@ -148,6 +150,7 @@ impl OpenOptions {
         if nfiles > 1 {
             core_sion::check_set(parts.iter().map(Part::head))
                 .map_err(|error| Error::new(path, error))?;
+            check_identities(&parts)?;
         }
         Opened::new(path, parts)
     }

@@ -98,4 +98,4 @@ pub use striae_core::sion::{
     ChunkRule, Error, Grouping, Head, KeyvalMode, Meta1, Record, SealState, Task,
 };
 pub use tasks::Tasks;
-pub use write::{Builder, Durability, FileWriter, Reopen, TaskWriter, check_buddies};
+pub use write::{Builder, Durability, FileWriter, Reopen, TaskWriter, check_buddies, new_identity};

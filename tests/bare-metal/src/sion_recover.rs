@@ -36,6 +36,7 @@ where
         SetCommit::Own | SetCommit::Unknown => remains.last_set_number(store, &mut tables)?,
     };
     let other = remains.at_set_commit(store, number, &mut tables)?;
+    sum ^= u64::from(remains.set_identity().unwrap_or(0));
     let is_other = other.is_some_and(|other| other.is_sealed());
     Ok(sum ^ u64::from(remains.is_sealed()) ^ u64::from(is_other))
 }

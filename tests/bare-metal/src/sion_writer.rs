@@ -305,7 +305,9 @@ entries! {
         let Publication { meta1, new, .. } =
             publication(flags, start, ntasks, maxchunks, mapping_len)?;
         let blocks = Blocks { first: start, globalskip: mapping_len };
-        let mut book = Book::create(&meta1, &blocks, mapping_len, flags & 8 == 8)?;
+        let book = Book::create(&meta1, &blocks, mapping_len, flags & 8 == 8)?;
+        let mut book = book.with_set_identity(flags.into());
+        core::hint::black_box(book.set_identity());
         book.conclude(Outcome::Unknown(new));
         let enter = match book.enter(block, Ahead::Blocks(ntasks))? {
             Enter::GoOn => 0,
@@ -393,7 +395,7 @@ entries! {
         let entries = entries.into_iter().flatten().fold(0, |sum, span| sum ^ span.end());
         let end = blocks.end(reach).ok_or(Fail)?;
         let number = new.with_set_number(maxchunks).map_or(0, |new| new.set_number());
-        let sum = sum ^ u64::from(number);
+        let sum = sum ^ u64::from(number ^ new.with_set_identity(ntasks).set_identity());
         Ok(sum ^ blocks.before(end) ^ shape.behind(end).ok_or(Fail)?.start() ^ entries)
     }
 
@@ -430,6 +432,8 @@ entries! {
         let trailer = found.trailer();
         let place = trailer.place(SealTrailer::magic) ^ u64::from(trailer.raw().magic[0]);
         let (table, _) = found.table(&head.meta1).ok_or(Fail)?;
+        let identity = trailer.raw_v2().map_or(0, |raw| raw.set_identity.get(head.meta1.order()));
+        let place = place ^ u64::from(identity);
         let sum = place ^ table.end() ^ found.end().unwrap_or(trailer.offset());
         match *found.verdict() {
             Verdict::Current(seal) => {

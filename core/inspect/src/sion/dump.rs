@@ -177,7 +177,10 @@ impl<S: Subject> Dump<'_, S> {
             if let Some((table, ntasks)) = seal.table(&head.meta1) {
                 self.crcs(table, ntasks)?;
             }
-            self.structure(raw::SealTrailer::TABLE, seal.trailer().offset(), &[])?;
+            let trailer = seal.trailer();
+            let table =
+                trailer.raw_v2().map_or(raw::SealTrailer::TABLE, |_| raw::SealTrailerV2::TABLE);
+            self.structure(table, trailer.offset(), &[])?;
             if *seal.verdict() == Verdict::Stale {
                 self.out.derived("stale", "the seal is that of an older state of the file")?;
             }

@@ -218,6 +218,23 @@ findings! {
         write!(f, "; `striae recover` brings files to one commit if a crash ended the newer one")
     };
 
+    /// The file is of another set than most files: its seal has another identity.
+    Damage "other_set" OtherSet {
+        /// The identity of its set; 0 if its seal has none.
+        identity: u32,
+        /// That of the other files.
+        usual: u32,
+    }
+    |facts| {
+        let facts = facts.field(raw::TABLES, raw::SealTrailerV2::set_identity, 0);
+        Facts { offset: None, ..facts.value(*identity).expected(*usual) }
+    },
+    |f| {
+        let field = name(raw::SealTrailerV2::set_identity);
+        write!(f, "{field} is {identity:#010x}, but {usual:#010x} in the other files of the ")?;
+        f.write_str("set: this file belongs to another set")
+    };
+
     /// The set has too many tasks to compare global ranks: they were not checked.
     Note "too_many_tasks" TooManyTasks {
         /// The number of tasks.

@@ -39,6 +39,8 @@ pub struct Varheader {
     shape: VarheaderShape,
     /// The number of the commit of the whole set; 0 if there is none.
     set_number: u32,
+    /// The identity of the set; 0 if there is none.
+    set_identity: u32,
 }
 
 /// The least number of bytes that storage writes as a whole. META2 of a commit starts at a multiple
@@ -115,7 +117,7 @@ impl VarheaderShape {
         let Some(len) = self.len() else { return None };
         match Span::new(start, len) {
             Some(span) if start >= self.layout.meta1_end() && span.end() <= LAST_OFFSET => {
-                Some(Varheader { start, shape: *self, set_number: 0 })
+                Some(Varheader { start, shape: *self, set_number: 0, set_identity: 0 })
             }
             _ => None,
         }
@@ -230,6 +232,18 @@ impl Varheader {
             0..=MAX_ROWS => Some(Self { set_number: number, ..self }),
             _ => None,
         }
+    }
+
+    /// The identity of the set that the file is of, which a seal stores; 0 if there is none.
+    #[must_use]
+    pub const fn set_identity(&self) -> u32 {
+        self.set_identity
+    }
+
+    /// This varheader in a file of the set with this identity. Without a seal, it is not stored.
+    #[must_use]
+    pub const fn with_set_identity(self, set_identity: u32) -> Self {
+        Self { set_identity, ..self }
     }
 
     /// The lengths of the parts.

@@ -354,3 +354,23 @@ pub fn differences(first: &Meta1, file: u32, meta1: &Meta1) -> impl Iterator<Ite
         expected,
     })
 }
+
+/// The identity of a set whose files have these, in order; `None` for a file without a sound seal,
+/// which says nothing, and 0 for a seal without one. It is that of more than half of the sealed
+/// files, or else that of the first of them. A sealed file with another one is of another set.
+#[must_use]
+pub fn identity_of(files: impl Iterator<Item = Option<u32>> + Clone) -> Option<u32> {
+    let sealed = files.flatten();
+    // The vote of Boyer and Moore: if one has more than half, it is left.
+    let (mut left, mut votes) = (None, 0_usize);
+    for identity in sealed.clone() {
+        match left {
+            Some(it) if it == identity => votes = votes.saturating_add(1),
+            _ if votes > 0 => votes = votes.saturating_sub(1),
+            _ => (left, votes) = (Some(identity), 1),
+        }
+    }
+    let is_left = |identity: &u32| Some(*identity) == left;
+    let (own, all) = (sealed.clone().filter(is_left).count(), sealed.clone().count());
+    if own > all.saturating_sub(own) { left } else { sealed.clone().next() }
+}

@@ -38,6 +38,15 @@ impl Remains {
         }
     }
 
+    /// The identity of the set that the seal of META2 names, 0 if it names none; `None` without
+    /// such a seal.
+    #[must_use]
+    pub fn set_identity(&self) -> Option<u32> {
+        let is_sealed =
+            matches!(self.word, Trust::Sealed | Trust::SealedMeta2 | Trust::SealedChunks);
+        self.varheader.filter(|_| is_sealed).map(|varheader| varheader.set_identity())
+    }
+
     /// This file in the state of commit `number` of the whole set; `None` if it does not have
     /// the META2 of that commit as it was sealed. `window` needs [`super::WINDOW`] bytes.
     ///

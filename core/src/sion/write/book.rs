@@ -23,6 +23,8 @@ pub struct Book {
     meta1: Meta1,
     /// CRC-32C of META1 before its commit fields; meaningless if commits do not seal the file.
     meta1_crc: u32,
+    /// The identity of the set, which commits put into seals; 0 if it has none.
+    set_identity: u32,
     blocks: Blocks,
     /// The lengths of META2 with one row, the mapping and the seal.
     shape: VarheaderShape,
@@ -103,6 +105,7 @@ impl Book {
         let book = Self {
             meta1: *meta1,
             meta1_crc: 0,
+            set_identity: 0,
             blocks: *blocks,
             shape,
             published: None,
@@ -117,13 +120,14 @@ impl Book {
     }
 
     /// The Book of a file whose last commit is at `published`. `sealed` says whether the next
-    /// commits seal it.
+    /// commits seal it. It stays in the set that its seal names.
     #[must_use]
     pub fn reopen(meta1: &Meta1, blocks: &Blocks, published: Varheader, sealed: bool) -> Self {
         let used = u64::from(published.maxchunks());
         Self {
             meta1: *meta1,
             meta1_crc: 0,
+            set_identity: published.set_identity(),
             blocks: *blocks,
             shape: published.shape().with_seal(sealed),
             published: Some(published),
@@ -138,6 +142,19 @@ impl Book {
     #[must_use]
     pub const fn with_meta1_crc(self, meta1_crc: u32) -> Self {
         Self { meta1_crc, ..self }
+    }
+
+    /// Sets the identity of the set that the file is of, which a seal stores: equal in all files of
+    /// a set, and hardly ever in those of another one. With 0 there is none.
+    #[must_use]
+    pub const fn with_set_identity(self, set_identity: u32) -> Self {
+        Self { set_identity, ..self }
+    }
+
+    /// The identity of the set that the file is of; 0 if it has none.
+    #[must_use]
+    pub const fn set_identity(&self) -> u32 {
+        self.set_identity
     }
 
     /// META1 of the file.
@@ -248,9 +265,13 @@ impl Book {
         let used = u64::from(shape.maxchunks());
         let full = Error::FileFull { chunk: used };
         let last = self.blocks.end(used).and_then(|end| shape.at(end)).ok_or(full)?;
+        let last = last.with_set_identity(self.set_identity);
         let in_the_way = self.published.filter(|old| old.span().overlaps(last.span()));
         let aside = match in_the_way {
-            Some(old) => Some(shape.behind(old.span().end().max(last.span().end())).ok_or(full)?),
+            Some(old) => {
+                let aside = shape.behind(old.span().end().max(last.span().end())).ok_or(full)?;
+                Some(aside.with_set_identity(self.set_identity))
+            }
             None => None,
         };
         Ok(ClosePlan { aside, last })
@@ -316,7 +337,8 @@ impl Book {
     fn place(&self, shape: &VarheaderShape, blocks: u64, ahead: Ahead) -> Result<Varheader, Error> {
         let aside = |reach| shape.aside(&self.blocks, reach, self.published.as_ref());
         let far = aside(ahead.after(blocks));
-        far.or_else(|| aside(blocks)).ok_or(Error::FileFull { chunk: blocks })
+        let place = far.or_else(|| aside(blocks)).ok_or(Error::FileFull { chunk: blocks })?;
+        Ok(place.with_set_identity(self.set_identity))
     }
 }
 

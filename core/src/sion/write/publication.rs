@@ -5,7 +5,7 @@ use crate::integrity::{Checksum, Crc32cParts, crc32c};
 use crate::sion::disk::meta1::Meta1;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::raw;
-use zerocopy::IntoBytes;
+use zerocopy::{IntoBytes, transmute_mut};
 
 /// A commit that is to be published, and its place.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,8 @@ impl TableSums {
     }
 }
 
-/// The trailer of the seal; `None` if the publication has none.
+/// The trailer of the seal; `None` if the publication has none. A trailer of version 2 has the
+/// fields of version 1 but for `start_of_seal`.
 pub(in crate::sion) fn seal_trailer(
     publication: &Publication,
     sums: &TableSums,
@@ -73,6 +74,14 @@ pub(in crate::sion) fn seal_trailer(
         trailer_crc: U32::new(0, order),
         magic: raw::SealTrailer::MAGIC,
     };
+    if new.set_identity() > 0 {
+        let entries = new.mapping().len().checked_sub(raw::MappingSize::TABLE.len.into());
+        let entries = entries.map_or(-1, |len| i32::try_from(len >> 3).unwrap_or(i32::MAX));
+        let v2: &mut raw::SealTrailerV2 = transmute_mut!(&mut trailer);
+        v2.seal_version = I32::new(raw::SealTrailerV2::VERSION, order);
+        v2.mapping_size = I32::new(entries, order);
+        v2.set_identity = U32::new(new.set_identity(), order);
+    }
     let own = usize::from(raw::SealTrailer::trailer_crc.offset());
     let sealed = trailer.as_bytes().get(..own).unwrap_or_default();
     trailer.trailer_crc = U32::new(crc32c(0, sealed), order);

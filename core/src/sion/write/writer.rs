@@ -41,6 +41,10 @@ pub struct Options<'m> {
     pub mapping: &'m [(u32, u32)],
     /// Whether commits seal the file.
     pub sealed: bool,
+    /// The identity of the set of which this is one of several files, for its seal: equal in all
+    /// files of the set, and another one in each set, such as a random number. A file of another
+    /// set is then found out. With 0 there is none.
+    pub set_identity: u32,
     /// The number of blocks that a commit leaves free before META2. With 0, a task that enters a
     /// new block first moves META2 after that block. With more, META2 moves less often, and the
     /// file is longer until it is closed.
@@ -50,9 +54,9 @@ pub struct Options<'m> {
 }
 
 impl Default for Options<'_> {
-    /// No mapping, no seal, no blocks ahead.
+    /// No mapping, no seal, no identity, no blocks ahead.
     fn default() -> Self {
-        Self { mapping: &[], sealed: false, ahead: 0, checksum: crc32c }
+        Self { mapping: &[], sealed: false, set_identity: 0, ahead: 0, checksum: crc32c }
     }
 }
 

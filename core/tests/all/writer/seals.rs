@@ -7,6 +7,7 @@ use striae_core::integrity::crc32c;
 use striae_core::sion::book::{Ahead, Book};
 use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::raw::{CommitFields, SealTrailer};
+use striae_core::sion::set::identity_of;
 use striae_core::sion::tables::{self, Entries, Publication, Tables, Written};
 use striae_core::sion::visible;
 use striae_core::sion::{
@@ -368,4 +369,88 @@ fn a_reopened_file_goes_on_with_its_seal_and_says_if_it_is_damaged() {
         };
         assert_eq!((found, store.0), (field, before));
     }
+}
+
+/// A sealed file that is number `filenumber` of `nfiles`, of a set with this identity.
+fn of_set(order: ByteOrder, (nfiles, filenumber): (u32, u32), set_identity: u32) -> Vec<u8> {
+    let attributes = Attributes { order, fsblksize: 64, nfiles, filenumber, ..Attributes::DEFAULT };
+    let mapping = &[(0, 0), (0, 1), (1, 0)][..];
+    let options = Options { sealed: true, mapping, set_identity, ..Options::default() };
+    written(&attributes, &[(0, 100), (1, 50)], options, |writer| {
+        writer.write(0, &[1; 230]).unwrap();
+        writer.commit().unwrap();
+        writer.write(1, &[2; 20]).unwrap();
+        writer.close().unwrap();
+    })
+}
+
+fn identity(bytes: &[u8]) -> Option<u32> {
+    match closed(bytes)?.seal() {
+        Ok(SealState::Sealed(seal)) => Some(seal.varheader().set_identity()),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_seal_names_the_set_at_the_price_of_no_byte_and_is_of_its_place() {
+    let mut cases = 0;
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        // With a mapping, with nothing, with its size, with nothing.
+        for place in [(2, 0), (2, 1), (1, 1), (1, 0)] {
+            let (good, plain) = (of_set(order, place, 0xA1B2_C3D4), of_set(order, place, 0));
+            assert_eq!((identity(&good), identity(&plain)), (Some(0xA1B2_C3D4), Some(0)));
+            assert_eq!(seal_holds(&good, crc), Ok(true));
+            let trailer = good.len() - 64;
+            assert_eq!((good.len(), &good[..trailer]), (plain.len(), &plain[..trailer]));
+            for at in trailer..good.len() {
+                for bit in 0..8 {
+                    let mut bytes = good.clone();
+                    bytes[at] ^= 1 << bit;
+                    assert_ne!(seal_holds(&bytes, crc), Ok(true), "byte {at}");
+                }
+            }
+            for len in [4, 8, 16, 64] {
+                let mut bytes = good[..trailer].to_vec();
+                bytes.extend(vec![0; len]);
+                bytes.extend(&good[trailer..]);
+                assert_eq!(identity(&bytes), None, "{len} bytes further on");
+            }
+            // Who goes on is of the same set, whatever the options say.
+            let (mut file, options) = (Growing(good), Options::default());
+            with_memory(1500, |memory| {
+                let mut writer = Writer::reopen(&mut file, memory, options).unwrap();
+                writer.write(1, &[3; 90]).unwrap();
+                writer.commit().unwrap();
+            });
+            assert_eq!(identity(&file.0), Some(0xA1B2_C3D4));
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 8);
+}
+
+#[test]
+fn the_identity_of_a_set_is_that_of_most_sealed_files_or_of_the_first() {
+    let of = |files: &[Option<u32>]| identity_of(files.iter().copied());
+    let mut cases = 0;
+    // All sets of up to 5 files, each without a seal, without an identity, or with one of three.
+    for count in 0..=5u32 {
+        for mut number in 0..5u32.pow(count) {
+            let files: Vec<_> = (0..count)
+                .map(|_| {
+                    [None, Some(0), Some(1), Some(2), Some(u32::MAX)][{
+                        let digit = number % 5;
+                        number /= 5;
+                        digit as usize
+                    }]
+                })
+                .collect();
+            let sealed: Vec<_> = files.iter().flatten().copied().collect();
+            let votes = |of: u32| sealed.iter().filter(|&&it| it == of).count();
+            let most = sealed.iter().copied().find(|&it| 2 * votes(it) > sealed.len());
+            assert_eq!(of(&files), most.or(sealed.first().copied()), "{files:?}");
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 1 + 5 + 25 + 125 + 625 + 3125);
 }

@@ -119,8 +119,8 @@ pub(super) fn unowned<C: Collective>(
 pub(super) type State = [u64; 6];
 
 /// What rank 0 finds: the place of META2; its number of rows, and the checksum of META1; the length
-/// of the mapping; whether it is sealed and is to be; globalskip; the number of its commit in the
-/// set, and the largest such number that is in the file.
+/// of the mapping; whether it is sealed and is to be, and the set that the seal names; globalskip;
+/// the number of its commit in the set, and the largest such number that is in the file.
 pub(super) fn state<C: Collective, F>(
     file: &Handle<C, F>,
     head: &Head,
@@ -188,7 +188,8 @@ where
     let first = physical.tasks(window)?.next().transpose()?;
     let globalskip = first.and_then(|first| first.task.chunks.globalskip).unwrap_or(0);
     let is_sealed = published.is_sealed();
-    let seals = u64::from(is_sealed) | u64::from(sealed.unwrap_or(is_sealed)) << 1;
+    let seals = u32::from(is_sealed) | u32::from(sealed.unwrap_or(is_sealed)) << 1;
+    let seals = pair(seals, published.set_identity());
     let blocks = Blocks { first: head.meta1.layout().first_chunk(), globalskip };
     let last = last_number(file, head, &blocks, &published)?;
     let (meta2, mapping_len) = (pair(published.maxchunks(), crc), published.shape().mapping_len());
@@ -257,9 +258,10 @@ fn book(old: &Old, state: State) -> Result<Book, Failure> {
 pub(super) fn book_of(meta1: &Meta1, state: State) -> Option<Book> {
     let [start, meta2, mapping_len, seals, globalskip, numbers] = state;
     let ([rows, crc], [number, _]) = (halves(meta2), halves(numbers));
+    let [seals, identity] = halves(seals);
     let [was_sealed, sealed] = [seals & 1 != 0, seals & 2 != 0];
     let shape = VarheaderShape::new(meta1.layout(), rows, mapping_len, was_sealed)?;
-    let published = shape.at(start)?.with_set_number(number)?;
+    let published = shape.at(start)?.with_set_identity(identity).with_set_number(number)?;
     let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
     Some(Book::reopen(meta1, &blocks, published, sealed).with_meta1_crc(crc))
 }

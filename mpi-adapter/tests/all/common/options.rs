@@ -34,7 +34,7 @@ pub(crate) const GROUPS: [&str; 14] = [
 /// The number of options of a call, with the first, which all but one rank pass.
 pub(crate) const fn count(group: &str) -> u32 {
     match group.as_bytes() {
-        b"create sion" => 18,
+        b"create sion" => 19,
         b"reopen sion" => 4,
         b"open sion" => 3,
         b"create gsd" => 13,
@@ -47,7 +47,7 @@ pub(crate) const fn count(group: &str) -> u32 {
 }
 
 /// The number of options that are changed.
-pub(crate) const TOTAL: u32 = 17 + 3 + 2 + 12 + 3 + 1 + 9 + 1 + 3 + 1 + 2 + 2 + 2 + 1;
+pub(crate) const TOTAL: u32 = 18 + 3 + 2 + 12 + 3 + 1 + 9 + 1 + 3 + 1 + 2 + 2 + 2 + 1;
 
 /// Makes a call with an option.
 pub(crate) fn call<C: Collective>(
@@ -158,6 +158,7 @@ fn create_sion<C: Collective>(comm: C, option: u32, folder: &Path) -> Result<(),
             with.placed(vec![placed])
         }
         16 => with.color(0),
+        18 => with.set_identity(1),
         _ => with,
     };
     let name = if option == 17 { "b.sion" } else { "a.sion" };

@@ -122,10 +122,11 @@ impl Failure {
 }
 
 const fn sion_blames_file(kind: &sion::ErrorKind) -> bool {
-    use sion::ErrorKind::{Apart, Format, NoGlobalrank, NoKey, Stale, Task};
+    use sion::ErrorKind::{Apart, Format, NoGlobalrank, NoKey, OtherSet, Stale, Task};
     match kind {
         Format(error) => !error.blames_caller(),
-        Task { .. } | NoGlobalrank { .. } | NoKey { .. } | Stale { .. } | Apart { .. } => true,
+        Task { .. } | NoGlobalrank { .. } | NoKey { .. } => true,
+        Stale { .. } | Apart { .. } | OtherSet { .. } => true,
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! [`OpenOptions`]: how to open a set.
 
+use super::records::wrong_numrecs;
 use super::{Lost, Set};
 use crate::blob::error::ErrorKind;
 use crate::blob::grammar::{Canonical, Grammar};
@@ -15,7 +16,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use striae_core::cdf;
-use striae_core::cdf::raw::Header5;
 use striae_core::store::ReadAt;
 use striae_inspect::blob::{Jury, Verdict};
 use striae_inspect::cdf::Header;
@@ -179,6 +179,7 @@ impl OpenOptions {
             break;
         }
         let container = head.container();
+        let is_counted = numrecs.is_some() && !self.mends && is_sure;
         let numrecs = match numrecs {
             Some(numrecs) if !self.mends && is_sure => numrecs,
             _ if self.mends || container == Container::Cdf => most_records(&names, &members),
@@ -192,6 +193,7 @@ impl OpenOptions {
             canonical,
             header: OnceLock::new(),
             source: canonical::Source { number, header, places, numrecs },
+            is_counted,
             container,
             files: Arc::new(files),
             names,
@@ -260,16 +262,6 @@ impl First {
         };
         Ok(Self { container: head.container(), numrecs, wrong, subfile })
     }
-}
-
-/// The error of a CDF-5 subfile that counts records of which it has no value. If it were believed,
-/// a few bytes would make an array of any length.
-fn wrong_numrecs(head: &Head, file_len: u64) -> Option<cdf::Error> {
-    let value = head.grammar.numrecs.filter(|_| head.container() == Container::Cdf)?;
-    let max = head.records_in(file_len);
-    let (field, offset) = (Header5::numrecs, Header5::numrecs.offset().into());
-    let is_wrong = value > max && head.grammar.recsize > 0;
-    is_wrong.then_some(cdf::Error::TooLarge { field, offset, value, max })
 }
 
 /// The number of records by the first subfile in HDF5 whose blobs prove it.

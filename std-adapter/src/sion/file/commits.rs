@@ -1,10 +1,11 @@
-//! Whether the files of a set are of one commit of the whole set.
+//! Whether the files of a set belong together: are of one set, and of one commit of it.
 
-use super::File;
+use super::{File, Part};
 use crate::error::Error;
 use crate::sion::ErrorKind;
 use std::path::Path;
 use striae_core::sion::SealState;
+use striae_core::sion::set::identity_of;
 use striae_core::step::DriveError;
 
 /// A file of an older commit of the whole set than another file.
@@ -32,6 +33,29 @@ impl Older<'_> {
         let Self { path, number, newer, newest } = self;
         Error::new(path, ErrorKind::Apart { number, first: newer.to_owned(), usual: newest })
     }
+}
+
+/// Refuses a file that belongs to another set, as the seals say. What is damaged is no evidence.
+pub(super) fn check_identities(parts: &[Part]) -> Result<(), Error> {
+    let mut identities = Vec::with_capacity(parts.len());
+    for part in parts {
+        identities.push(match part {
+            Part::Unclosed(_) => None,
+            Part::Closed(file) => match file.seal() {
+                Ok(SealState::Sealed(seal)) => Some(seal.varheader().set_identity()),
+                Ok(_) | Err(DriveError::Format(_)) => None,
+                Err(error) => return Err(Error::new(file.store().path(), error)),
+            },
+        });
+    }
+    let usual = identity_of(identities.iter().copied());
+    let is_other = |identity: Option<u32>| identity.is_some() && identity != usual;
+    let mut files = parts.iter().zip(identities);
+    let other = files.clone().find(|(_, identity)| is_other(*identity));
+    let own = files.find(|(_, identity)| identity.is_some() && *identity == usual);
+    let Some(((other, _), (own, _))) = other.zip(own) else { return Ok(()) };
+    let set = own.store().path().to_owned();
+    Err(Error::new(other.store().path(), ErrorKind::OtherSet { set }))
 }
 
 impl File {

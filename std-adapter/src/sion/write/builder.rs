@@ -2,6 +2,7 @@
 
 use super::Durability;
 use super::buddies::{BuddyPlan, buddy_set, refuse_others};
+use super::identity::new_identity;
 use super::part::Settings;
 use super::plan::{NewFiles, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
@@ -58,6 +59,7 @@ pub struct Builder {
     prefix: Option<Vec<u8>>,
     overwrite: bool,
     buddies: u32,
+    set_identity: Option<u32>,
     settings: Settings,
 }
 
@@ -80,6 +82,7 @@ impl Builder {
             prefix: None,
             overwrite: false,
             buddies: 0,
+            set_identity: None,
             settings: Settings { durability: Durability::OnCommit, sealed: false, buffer: BUFFER },
         }
     }
@@ -197,6 +200,14 @@ impl Builder {
         self
     }
 
+    /// Sets the identity of the set, which the seals of several files store: it must be another one
+    /// in each set. By default it is random; with 0 there is none.
+    #[must_use]
+    pub const fn set_identity(mut self, identity: u32) -> Self {
+        self.set_identity = Some(identity);
+        self
+    }
+
     /// Sets what a crash may lose.
     #[must_use]
     pub const fn durability(mut self, durability: Durability) -> Self {
@@ -248,6 +259,8 @@ impl Builder {
         let prefix = self.prefix.take();
         let prefix = prefix.unwrap_or_else(|| path.as_os_str().as_bytes().to_owned());
         let files = EvenFiles::new(self.ntasks, self.nfiles.into()).map_err(at)?;
+        let chosen = self.set_identity.unwrap_or_else(new_identity);
+        self.set_identity = Some(if self.nfiles > 1 { chosen } else { 0 });
         let mut buddies = (0..self.buddies)
             .map(|level| self.buddy(path, files, level))
             .collect::<Result<Vec<_>, Error>>()?;
@@ -401,6 +414,7 @@ impl Builder {
         let table = self.table(tasks, meta1.layout().fsblksize).map_err(at)?;
         let blocks = blocks(&meta1, &table).map_err(at)?;
         let book = Book::create(&meta1, &blocks, entries, self.settings.sealed).map_err(at)?;
+        let book = book.with_set_identity(self.set_identity.unwrap_or(0));
         Ok(Plan { path, file, book, table })
     }
 

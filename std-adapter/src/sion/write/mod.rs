@@ -8,6 +8,7 @@
 //! | `buddies` | buddy sets that are to be made, or in the way |
 //! | `mend` | copies in buddy sets that do not end where their streams do |
 //! | `together` | brings the files of a reopened set to one commit |
+//! | `identity` | what tells the files of a set from those of another one |
 //! | `task` | [`TaskWriter`] writes the stream of a task |
 //! | `stream` | the buffer of a task, and the chunks it wrote since the last commit |
 //! | `part` | one physical file: its open blocks and the place of META2 |
@@ -15,6 +16,7 @@
 
 mod buddies;
 mod builder;
+mod identity;
 mod mend;
 mod part;
 mod plan;
@@ -27,6 +29,7 @@ mod together;
 pub use buddies::check_buddies;
 pub(super) use buddies::refuse_others;
 pub use builder::Builder;
+pub use identity::new_identity;
 pub use set::{FileWriter, Reopen};
 pub use task::TaskWriter;
 

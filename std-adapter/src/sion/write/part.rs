@@ -135,6 +135,19 @@ impl Part {
         lock(&self.book).published().map_or(0, Varheader::set_number)
     }
 
+    /// The identity of the set that the seal of the last commit names, if it has a seal; 0 if that
+    /// names none.
+    pub(super) fn sealed_identity(&self) -> Option<u32> {
+        let published = lock(&self.book).published().copied();
+        published.filter(Varheader::is_sealed).map(|published| published.set_identity())
+    }
+
+    /// Makes this a file of the set with that identity.
+    pub(super) fn join(&self, identity: u32) {
+        let mut book = lock(&self.book);
+        *book = book.with_set_identity(identity);
+    }
+
     pub(super) const fn is_sealed(&self) -> bool {
         self.settings.sealed
     }

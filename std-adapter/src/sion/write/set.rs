@@ -4,7 +4,7 @@ use super::Durability;
 use super::mend::{compare, mend};
 use super::part::{Begun, Ended, Origin, Part, Prepared, Settings, Starts, WINDOW, lock};
 use super::task::{Strand, TaskWriter};
-use super::together::{check_commits, end_set_commit};
+use super::together::{check_commits, end_set_commit, join};
 use crate::error::Error;
 use crate::posix::identity_of;
 use crate::shown;
@@ -117,7 +117,7 @@ impl FileWriter {
 
     /// The physical files of the buddy sets, and then those of the set, in the order of commits:
     /// what a reader of the set sees is in its buddy sets, too.
-    fn all_parts(&self) -> impl Iterator<Item = &Arc<Part>> {
+    fn all_parts(&self) -> impl Iterator<Item = &Arc<Part>> + Clone {
         self.buddies.iter().chain([&self.parts]).flat_map(|set| &set.parts)
     }
 
@@ -344,6 +344,7 @@ impl Reopen {
     /// [`IsBuddy`](ErrorKind::IsBuddy) if the set is named as a buddy set;
     /// [`Stale`](ErrorKind::Stale) if a buddy set has other tasks, chunks or bytes than the set;
     /// [`Sibling`](ErrorKind::Sibling) if a file of a set or buddy set is lost;
+    /// [`OtherSet`](ErrorKind::OtherSet) if a file belongs to another set;
     /// [`Apart`](ErrorKind::Apart) if a crash ended a commit of the whole set while files became
     /// visible; a damaged file; the operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
@@ -366,6 +367,7 @@ impl Reopen {
         }
         let mut writer = FileWriter::new(path, parts, buddies);
         if writer.has_set_commits() {
+            join(writer.all_parts().map(Arc::as_ref));
             let numbers = writer.all_parts().map(|part| part.last_set_number());
             let last = numbers.collect::<Result<Vec<_>, _>>()?.into_iter().max();
             *writer.last_number.get_mut().unwrap_or_else(PoisonError::into_inner) =

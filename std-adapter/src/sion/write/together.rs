@@ -1,5 +1,6 @@
 //! The files of a set that is reopened are brought to one commit of the whole set, or refused.
 
+use super::identity::new_identity;
 use super::part::{Holed, Part, WINDOW};
 use crate::error::Error;
 use crate::shown;
@@ -15,7 +16,7 @@ use striae_core::step::DriveError;
 /// Ends a commit of the whole set that a crash ended while files became visible: where the newest
 /// one is hidden and durable, it becomes visible, too. If it is not in all files, nothing is done.
 pub(super) fn end_set_commit(path: &Path, files: &[Locked]) -> Result<(), Error> {
-    let (mut numbers, mut window) = (Vec::new(), Vec::new());
+    let (mut numbers, mut window, mut identities) = (Vec::new(), Vec::new(), Vec::new());
     for (number, file) in (0..).zip(files) {
         let at = |error| Error::new(&sibling_path(path, number), error);
         // What is damaged is reported when the set is opened.
@@ -25,11 +26,18 @@ pub(super) fn end_set_commit(path: &Path, files: &[Locked]) -> Result<(), Error>
             Err(error) => return Err(at(error)),
         };
         numbers.push(match sealed {
-            Ok(SealState::Sealed(seal)) => seal.varheader().set_number(),
+            Ok(SealState::Sealed(seal)) => {
+                identities.push(seal.varheader().set_identity());
+                seal.varheader().set_number()
+            }
             _ => 0,
         });
     }
     let newest = numbers.iter().copied().max().unwrap_or(0);
+    identities.dedup();
+    if identities.len() > 1 {
+        return Ok(()); // opening the set says which file is of another one
+    }
     if numbers.contains(&0) || numbers.iter().all(|&number| number == newest) {
         return Ok(());
     }
@@ -54,6 +62,14 @@ pub(super) fn end_set_commit(path: &Path, files: &[Locked]) -> Result<(), Error>
         shown.map_err(|error| Error::new(&path, error))?;
     }
     Ok(())
+}
+
+/// Gives all files the identity of the set: that of the seals that they have. A set that had none
+/// gets a new one.
+pub(super) fn join<'p>(parts: impl Iterator<Item = &'p Part> + Clone) {
+    let mut sealed = parts.clone().filter_map(Part::sealed_identity);
+    let identity = sealed.next().unwrap_or_else(new_identity);
+    parts.for_each(|part| part.join(identity));
 }
 
 /// Refuses files of different commits of the whole set: appending to them would destroy the commit

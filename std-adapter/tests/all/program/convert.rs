@@ -148,7 +148,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
     for threads in ["1", "4", "4"] {
         let args = ["convert", "--force", "--seal", "--nfiles", "2", "--threads", threads];
         output(&[&args[..], &[main_file(&set), &out]].concat());
-        made.push([fs::read(&out).unwrap(), fs::read(format!("{out}.000001")).unwrap()]);
+        made.push([without_identity(&out), without_identity(&format!("{out}.000001"))]);
     }
     assert!(made.windows(2).all(|pair| pair[0] == pair[1]));
 }

@@ -164,3 +164,14 @@ fn limited(limit: &str, args: &[&str], text: &str) {
     let says = predicate::str::contains(text).and(predicate::str::contains(".striae-").not());
     limits(limit, args).assert().code(2).stderr(one_line.and(says));
 }
+
+/// A file without the random identity of its set, and the checksum that covers it: bytes 28 to 31
+/// and 44 to 47 of the trailer.
+pub(crate) fn without_identity(path: &str) -> Vec<u8> {
+    let mut bytes = fs::read(path).unwrap();
+    let trailer = bytes.len() - 64;
+    assert!(bytes.ends_with(b"striae SION seal"));
+    bytes[trailer + 28..trailer + 32].fill(0);
+    bytes[trailer + 44..trailer + 48].fill(0);
+    bytes
+}

@@ -117,7 +117,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
         let out = folder.path("out");
         let args = ["pack", "--force", "--threads", threads, &out, &folder.path("tasks")];
         output(&[&args[..], &options].concat());
-        made.push([fs::read(&out).unwrap(), fs::read(format!("{out}.000001")).unwrap()]);
+        made.push([without_identity(&out), without_identity(&format!("{out}.000001"))]);
     }
     assert!(made.windows(2).all(|pair| pair[0] == pair[1]));
 }

@@ -10,6 +10,7 @@ mod lock;
 mod lost_files;
 mod model;
 mod old_buddies;
+mod other_set;
 mod reopen;
 mod semantics;
 mod set_commits;

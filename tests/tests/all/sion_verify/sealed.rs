@@ -472,14 +472,15 @@ fn what_a_seal_claims_costs_nothing_and_panics_nowhere() {
         let places = [i64::MIN, -1, 0, 1, start, seal, i64::MAX];
         let places = places.iter().flat_map(|&place| [[start, place], [place, seal]]);
         for [place, own] in places {
-            for numbers in some.iter().flat_map(|n| some.map(|maxchunks| [1, *n, maxchunks])) {
+            let pairs = some.iter().flat_map(|n| some.map(|maxchunks| [*n, maxchunks]));
+            for numbers in pairs.flat_map(|[n, chunks]| [[1, n, chunks], [2, n, chunks]]) {
                 made.put(0, trailer.offset(), &trailer_of(numbers, [place, own], order));
                 let _findings = made.found();
                 let _state = made.state();
                 let _refused_or_not = dump(&made.path, &mut |_| Ok(()));
             }
         }
-        made.put(0, trailer.offset(), &trailer_of([2, 3, 3], [start, seal], order));
+        made.put(0, trailer.offset(), &trailer_of([3, 3, 3], [start, seal], order));
         let findings = made.found();
         let [finding] = &findings[..] else { panic!("{findings:?}") };
         assert_eq!(finding.severity, Severity::Note); // of a version of another day

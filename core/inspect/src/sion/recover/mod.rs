@@ -221,11 +221,11 @@ impl Recovery {
         PartOfSet::of(&part.remains().head().meta1)
     }
 
-    /// The words of all streams together. Files of different commits of the set contradict each
-    /// other.
+    /// The words of all streams together. Files of different sets, or of different commits of the
+    /// set, contradict each other.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        let is_contradicted = matches!(self.of_set, OfSet::Apart { .. });
+        let is_contradicted = self.of_set.is_contradiction();
         let mut tally = Tally { is_contradicted, ..Tally::default() };
         for task in self.tasks() {
             let (word, bytes) = (task.certainty().word(), task.recovered.bytes);
@@ -238,14 +238,15 @@ impl Recovery {
         tally
     }
 
-    /// Whether checksums prove every byte of every stream, and no file is of another commit of the
-    /// set than the others.
+    /// Whether checksums prove every byte of every stream, and no file is of another set, or of
+    /// another commit of the set, than the others.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.tally().is_exact()
     }
 
-    /// Whether no stream is a guess, and no file is of another commit of the set than the others.
+    /// Whether no stream is a guess, and no file is of another set, or of another commit of the
+    /// set, than the others.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.tally().is_sound()

@@ -5,6 +5,7 @@ use crate::sion::verify::Failed;
 use alloc::vec::Vec;
 use core::fmt;
 use striae_core::sion::recover::{SetCommit, Sparse};
+use striae_core::sion::set::identity_of;
 
 /// The commits that the files of a set are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,19 @@ pub enum OfSet {
         /// commit of the set; 0 if it has none.
         without: Vec<(u32, u32)>,
     },
+    /// The seals of some files name another set than those of the others: each file is of its own
+    /// last commit.
+    Others {
+        /// The numbers of the files that do not belong to the set.
+        files: Vec<u32>,
+    },
+}
+
+impl OfSet {
+    /// Whether files contradict each other.
+    pub(super) const fn is_contradiction(&self) -> bool {
+        matches!(self, Self::Apart { .. } | Self::Others { .. })
+    }
 }
 
 impl fmt::Display for OfSet {
@@ -40,6 +54,14 @@ impl fmt::Display for OfSet {
                     [] => Ok(()),
                     files => write!(f, ", to which {} were brought", Listed(files)),
                 }
+            }
+            Self::Others { files } => {
+                let verb = if files.len() == 1 { "belongs" } else { "belong" };
+                write!(
+                    f,
+                    "{} {verb} to another set, as the identity in the seal says",
+                    Listed(files)
+                )
             }
             Self::Apart { newest, without } => {
                 f.write_str("no commit of the set is in all files:")?;
@@ -92,6 +114,17 @@ impl Recovery {
         mut open: impl FnMut(usize) -> Result<S, E>,
         failed: impl Fn(usize, Failed<S>) -> E,
     ) -> Result<(), E> {
+        let identities = self.parts.iter().map(|part| part.remains().set_identity());
+        if let Some(usual) = identity_of(identities.clone()) {
+            let is_other =
+                |(_, identity): &(u32, Option<u32>)| identity.is_some_and(|it| it != usual);
+            let files = (0..).zip(identities).filter(is_other).map(|(file, _)| file);
+            let files: Vec<_> = files.collect();
+            if !files.is_empty() {
+                self.of_set = OfSet::Others { files }; // their numbers are those of another set
+                return Ok(());
+            }
+        }
         let commits = self.parts.iter().map(|part| part.remains().set_commit());
         let commits: Vec<_> = commits.collect();
         let newest = commits.iter().map(|commit| match commit {

@@ -76,8 +76,9 @@ impl Recovery {
     ///
     /// META1, chunks and data keep their offsets, unless they are
     /// [placed anew](Self::is_placed_anew); bytes that are in no stream are not copied. If all
-    /// streams are exact, the new file is sealed with the checksums of the old one; otherwise it
-    /// has no seal, because checksums of the present bytes would hide what is wrong with them.
+    /// streams are exact, and no file contradicts another, the new file is sealed with the
+    /// checksums of the old one; otherwise it has no seal, because checksums of the present bytes
+    /// would hide what is wrong with them.
     ///
     /// # Errors
     /// [`Unwritten`], with the side that failed.
@@ -102,7 +103,8 @@ impl Recovery {
         };
         let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
         each_run(part, |span| copy(to, span, span.offset(), Bytes::Data))?;
-        let crcs = part.is_sealed().then(|| part.sealed_crcs(from)).transpose();
+        let is_sealed = part.is_sealed() && !self.of_set().is_contradiction();
+        let crcs = is_sealed.then(|| part.sealed_crcs(from)).transpose();
         let crcs = crcs.map_err(Unwritten::Read)?;
         let places = (&meta1, part.remains().blocks());
         close(to, (part, mapping, crcs), places, checksum).map_err(Unwritten::Write)
@@ -127,7 +129,9 @@ pub(super) fn close<T: WriteAt>(
         false => 0,
     };
     let book = Book::create(meta1, blocks, entries, sealed);
-    let mut book = book.map_err(DriveError::Format)?.with_meta1_crc(meta1_crc);
+    let set_identity = part.remains().set_identity().filter(|_| sealed).unwrap_or(0);
+    let book = book.map_err(DriveError::Format)?.with_meta1_crc(meta1_crc);
+    let mut book = book.with_set_identity(set_identity);
     let set_number = if sealed { part.set_number() } else { 0 };
     let terms = Terms { checksum, set_number, ..Terms::default() };
     let mut desk = Desk::new(&mut book, to, terms, &mut window)?;

@@ -26,6 +26,8 @@ pub(super) struct Part {
     pub(super) mapping: Option<Mapping>,
     /// The number of its last commit in the set; 0 if it was committed by itself.
     pub(super) set_number: u32,
+    /// The identity of the set that its seal names; `None` without a sound seal.
+    pub(super) identity: Option<u32>,
 }
 
 /// Checks the file in `store` by itself. `None` if not even its tasks are known. `kept` is the
@@ -52,7 +54,7 @@ pub(super) fn check<S: Subject>(
         if let Some(seal) = seal::look_for_seal(store, &head, 0)? {
             seal::check(store, &head, &seal, report)?; // it may know where META2 is
         }
-        return Ok(Some(Part { fixed, head, ranks, mapping: None, set_number: 0 }));
+        return Ok(Some(Part { fixed, head, ranks, mapping: None, set_number: 0, identity: None }));
     };
     let behind = look_behind(store, &head)?;
     let end = behind.end(&head);
@@ -61,16 +63,18 @@ pub(super) fn check<S: Subject>(
     let place = Place { head, meta2, globalskip, end };
     meta2::check(store, &place, report)?;
     let mapping = behind::check(&behind, &head, end, report);
-    let set_number = seal.map_or(0, |seal| match seal.verdict() {
-        Verdict::Current(seal) => seal.varheader().set_number(),
-        _ => 0,
+    let sealed = seal.and_then(|seal| match seal.verdict() {
+        Verdict::Current(seal) => Some(*seal.varheader()),
+        _ => None,
     });
+    let set_number = sealed.map_or(0, |sealed| sealed.set_number());
+    let identity = sealed.map(|sealed| sealed.set_identity());
     if let Some(seal) = seal
         && let Some(varheader) = seal::check(store, &head, &seal, report)?
     {
         chunks::check(store, &place, varheader, report)?;
     }
-    Ok(Some(Part { fixed, head, ranks, mapping, set_number }))
+    Ok(Some(Part { fixed, head, ranks, mapping, set_number, identity }))
 }
 
 /// Reads a table with one entry per task in windows: calls `each` with the offset and the value of

@@ -51,7 +51,7 @@ pub(super) fn check<S: Subject>(
         }
         Verdict::Unknown(..) => {
             let (field, version) = (SealTrailer::seal_version, trailer.raw().seal_version);
-            let usual = "1, so nothing of it was checked";
+            let usual = "1 or 2, so nothing of it was checked";
             report.unusual(field, trailer.place(field), version.get(order), usual);
             Ok(None)
         }

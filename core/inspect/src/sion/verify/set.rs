@@ -8,10 +8,11 @@ use crate::subject::Files;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::field::FieldId;
 use striae_core::sion::mapping::Mapping;
-use striae_core::sion::set::differences;
+use striae_core::sion::set::{differences, identity_of};
 use striae_core::sion::{Error, Head, Meta1, raw};
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -81,7 +82,7 @@ fn check_siblings<F: Files + ?Sized>(
         Ok(there) => there,
         Err(error) => return report.failed(DriveError::Store(error)),
     };
-    let mut next = 1;
+    let (mut next, mut identities) = (1, vec![(0, first.identity)]);
     for number in there.range(1..tasks.nfiles) {
         report_missing(next, *number, report);
         next = number.saturating_add(1);
@@ -91,6 +92,7 @@ fn check_siblings<F: Files + ?Sized>(
         match store.and_then(|store| part::check(&store, tasks.ntasks, report)) {
             Ok(Some(mut part)) => {
                 compare(first, *number, &part, report);
+                identities.push((*number, part.identity));
                 tasks.add(*number, &mut part);
             }
             Ok(None) => {}
@@ -98,6 +100,19 @@ fn check_siblings<F: Files + ?Sized>(
         }
     }
     report_missing(next, tasks.nfiles, report);
+    report_others(&identities, report);
+}
+
+/// Reports the files whose seals have another identity than that of the set.
+fn report_others(identities: &[(u32, Option<u32>)], report: &mut Report<'_>) {
+    let usual = identity_of(identities.iter().map(|(_, identity)| *identity));
+    let Some(usual) = usual else { return };
+    for (number, identity) in identities {
+        if let Some(identity) = identity.filter(|&identity| identity != usual) {
+            report.file = *number;
+            report.add(FindingKind::OtherSet { identity, usual });
+        }
+    }
 }
 
 /// Reports that the files from `first` to before `end` are missing, if there are any.
@@ -122,8 +137,9 @@ fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
             report.unusual(field, field.offset().into(), value, usual);
         }
     }
+    let is_same_set = first.identity == part.identity; // else numbers say nothing
     let [usual, number] = [first, part].map(|part| part.set_number);
-    if usual != number && usual > 0 && number > 0 {
+    if is_same_set && usual != number && usual > 0 && number > 0 {
         report.add(FindingKind::Apart { number, usual });
     }
     let orders = |part: &Part| {

@@ -47,7 +47,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         memory: Memory<'m>,
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
-        let Options { mapping, sealed, checksum, .. } = options;
+        let Options { mapping, sealed, set_identity, checksum, .. } = options;
         let meta1 = Meta1::new(attributes, tasks.ntasks())?;
         let mut kept = Tasks::new(memory.pens, memory.ledger, meta1.ntasks(), mapping)?;
         let window = window_of(memory.window)?;
@@ -55,6 +55,7 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         let blocks = blocks(&meta1, tasks)?;
         check_mapping(&meta1, mapping)?;
         let book = Book::create(&meta1, &blocks, usize_to_u64(mapping.len()), sealed)?;
+        let book = book.with_set_identity(set_identity);
 
         empty(&mut store).await.map_err(DriveError::Store)?;
         let checksum = sealed.then_some(checksum);
@@ -65,8 +66,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     }
 
     /// Reopens a closed or committed file to append to its streams. Bytes after the last commit are
-    /// lost. The seal and the mapping stay as they are in the file, whatever `options` say: a
-    /// sealed file stays sealed, a file without a seal gets none.
+    /// lost. The seal, with the identity of the set, and the mapping stay as they are in the file,
+    /// whatever `options` say: a sealed file stays sealed, a file without a seal gets none.
     ///
     /// # Errors
     /// [`Error::NotClosed`] if there was never a commit; [`Error`] if the file or its seal is

@@ -1,0 +1,39 @@
+//! The ranks of all files of a set agree.
+
+use crate::collective::Collective;
+use crate::error::{Error, Failure};
+
+/// Tells the ranks of all files the result of one of them, and the identity of the new set that
+/// rank 0 has chosen.
+pub(super) fn agree_on_identity<C: Collective, T>(
+    whole: Option<&C>,
+    chosen: u32,
+    done: Result<T, Error>,
+) -> Result<(T, u32), Error> {
+    let Some(whole) = whole else { return done.map(|done| (done, 0)) };
+    match done {
+        Ok(done) => {
+            let [identity] = whole.max(Ok([chosen.into()]))?;
+            Ok((done, u32::try_from(identity).unwrap_or(0))) // of 32 bits
+        }
+        Err(error) => {
+            let agreed = whole.max::<1>(Err(Failure::from(error.clone())));
+            Err(agreed.err().unwrap_or(error))
+        }
+    }
+}
+
+/// Tells the ranks of all files the result of one of them.
+pub(super) fn agree<C: Collective, T>(
+    whole: Option<&C>,
+    done: Result<T, Error>,
+) -> Result<T, Error> {
+    let Some(whole) = whole else { return done };
+    match done {
+        Ok(done) => whole.agree(Ok(())).map(|()| done),
+        Err(error) => {
+            let agreed = whole.agree(Err(Failure::from(error.clone())));
+            Err(agreed.err().unwrap_or(error))
+        }
+    }
+}
