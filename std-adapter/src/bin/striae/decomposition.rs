@@ -2,24 +2,31 @@
 //!
 //! A netCDF map is a netCDF file, too: only `convert` and `verify` take it as a map.
 
-use crate::args::{ConvertArgs, FileVerb, InfoArgs, LsArgs, PackArgs};
+use crate::args::{ConvertArgs, InfoArgs, LsArgs, PackArgs};
 use crate::failure::{Failure, Sound};
+use crate::rows::Can::{Do, Not};
+use crate::rows::{NO_APPEND, NO_LOG, Row};
 use crate::text::{print_json_of, stdout, unless_gone};
 use crate::verify;
 use serde::Serialize;
 use std::io::{self, Write};
 use striae::blob::map::{Decomposition, Map, NetCdf, is_map};
 
-/// Runs a verb on a text map.
-pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
-    match verb {
-        FileVerb::Info(args) => info(args),
-        FileVerb::Ls(args) => ls(args),
-        FileVerb::Verify(args) => verify::verify(args, verify::MAP),
-        FileVerb::Convert(args) => convert(args),
-        _ => Err(Failure::usage(verb.path(), "this verb does not support decomposition maps")),
-    }
-}
+/// The verbs for text maps.
+pub(crate) const ROW: Row = Row {
+    info: Do(info),
+    ls: Do(ls),
+    dump: Not("they are text"),
+    cat: Not("they have no addresses"),
+    extract: Not("they have no addresses"),
+    convert: Do(convert),
+    recover: Not("they are text, which an editor mends"),
+    verify: Do(|args| verify::verify(args, verify::MAP)),
+    map: Not("they are text"),
+    log: NO_LOG,
+    append: NO_APPEND,
+    pack: Not("--format map makes maps in netCDF, and convert makes texts of them"),
+};
 
 /// The output of `info --json`.
 #[derive(Serialize)]

@@ -133,7 +133,9 @@ pub(crate) fn check_pack(args: &PackArgs, given: &Given, format: Format) -> Resu
 
 /// Refuses an output name with the ending of another format. Two formats may have one ending.
 fn check_name(out: &Path, format: Format) -> Result<(), Failure> {
-    match Format::of_name(out).filter(|named| named.ending() != format.ending()) {
+    let is_map = |named: Format| format == Format::Map && named.ending() == Cdf.ending();
+    let other = |named: &Format| named.ending() != format.ending() && !is_map(*named);
+    match Format::of_name(out).filter(other) {
         Some(named) => {
             let text = format!(
                 "has the ending of {}, but the new file is {}: choose another name",
