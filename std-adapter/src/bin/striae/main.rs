@@ -20,6 +20,7 @@ mod log;
 mod map;
 mod progress;
 mod rows;
+mod sheet;
 mod signals;
 mod sion;
 mod size;

@@ -3,7 +3,7 @@
 use super::{JsonName, summary};
 use crate::args::{LsArgs, Rows as Frames};
 use crate::failure::{Failure, FirstError, Sound};
-use crate::text::{print_json_of, printable, stdout, unless_gone};
+use crate::text::{print, print_json_of, printable};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -63,7 +63,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     }
     let rows = Rows { file: &file, names: file.names()?, part: args.frames, failed: &failed };
     if args.summary {
-        summary::print(&rows, args)?;
+        summary::summary(&rows, args)?;
     } else if args.json {
         let header = file.header();
         print_json_of(
@@ -80,13 +80,10 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
             },
         )?;
     } else {
-        let mut out = stdout();
-        let written = match args.addresses {
-            true => rows.write_addresses(&mut out),
-            false => rows.write_text(&mut out),
-        };
-        let written = written.and_then(|()| out.flush());
-        unless_gone(written)?;
+        print(|out| match args.addresses {
+            true => rows.write_addresses(out),
+            false => rows.write_text(out),
+        })?;
     }
     failed.into_failure()?;
     Ok(Sound::Yes)
