@@ -94,6 +94,7 @@ pub(crate) enum FileVerb {
                             striae ls --json --keys run.sion | jq '.tasks[].bytes'\n  \
                             striae ls --addresses run.gsd | grep position\n  \
                             striae ls --summary run.gsd\n  \
+                            striae ls --csv run.gsd > chunks.csv\n  \
                             striae ls --frames 100..110 run.gsd")]
     Ls(LsArgs),
     /// Print all metadata fields of a physical file: offset, bytes, name and value.
@@ -262,11 +263,11 @@ impl FileVerb {
         }
     }
 
-    /// Whether the verb prints JSON.
-    pub(crate) const fn is_json(&self) -> bool {
+    /// Whether the verb prints what programs read, without headings.
+    pub(crate) const fn is_for_programs(&self) -> bool {
         match self {
             Self::Info(args) => args.json,
-            Self::Ls(args) => args.json,
+            Self::Ls(args) => args.json || args.csv,
             Self::Dump(args) => args.json,
             Self::Recover(args) => args.json,
             Self::Verify(args) => args.json,

@@ -122,7 +122,7 @@ fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         return print_json_of(map.path(), &listing);
     }
     print(|out| {
-        let mut sheet = Sheet::new(COLUMNS, out)?;
+        let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
         for Listed { id, ranks, .. } in &listing.decompositions {
             for Rank { rank, requests, elements } in ranks {
                 let requests = usize_to_u64(*requests);

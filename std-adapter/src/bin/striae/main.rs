@@ -93,7 +93,7 @@ fn run(verb: Verb, given: &Given) -> Result<Sound, Failure> {
 fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
     let mut worst = 0;
     for (verb, line) in verbs.iter().zip(std::iter::once("").chain(std::iter::repeat("\n"))) {
-        if !verb.is_json() {
+        if !verb.is_for_programs() {
             let heading = format!("{line}==> {} <==\n", text::printable_path(verb.path()));
             unless_gone(write(heading.as_bytes()))?;
         }

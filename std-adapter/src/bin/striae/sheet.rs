@@ -37,17 +37,28 @@ pub(crate) enum Cell<'a> {
     Wrong(&'a str),
 }
 
+/// How a list is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// In columns, for people.
+    Text,
+    /// Values separated by commas, as spreadsheets take them. A row that cannot be listed is left
+    /// out: the exit status and standard error tell of it.
+    Csv,
+}
+
 /// A list that is printed row by row, since there may be millions of rows.
 pub(crate) struct Sheet<'o, W> {
     columns: &'static [Column],
+    form: Form,
     out: &'o mut W,
     line: Vec<u8>,
 }
 
 impl<'o, W: Write> Sheet<'o, W> {
     /// Prints the headings.
-    pub(crate) fn new(columns: &'static [Column], out: &'o mut W) -> io::Result<Self> {
-        let mut sheet = Self { columns, out, line: Vec::new() };
+    pub(crate) fn new(columns: &'static [Column], form: Form, out: &'o mut W) -> io::Result<Self> {
+        let mut sheet = Self { columns, form, out, line: Vec::new() };
         let heads: Vec<_> = columns.iter().map(|column| Cell::Text(column.head)).collect();
         sheet.row(&heads)?;
         Ok(sheet)
@@ -64,6 +75,9 @@ impl<'o, W: Write> Sheet<'o, W> {
         cells: &[Cell<'_>],
         rest_of_line: impl FnOnce(&mut W) -> io::Result<()>,
     ) -> io::Result<()> {
+        if self.form == Form::Csv {
+            return self.values(cells);
+        }
         self.line.clear();
         let mut rest = cells.iter().zip(self.columns).peekable();
         let mut is_first = true;
@@ -78,6 +92,26 @@ impl<'o, W: Write> Sheet<'o, W> {
         self.out.write_all(&self.line)?;
         rest_of_line(self.out)?;
         self.out.write_all(b"\n")
+    }
+
+    /// Prints the values of a row, separated by commas.
+    fn values(&mut self, cells: &[Cell<'_>]) -> io::Result<()> {
+        if cells.iter().any(|cell| matches!(cell, Cell::Wrong(_))) {
+            return Ok(());
+        }
+        self.line.clear();
+        for (number, cell) in cells.iter().enumerate() {
+            self.line.write_all(if number > 0 { b"," } else { b"" })?;
+            match cell {
+                Cell::Text(text) if text.contains([',', '"', '\n', '\r']) => {
+                    write!(self.line, "\"{}\"", text.replace('"', "\"\""))?;
+                }
+                Cell::Unknown => {}
+                cell => cell.write(&mut self.line, 0, true)?,
+            }
+        }
+        self.line.push(b'\n');
+        self.out.write_all(&self.line)
     }
 }
 

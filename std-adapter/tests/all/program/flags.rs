@@ -31,6 +31,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
         &[
             ALONE,
             JSON,
+            ("--csv", &["--csv"], ALL),
             ("--keys", &["--keys"], &[SION]),
             ("--frames", &["--frames", "0..1"], &[GSD]),
             ("--addresses", &["--addresses"], ALL),

@@ -212,6 +212,7 @@ const TEXT_OR_JSON: &[[&str; 2]] = &[
     ["cat @ *", "cat --text @ *"],
     ["recover @ ^", "recover --json @ ^"],
     ["ls --addresses @", "map --svg - @"],
+    ["ls --csv @", "ls --csv @"],
 ];
 
 /// What is run on every damaged file, and what is run on one of several of them.
@@ -310,9 +311,6 @@ const ONCE: &[&str] = &[
     "none",
     "ls --frames 9..1 gsd/v20_hoomd14.gsd",
     "extract gsd/v20_hoomd14.gsd gsd/v20_hoomd14.gsd",
-    "completions bash",
-    "completions zsh",
-    "completions fish",
     "man",
     "man cat",
     "man extract",

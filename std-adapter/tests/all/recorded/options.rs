@@ -24,7 +24,11 @@ const FILES: [[&str; 3]; 8] = [
 /// Each verb with what it needs besides the file, and its options.
 const VERBS: [(&str, &str, &[&str]); 10] = [
     ("info", "", &["--alone", "--json"]),
-    ("ls", "", &["--alone", "--json", "--keys", "--frames 0..1", "--addresses", "--summary"]),
+    (
+        "ls",
+        "",
+        &["--alone", "--json", "--keys", "--frames 0..1", "--addresses", "--summary", "--csv"],
+    ),
     ("dump", "", &["--json", "--cdl", "--max-size 1G"]),
     (
         "cat",

@@ -73,7 +73,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         true => print(|out| write_addresses(set.header(), out))?,
         false => {
             let decompositions = set.decompositions()?;
-            print(|out| write_text(&set, &decompositions, out))?
+            print(|out| write_text(args, &set, &decompositions, out))?
         }
     };
     Ok(super::report_all(&set)?)
@@ -133,8 +133,13 @@ fn covered(set: &Set, decompositions: &[Decomposition], variable: Variable<'_>) 
     index.and_then(|index| decompositions.get(index)).map_or(all, |known| known.covered)
 }
 
-fn write_text(set: &Set, decompositions: &[Decomposition], out: &mut impl Write) -> io::Result<()> {
-    let mut sheet = Sheet::new(COLUMNS, out)?;
+fn write_text(
+    args: &LsArgs,
+    set: &Set,
+    decompositions: &[Decomposition],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
     for variable in set.header().variables() {
         let covered = Cell::Number(covered(set, decompositions, variable));
         let id = set.decomposition(variable).map(usize_to_u64);

@@ -148,7 +148,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     }
     print(|out| match args.addresses {
         true => write_addresses(header, out),
-        false => write_text(header, out),
+        false => write_text(args, header, out),
     })
 }
 
@@ -158,8 +158,8 @@ pub(crate) fn write_addresses(header: &Header, out: &mut impl Write) -> io::Resu
         .try_for_each(|variable| writeln!(out, "{}", Address::variable(variable.name())))
 }
 
-fn write_text(header: &Header, out: &mut impl Write) -> io::Result<()> {
-    let mut sheet = Sheet::new(COLUMNS, out)?;
+fn write_text(args: &LsArgs, header: &Header, out: &mut impl Write) -> io::Result<()> {
+    let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
     for variable in header.variables() {
         let (begin, bytes) = (Cell::Number(variable.begin()), Cell::Number(variable.len()));
         let (nc_type, name) = (Cell::Text(variable.nc_type().name()), with_shape(variable));

@@ -59,7 +59,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     } else {
         print(|out| match args.addresses {
             true => rows.write_addresses(out),
-            false => rows.write_text(out),
+            false => rows.write_text(args, out),
         })?;
     }
     failed.into_failure()?;
@@ -88,8 +88,8 @@ impl Rows<'_> {
         })
     }
 
-    fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut sheet = Sheet::new(COLUMNS, out)?;
+    fn write_text(&self, args: &LsArgs, out: &mut impl Write) -> io::Result<()> {
+        let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
         self.each(|sample| match sample {
             Ok(Sample { number, crc, span }) => {
                 let (offset, bytes) = (Cell::Number(span.offset()), Cell::Number(span.len()));

@@ -121,7 +121,7 @@ pub(super) fn summary(rows: &Rows<'_>, args: &LsArgs) -> Result<(), Failure> {
         return print_json_of(&args.file.path, &summary).map(drop);
     }
     print(|out| {
-        let mut sheet = Sheet::new(COLUMNS, out)?;
+        let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
         for sum in sums {
             let kinds: Vec<_> = sum.kinds.iter().map(|kind| kind.name()).collect();
             let (kinds, n, m) = (kinds.join(","), sum.n.to_string(), sum.m.to_string());

@@ -244,7 +244,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         set.1.complain_of_part(set.0.part_of_set());
         print(|out| match args.addresses {
             true => ls_addresses(out, &set, args.keys, &failed),
-            false => ls_text(out, &set, args.keys, &failed),
+            false => ls_text(out, &set, args, &failed),
         })?;
     }
     failed.into_failure()?;
@@ -293,9 +293,15 @@ const COLUMNS: &[Column] = &[
     left("keys", 0),
 ];
 
-fn ls_text(out: &mut impl Write, set: &Set<'_>, keys: bool, failed: &FirstError) -> io::Result<()> {
+fn ls_text(
+    out: &mut impl Write,
+    set: &Set<'_>,
+    args: &LsArgs,
+    failed: &FirstError,
+) -> io::Result<()> {
+    let keys = args.keys;
     let columns = if keys { Some(COLUMNS) } else { COLUMNS.split_last().map(|(_, most)| most) };
-    let mut sheet = Sheet::new(columns.unwrap_or_default(), out)?;
+    let mut sheet = Sheet::new(columns.unwrap_or_default(), args.form(), out)?;
     let tasks = match set.0.tasks() {
         Ok(tasks) => tasks,
         Err(error) => {
