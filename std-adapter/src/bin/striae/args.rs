@@ -19,7 +19,6 @@ pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 use crate::bench::BenchVerb;
 use crate::size::{short_size, size, some_size};
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use striae::Output;
 use striae::address::{Address, Pattern};
@@ -345,10 +344,6 @@ pub(crate) struct ExtractArgs {
     /// Extract only frames A to B-1; A or B may be left out, -1 is the last frame (GSD only).
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub(crate) frames: Option<Rows>,
-    /// Extract only chunks with this name, or all names that start with it if it ends in a slash.
-    /// May be given several times (GSD only).
-    #[arg(long, value_name = "NAME")]
-    pub(crate) chunk: Vec<OsString>,
     /// Do not compare what is read with the seal (blob sets only).
     #[arg(long, visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,

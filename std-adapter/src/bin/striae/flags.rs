@@ -20,7 +20,6 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
         }
         Verb::Cat => &[
             ("alone", &[Sion]),
-            ("key", &[Sion]),
             ("rows", &[Gsd]),
             ("text", &[Gsd, Cdf, Blob]),
             ("start", &[Cdf, Blob]),
@@ -35,7 +34,6 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("alone", &[Sion]),
             ("threads", &[Sion]),
             ("frames", &[Gsd]),
-            ("chunk", &[Gsd]),
             ("no_seal", &[Blob]),
             ("fill", &[Blob]),
         ],

@@ -71,7 +71,7 @@ fn a_set_that_was_never_closed_is_listed_and_not_sound() {
         let says = "META1.start_of_varheader at offset 1112 is 0";
         refused(&["ls", file], 1, says);
         refused(&["info", file], 1, says);
-        refused(&["cat", file, "--task", "0"], 1, says);
+        refused(&["cat", file, "task/0"], 1, says);
         let out = tempfile::tempdir().unwrap();
         let out = out.path().join("out");
         refused(&["extract", file, out.to_str().unwrap()], 1, says);
@@ -105,7 +105,7 @@ fn a_damaged_task_is_listed_as_such_and_the_others_as_ever() {
     assert!(listed["tasks"][1]["error"].as_str().unwrap().contains(says));
     assert_eq!(listed["tasks"][2]["chunks"], serde_json::json!([1024, 700, 700]));
     refused(&["dump", copy.main()], 1, says);
-    assert_eq!(output(&["cat", copy.main(), "--task", "2"]).len(), 2424);
+    assert_eq!(output(&["cat", copy.main(), "task/2"]).len(), 2424);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn one_file_is_read_alone_when_its_siblings_are_gone() {
     refused(&["ls", copy.main()], 2, "; the set has 3 files, says ");
     let alone = json(&output(&["ls", "--json", "--alone", copy.main()]));
     assert_eq!(alone["ntasks"], 2);
-    assert_eq!(output(&["cat", "--alone", copy.main(), "--task", "1"]).len(), 610);
+    assert_eq!(output(&["cat", "--alone", copy.main(), "task/1"]).len(), 610);
 }
 
 #[test]

@@ -101,12 +101,12 @@ fn report(set: &Set, and: &dyn Fn(Option<u64>) -> String) -> Sound {
 fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let set = open(&args.file.path, args.direct, args.no_seal)?;
     let mut parts = Vec::new();
-    cdf::selected((set.path(), set.header(), Format::Blob), args.pattern()?, |variable| {
+    cdf::selected((set.path(), set.header(), Format::Blob), args.address.clone(), |variable| {
         parts.push((variable, cdf::cat::bytes(args, variable)?));
         Ok(())
     })?;
     set.admit(&args.max_size.output(), parts)?;
-    cdf::selected((set.path(), set.header(), Format::Blob), args.pattern()?, |variable| {
+    cdf::selected((set.path(), set.header(), Format::Blob), args.address.clone(), |variable| {
         let fill = set.fill_from(variable, args.fill.as_deref())?;
         cdf::cat::write(args, variable, |region, each| {
             set.read_pieces(variable, region, Some(fill), each)
