@@ -12,6 +12,26 @@ use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
 
+/// Who must do something about an [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Party {
+    /// The file is damaged, or it lacks what was asked for.
+    File,
+    /// The caller: what was asked for makes no sense, or not for this file.
+    Argument,
+    /// The limit of a size, of memory or of the disk.
+    Capacity,
+    /// The operating system, or another program.
+    System,
+}
+
+impl Party {
+    /// The party of an error of a format, which blames the caller or else the file.
+    pub(crate) const fn of(blames_caller: bool) -> Self {
+        if blames_caller { Self::Argument } else { Self::File }
+    }
+}
+
 /// An error, with the path of the file it is about.
 #[derive(Debug)]
 pub struct Error {
@@ -111,6 +131,28 @@ impl Error {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Who must do something about it. The program's exit status follows from this.
+    #[must_use]
+    pub const fn party(&self) -> Party {
+        match &*self.kind {
+            // A file of no known format is not damaged: another program may read it.
+            ErrorKind::NoFormat { .. } => Party::Argument,
+            ErrorKind::Ended { .. } | ErrorKind::DamagedMap(_) => Party::File,
+            ErrorKind::Address(address::Error::NoMatch { .. }) => Party::File,
+            ErrorKind::Address(_) | ErrorKind::Exists | ErrorKind::Source | ErrorKind::Closed => {
+                Party::Argument
+            }
+            ErrorKind::TooLarge { .. } | ErrorKind::NoRoom { .. } => Party::Capacity,
+            ErrorKind::Io(_) | ErrorKind::Locked | ErrorKind::SyncFailed => Party::System,
+            ErrorKind::Sion(kind) => kind.party(),
+            ErrorKind::Gsd(kind) => kind.party(),
+            ErrorKind::Ffrecord(kind) => kind.party(),
+            ErrorKind::Cdf(kind) => Party::of(kind.blames_caller()),
+            ErrorKind::Blob(kind) => Party::of(kind.blames_caller()),
+            ErrorKind::Map(error) => Party::of(error.blames_caller()),
+        }
     }
 
     /// The kind of the error.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use striae_core::cdf::Version;
 use striae_core::gsd;
 use striae_core::store::{ReadAt, usize_to_u64};
+use striae_inspect::blob::map::TEXT_MAGIC;
 use striae_inspect::finding::is_mostly;
 
 /// What can be done with a file: the verbs of the program's command line.
@@ -49,6 +50,8 @@ struct Row {
     display: &'static str,
     /// "a NAME file" in text, with the right article.
     a_file: &'static str,
+    /// "NAME files" in text.
+    files: &'static str,
     /// The ending of file names, without the dot.
     ending: &'static str,
     /// The magic bytes at the start of a file; empty if there are none.
@@ -93,6 +96,7 @@ formats! {
         name: "sion",
         display: "SIONlib",
         a_file: "a SIONlib file",
+        files: "SIONlib files",
         ending: "sion",
         magic: b"sion",
         verbs: &[
@@ -107,6 +111,7 @@ formats! {
         name: "gsd",
         display: "GSD",
         a_file: "a GSD file",
+        files: "GSD files",
         ending: "gsd",
         magic: &GSD_MAGIC,
         verbs: &[
@@ -121,6 +126,7 @@ formats! {
         name: "ffrecord",
         display: "ffrecord",
         a_file: "an ffrecord file",
+        files: "ffrecord files",
         ending: "ffr",
         magic: b"",
         verbs: &[
@@ -135,6 +141,7 @@ formats! {
         name: "cdf",
         display: "netCDF",
         a_file: "a netCDF file",
+        files: "netCDF files",
         ending: "nc",
         magic: b"CDF",
         verbs: &[
@@ -149,6 +156,7 @@ formats! {
         name: "blob",
         display: "E3SM-IO blob",
         a_file: "an E3SM-IO blob file",
+        files: "E3SM-IO blob files",
         ending: "nc",
         magic: b"",
         verbs: &[
@@ -157,6 +165,19 @@ formats! {
         ],
         thing: "variable",
         addresses: "variable/NAME",
+    }
+    /// A decomposition map as text, as PIO writes it: starts with `version`. A map in netCDF is a
+    /// file of [`Cdf`](Self::Cdf).
+    Map {
+        name: "map",
+        display: "decomposition map",
+        a_file: "a decomposition map",
+        files: "decomposition maps",
+        ending: "dat",
+        magic: b"",
+        verbs: &[Verb::Info, Verb::Ls, Verb::Convert, Verb::Verify],
+        thing: "decomposition",
+        addresses: "none",
     }
 }
 
@@ -188,6 +209,7 @@ impl Format {
         }
         let bytes = start.get(..len).unwrap_or_default();
         match Self::of_bytes(bytes) {
+            None if bytes == TEXT_MAGIC => return Ok(Self::Map),
             // The first bytes are those of any other CDF-5 file.
             Some(Self::Cdf) if is_blob(file) => return Ok(Self::Blob),
             Some(format) => return Ok(format),
@@ -220,7 +242,7 @@ impl Format {
     }
 
     /// The format that belongs to the ending of a name, in upper or lower case: `.sion`, `.gsd`,
-    /// `.ffr`, `.nc`.
+    /// `.ffr`, `.nc`. Maps have no ending of their own: also other programs name data `.dat`.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
         let numbered = path.extension()?;
@@ -231,7 +253,8 @@ impl Format {
             true => Path::new(path.file_stem()?).extension()?,
             false => numbered,
         };
-        Self::ALL.into_iter().find(|format| ending.eq_ignore_ascii_case(format.ending()))
+        let mut own = Self::ALL.into_iter().filter(|format| *format != Self::Map);
+        own.find(|format| ending.eq_ignore_ascii_case(format.ending()))
     }
 
     /// The usual ending of names of its files, without the dot.
@@ -256,6 +279,12 @@ impl Format {
     #[must_use]
     pub const fn a_file(self) -> &'static str {
         self.row().a_file
+    }
+
+    /// Files of this format in text: "GSD files".
+    #[must_use]
+    pub const fn files(self) -> &'static str {
+        self.row().files
     }
 
     /// What is counted in its files: task, frame, sample, variable.

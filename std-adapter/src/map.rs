@@ -122,6 +122,7 @@ fn draw(
         Format::Ffrecord => picture::<FfrecordError>(path, ffrecord::map(store), cells),
         Format::Cdf => picture::<CdfError>(path, cdf::map(store), cells),
         Format::Blob => picture::<Flaw>(path, blob::map(store), cells),
+        Format::Map => Err(ErrorKind::NoFormat { start: blob::map::TEXT_MAGIC.into() }),
     };
     picture.map_err(|error| Error::new(path, error))
 }

@@ -63,7 +63,7 @@ def by_striae(program, path):
     frames = [{} for _ in range(listed["frames"])]
     for chunk in listed["chunks"]:
         frame, name = chunk["frame"], chunk["name"]
-        data = run(program, "cat", path, "--frame", str(frame), "--chunk", name)
+        data = run(program, "cat", path, chunk["address"])
         frames[frame][name] = (chunk["type"], chunk["M"], data)
     return frames
 
@@ -96,7 +96,7 @@ def wrong_sion(striae, path, safe):
     if not safe and (not path.exists() or subprocess.run([striae, "verify", str(path)], capture_output=True).returncode):
         return  # there was no commit yet
     run(striae, "verify", str(path))
-    streams = [run(striae, "cat", str(path), "--task", str(task)) for task in range(2)]
+    streams = [run(striae, "cat", str(path), f"task/{task}") for task in range(2)]
     samples, rest = divmod(len(streams[0]), 8)
     if rest or not safe <= samples <= safe + 1:
         yield f"{len(streams[0])} bytes of task 0, safe are {safe} records"

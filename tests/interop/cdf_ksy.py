@@ -143,7 +143,7 @@ class Striae(Program):
         problems = []
         for var in found.vars[:: len(found.vars) // 8 + 1]:
             name = var.name.value
-            done = self.run("cat", found.path, "--variable", name)
+            done = self.run("cat", found.path, f"variable/{urllib.parse.quote(name, safe='/-_.+,:@=')}")
             problems += differ(f"exit status of cat {name}", done.returncode, 0)
             problems += differ(f"cat {name}", sha256(done.stdout), sha256(found.values(var)))
         return problems

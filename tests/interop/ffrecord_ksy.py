@@ -7,7 +7,7 @@ FOLDER is tests/golden/ffrecord. Each file is read by the generated parser. From
 list of samples, which is compared with
 
   (a) expected.json, which says what was written, and
-  (b) `striae ls --json FILE` and `striae cat FILE --sample I`.
+  (b) `striae ls --json FILE` and `striae cat FILE sample/I`.
 
 Checksums are compared with CRCs that are computed here. Of damaged files it is stated below which must be refused.
 Then the samples of each sound file are packed anew by `striae pack`, which must give the same file.
@@ -95,7 +95,7 @@ class Striae(Program):
         problems, wrong = [], found.wrong()
         step = found.parsed.n // 40 + 1
         for number in range(0, found.parsed.n, step):
-            done = self.run("cat", found.path, "--sample", str(number))
+            done = self.run("cat", found.path, f"sample/{number}")
             problems += differ(f"exit status of cat {number}", done.returncode, int(number in wrong))
             problems += differ(f"cat {number}", sha256(done.stdout), sha256(found.parsed.offsets[number].data))
         return problems

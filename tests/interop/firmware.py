@@ -52,7 +52,7 @@ def read_by_striae(program, path):
     frames = [{} for _ in range(listed["frames"])]
     for chunk in listed["chunks"]:
         frame, name = chunk["frame"], chunk["name"]
-        data = striae(program, "cat", path, "--frame", str(frame), "--chunk", name)
+        data = striae(program, "cat", path, chunk["address"])
         frames[frame][name] = (chunk["type"], chunk["M"], data)
     return frames, listed["names"]
 

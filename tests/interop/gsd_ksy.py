@@ -9,7 +9,7 @@ is read by the generated parser. From the parsed structure alone comes a list of
 compared with
 
   (a) expected.json, which says what was written, and
-  (b) `striae ls --json FILE` and `striae cat FILE --frame I --chunk NAME`.
+  (b) `striae ls --json FILE` and `striae cat FILE frame/I/NAME`.
 
 The commit record, the shadow and the checksums of frames are compared with CRCs that are computed here. Of
 damaged files it is stated below which must be refused. Then it makes more of them, from golden ones.
@@ -24,9 +24,13 @@ import os
 import struct
 import sys
 import tempfile
+import urllib.parse
 
 from sion_kinds import crc32c
 from ksy import Program, Tally, differ, load, refused_status, sha256
+
+# What an address has as it is in the name of a chunk, besides letters and digits.
+PLAIN = "/._-+,:@="
 
 CHECKSUMS = b"striae/crc32c"
 TYPES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64 character".split()
@@ -285,8 +289,9 @@ class Striae(Program):
         step = len(found.entries) // 40 + 1
         for entry in found.entries[::step]:
             name = found.names[entry.id]
-            done = self.run("cat", found.path, "--frame", str(entry.frame), "--chunk", name)
-            what = f"cat --frame {entry.frame} --chunk {name!r}"
+            address = f"frame/{entry.frame}/{urllib.parse.quote(name, safe=PLAIN)}"
+            done = self.run("cat", found.path, address)
+            what = f"cat {address}"
             problems += differ(f"exit status of {what}", done.returncode, 0)
             problems += differ(what, sha256(done.stdout), sha256(entry.data))
         return problems

@@ -9,7 +9,7 @@ and each buddy set beside it. From the parsed structure alone comes a list of ta
 and key-value records. That list is compared with
 
   (a) NAME.json, which was made when SIONlib wrote the set, and
-  (b) `striae ls --json --keys FILE` and `striae cat FILE --task N`.
+  (b) `striae ls --json --keys FILE` and `striae cat FILE task/N`.
 
 Then it makes files that no golden set has, from golden ones: fileformat_version 2, unclosed ones without
 commit fields, and damaged ones that must not be read.
@@ -297,9 +297,9 @@ class Striae(Program):
         """`striae cat --task` for every task."""
         problems = []
         for task in found.tasks:
-            done = self.run("cat", found.path, "--task", str(task["task"]))
-            problems += differ(f"exit status of cat --task {task['task']}", done.returncode, 0)
-            problems += differ(f"cat --task {task['task']}", sha256(done.stdout), task["sha256"])
+            done = self.run("cat", found.path, f"task/{task['task']}")
+            problems += differ(f"exit status of cat task/{task['task']}", done.returncode, 0)
+            problems += differ(f"cat task/{task['task']}", sha256(done.stdout), task["sha256"])
         return problems
 
     def compare_refused(self, path):

@@ -236,16 +236,6 @@ pub fn is_map(path: impl AsRef<Path>) -> Result<bool, Error> {
     is_map().map_err(|error: DriveError<io::Error, MapError>| Error::new(path, error))
 }
 
-/// Whether the file at `path` is a text map. Its first bytes say it.
-///
-/// # Errors
-/// An error of the operating system.
-pub fn is_text_map(path: impl AsRef<Path>) -> Result<bool, Error> {
-    let path = path.as_ref();
-    let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-    inspect::is_text(&store).map_err(|error| Error::new(path, error))
-}
-
 /// Refuses a netCDF file that is a damaged map. `path` is that of the error.
 pub(crate) fn check(store: &PosixFile, path: &Path) -> Result<(), Error> {
     if !inspect::is_netcdf(store).map_err(|error| Error::new(path, error))? {

@@ -1,5 +1,6 @@
 //! Errors of ffrecord files.
 
+use crate::error::Party;
 use std::io;
 use striae_core::ffrecord::Error;
 
@@ -25,6 +26,13 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    pub(crate) const fn party(&self) -> Party {
+        match self {
+            Self::Format(error) | Self::Sample { error, .. } => Party::of(error.blames_caller()),
+            Self::NoSampleFile { .. } => Party::Argument,
+        }
+    }
+
     pub(crate) const fn io_kind(&self) -> io::ErrorKind {
         match self {
             Self::Format(error) if error.blames_caller() => io::ErrorKind::InvalidInput,

@@ -1,5 +1,6 @@
 //! Errors of GSD files.
 
+use crate::error::Party;
 use crate::finding::Finding;
 use crate::shown::Shown;
 use std::io;
@@ -60,6 +61,18 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    pub(crate) const fn party(&self) -> Party {
+        match self {
+            Self::Format(error) | Self::Chunk { error, .. } => Party::of(error.blames_caller()),
+            Self::Hoomd(error) => Party::of(error.blames_caller()),
+            Self::Damaged(_)
+            | Self::NoChunk { .. }
+            | Self::NoName { .. }
+            | Self::NotText { .. } => Party::File,
+            Self::NotOfType { .. } => Party::Argument,
+        }
+    }
+
     pub(crate) const fn io_kind(&self) -> io::ErrorKind {
         match self {
             Self::Format(error) | Self::Chunk { error, .. } if error.blames_caller() => {

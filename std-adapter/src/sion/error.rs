@@ -1,5 +1,6 @@
 //! Errors of SIONlib sets and of folders of task files.
 
+use crate::error::Party;
 use crate::shown;
 use std::io;
 use std::path::PathBuf;
@@ -121,6 +122,21 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    pub(crate) const fn party(&self) -> Party {
+        match self {
+            Self::Format(error) => Party::of(error.blames_caller()),
+            Self::Task { .. }
+            | Self::NoGlobalrank { .. }
+            | Self::NoKey { .. }
+            | Self::Stale { .. }
+            | Self::Apart { .. }
+            | Self::OtherSet { .. } => Party::File,
+            Self::Sibling { .. } => Party::System,
+            Self::TooManyChunks { .. } => Party::Capacity,
+            _ => Party::Argument,
+        }
+    }
+
     pub(crate) fn io_kind(&self) -> io::ErrorKind {
         match self {
             Self::Sibling { error, .. } => error.kind(),

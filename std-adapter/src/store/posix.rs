@@ -33,7 +33,8 @@ pub(super) const MAX_LEN: u64 = i64::MAX.cast_unsigned();
 /// call to the kernel. Only a limit that is lowered later still raises the signal.
 #[derive(Debug)]
 pub struct PosixFile {
-    fd: OwnedFd,
+    /// Shared with the [`Pin`] of the path, if there is one.
+    fd: Arc<OwnedFd>,
     /// Device and inode.
     identity: (u64, u64),
     /// The offset at which writing must stop, at most [`MAX_LEN`]. It is [`MAX_LEN`] for a file
@@ -52,7 +53,10 @@ impl PosixFile {
     /// An error of the operating system; [`io::ErrorKind::InvalidInput`] if it is not a regular
     /// file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::opened(path, OFlags::RDONLY, MAX_LEN)
+        match pin::open(path)? {
+            Some(file) => Ok(file),
+            None => Self::opened(path, OFlags::RDONLY, MAX_LEN),
+        }
     }
 
     /// Opens the file at `path` for reading and writing, without a change of its contents.
@@ -94,7 +98,7 @@ impl PosixFile {
     #[cfg(test)]
     pub(crate) fn of(file: std::fs::File) -> Self {
         let (identity, limit) = ((0, 0), AtomicU64::new(MAX_LEN));
-        Self { fd: file.into(), identity, limit, durable: true, syncs: Arc::default() }
+        Self { fd: Arc::new(file.into()), identity, limit, durable: true, syncs: Arc::default() }
     }
 
     /// Sets whether [`sync`](Self::sync) syncs to the disk (default: yes). Without it, written data
@@ -132,7 +136,8 @@ impl PosixFile {
         let (identity, limit) = ((stat.st_dev, stat.st_ino), AtomicU64::new(limit));
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
-                Ok(Self { fd, identity, limit, durable: true, syncs: Arc::default() })
+                let (fd, syncs) = (Arc::new(fd), Arc::default());
+                Ok(Self { fd, identity, limit, durable: true, syncs })
             }
             FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
@@ -171,7 +176,7 @@ impl PosixFile {
     /// Another descriptor of this file with the same access rights.
     pub(crate) fn same(&self) -> io::Result<Self> {
         let limit = AtomicU64::new(self.limit.load(Ordering::Relaxed));
-        let (fd, syncs) = (self.fd.try_clone()?, Arc::clone(&self.syncs));
+        let (fd, syncs) = (Arc::new(self.fd.try_clone()?), Arc::clone(&self.syncs));
         Ok(Self { fd, identity: self.identity, limit, durable: self.durable, syncs })
     }
 

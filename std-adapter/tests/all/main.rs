@@ -35,6 +35,7 @@ mod library;
 mod posix;
 mod program;
 mod recognized;
+mod recorded;
 mod recover;
 mod run;
 mod signals;

@@ -83,6 +83,7 @@ fn verify(path: &Path, args: &VerifyArgs, text: &mut String) -> Result<u64, AnyE
         Format::Gsd => told!(gsd),
         Format::Ffrecord => told!(ffrecord),
         Format::Blob => told!(blob),
+        Format::Map => told!(map),
         Format::Cdf => {
             told!(cdf);
             if map::is_map(path)? {

@@ -87,8 +87,8 @@ fn run(path: &Path, out: &Path, wanted: &Wanted) -> Result<Row, Error> {
             let converted = convert.run(&set, out, &|_| {})?;
             row.extend([("bytes", converted.bytes.into()), ("whole", set.is_whole().into())]);
         }
-        Format::Cdf | Format::Ffrecord => {
-            let none = format!("{} files are not converted", recognized.format());
+        Format::Cdf | Format::Ffrecord | Format::Map => {
+            let none = format!("{} are not converted", recognized.format().files());
             let none = std::io::Error::new(std::io::ErrorKind::Unsupported, none);
             return Err(Error::new(path, ErrorKind::from(none)));
         }

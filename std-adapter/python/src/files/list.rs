@@ -26,6 +26,11 @@ fn run(path: &Path) -> Result<Vec<Row>, Error> {
             let file = cdf::File::open(path)?;
             Ok(file.header().variables().map(of_variable).collect())
         }
+        Format::Map => {
+            let none = "decomposition maps have no addresses";
+            let none = std::io::Error::new(std::io::ErrorKind::Unsupported, none);
+            Err(Error::new(path, none))
+        }
         Format::Blob => {
             let set = blob::Set::open(path)?;
             Ok(set.header().variables().map(of_variable).collect())

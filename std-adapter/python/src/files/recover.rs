@@ -68,8 +68,8 @@ fn run(path: &Path, out: &Path, format: Option<Format>, force: bool) -> Result<R
         Format::Gsd => of_gsd(path, out, force)?,
         Format::Cdf => of_cdf(path, out, force)?,
         Format::Blob => of_blob(path, out, force)?,
-        Format::Ffrecord => {
-            let none = "ffrecord files are not recovered";
+        Format::Ffrecord | Format::Map => {
+            let none = format!("{} are not recovered", format.files());
             let none = std::io::Error::new(std::io::ErrorKind::Unsupported, none);
             return Err(Error::new(path, ErrorKind::from(none)));
         }

@@ -47,10 +47,6 @@ pub(crate) fn verify(
 fn run(path: &Path, of_map: Option<&Path>) -> Result<Report, Error> {
     let mut findings = Vec::new();
     let how = Verify::new().against(of_map);
-    if let Ok(true) = map::is_text_map(path) {
-        let sum = how.map(path, &mut |finding| findings.push(row(&finding)))?;
-        return Ok(of_a_map(sum, findings));
-    }
     let recognized = recognize(path)?;
     let (counts, data, damage, notes): (Row, _, _, _) = match recognized.format() {
         Format::Sion => {
@@ -87,6 +83,10 @@ fn run(path: &Path, of_map: Option<&Path>) -> Result<Report, Error> {
             }
             let counts = vec![("variables", sum.variables.into()), ("records", sum.numrecs.into())];
             (counts, sum.data, sum.damage, sum.notes)
+        }
+        Format::Map => {
+            let sum = how.map(path, &mut |finding| findings.push(row(&finding)))?;
+            return Ok(of_a_map(sum, findings));
         }
         Format::Blob => {
             let sum = how.blob(path, &mut |finding| findings.push(row(&finding)))?;

@@ -19,7 +19,6 @@ pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 use crate::bench::BenchVerb;
 use crate::size::{short_size, size, some_size};
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use striae::Output;
 use striae::address::{Address, Pattern};
@@ -94,6 +93,7 @@ pub(crate) enum FileVerb {
                             striae ls --json --keys run.sion | jq '.tasks[].bytes'\n  \
                             striae ls --addresses run.gsd | grep position\n  \
                             striae ls --summary run.gsd\n  \
+                            striae ls --csv run.gsd > chunks.csv\n  \
                             striae ls --frames 100..110 run.gsd")]
     Ls(LsArgs),
     /// Print all metadata fields of a physical file: offset, bytes, name and value.
@@ -262,11 +262,11 @@ impl FileVerb {
         }
     }
 
-    /// Whether the verb prints JSON.
-    pub(crate) const fn is_json(&self) -> bool {
+    /// Whether the verb prints what programs read, without headings.
+    pub(crate) const fn is_for_programs(&self) -> bool {
         match self {
             Self::Info(args) => args.json,
-            Self::Ls(args) => args.json,
+            Self::Ls(args) => args.json || args.csv,
             Self::Dump(args) => args.json,
             Self::Recover(args) => args.json,
             Self::Verify(args) => args.json,
@@ -344,10 +344,6 @@ pub(crate) struct ExtractArgs {
     /// Extract only frames A to B-1; A or B may be left out, -1 is the last frame (GSD only).
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub(crate) frames: Option<Rows>,
-    /// Extract only chunks with this name, or all names that start with it if it ends in a slash.
-    /// May be given several times (GSD only).
-    #[arg(long, value_name = "NAME")]
-    pub(crate) chunk: Vec<OsString>,
     /// Do not compare what is read with the seal (blob sets only).
     #[arg(long, visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,

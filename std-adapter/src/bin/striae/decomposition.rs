@@ -2,24 +2,32 @@
 //!
 //! A netCDF map is a netCDF file, too: only `convert` and `verify` take it as a map.
 
-use crate::args::{ConvertArgs, FileVerb, InfoArgs, LsArgs, PackArgs};
+use crate::args::{ConvertArgs, InfoArgs, LsArgs, PackArgs};
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json_of, stdout, unless_gone};
+use crate::rows::Can::{Do, Not};
+use crate::rows::{NO_APPEND, NO_LOG, Row};
+use crate::sheet::{Cell, Column, Sheet, right};
+use crate::text::{Lines, print, print_info, print_json_of};
 use crate::verify;
 use serde::Serialize;
-use std::io::{self, Write};
 use striae::blob::map::{Decomposition, Map, NetCdf, is_map};
+use striae_core::store::usize_to_u64;
 
-/// Runs a verb on a text map.
-pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
-    match verb {
-        FileVerb::Info(args) => info(args),
-        FileVerb::Ls(args) => ls(args),
-        FileVerb::Verify(args) => verify::verify(args, verify::MAP),
-        FileVerb::Convert(args) => convert(args),
-        _ => Err(Failure::usage(verb.path(), "this verb does not support decomposition maps")),
-    }
-}
+/// The verbs for text maps.
+pub(crate) const ROW: Row = Row {
+    info: Do(info),
+    ls: Do(ls),
+    dump: Not("they are text"),
+    cat: Not("they have no addresses"),
+    extract: Not("they have no addresses"),
+    convert: Do(convert),
+    recover: Not("they are text, which an editor mends"),
+    verify: Do(|args| verify::verify(args, verify::MAP)),
+    map: Not("they are text"),
+    log: NO_LOG,
+    append: NO_APPEND,
+    pack: Not("--format map makes maps in netCDF, and convert makes texts of them"),
+};
 
 /// The output of `info --json`.
 #[derive(Serialize)]
@@ -45,25 +53,17 @@ fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         requests: first.count(),
         covered: first.ranks().map(|rank| elements(first, rank)).fold(0, u64::saturating_add),
     };
-    if args.json {
-        return print_json_of(&args.file.path, &info);
-    }
+    print_info(args, &info, || Ok(lines(&info)))
+}
+
+fn lines(info: &Info<'_>) -> Lines {
     let dims = info.dims.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
-    let lines = [
+    vec![
         ("format", "decomposition map, text".to_owned()),
         ("processes", format!("{}, {} of them in the map", info.nprocs, info.ranks)),
         ("array", format!("{dims}, {} elements", info.nelems)),
         ("requests", format!("{} of {} elements", info.requests, info.covered)),
-    ];
-    let mut out = stdout();
-    let mut write = || -> io::Result<()> {
-        for (name, value) in &lines {
-            writeln!(out, "{name:<20}{value}")?;
-        }
-        out.flush()
-    };
-    unless_gone(write())?;
-    Ok(Sound::Yes)
+    ]
 }
 
 /// The number of elements of a rank.
@@ -121,23 +121,21 @@ fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     if args.json {
         return print_json_of(map.path(), &listing);
     }
-    let mut out = stdout();
-    let mut write = || -> io::Result<()> {
-        writeln!(
-            out,
-            "{:>13} {:>10} {:>10} {:>14}",
-            "decomposition", "rank", "requests", "elements"
-        )?;
+    print(|out| {
+        let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
         for Listed { id, ranks, .. } in &listing.decompositions {
             for Rank { rank, requests, elements } in ranks {
-                writeln!(out, "{id:>13} {rank:>10} {requests:>10} {elements:>14}")?;
+                let requests = usize_to_u64(*requests);
+                let numbers = [u64::from(*id), *rank, requests, *elements];
+                sheet.row(&numbers.map(Cell::Number))?;
             }
         }
-        out.flush()
-    };
-    unless_gone(write())?;
-    Ok(Sound::Yes)
+        Ok(())
+    })
 }
+
+const COLUMNS: &[Column] =
+    &[right("decomposition", 13), right("rank", 10), right("requests", 10), right("elements", 14)];
 
 /// Converts a map: to text maps if the name of the output ends in `.dat`, else to a netCDF map.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {

@@ -5,12 +5,11 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 use striae::Error;
-use striae::address;
 use striae::blob::{self, BuildError};
-use striae::error::ErrorKind;
+use striae::error::{ErrorKind, Party};
 use striae::shown;
 use striae::sion::buddy_path;
-use striae::{ffrecord, gsd, sion};
+use striae::{gsd, sion};
 use striae_core::sion::raw::{
     self, BlockcountEntry, BlocksizeEntry, CommitFields, MappingEntry, MappingSize,
 };
@@ -68,7 +67,7 @@ impl Failure {
     /// status is 2 for every reason.
     pub(crate) fn nothing_made(error: &Error) -> Self {
         // The advice would be to use this verb.
-        let blames_file = Self::blames_file(error);
+        let blames_file = error.party() == Party::File;
         Self::Usage(if blames_file { error.to_string() } else { with_advice(error) })
     }
 
@@ -76,7 +75,7 @@ impl Failure {
     /// wrong, whatever is wrong with the file.
     pub(crate) fn of_option(self, option: &str, given: Option<&Path>, of: &str) -> Self {
         match self {
-            Self::File(error) if given == Some(error.path()) && Self::blames_file(&error) => {
+            Self::File(error) if given == Some(error.path()) && error.party() == Party::File => {
                 Self::Usage(format!("{error}; --{option} takes {of}"))
             }
             other => other,
@@ -96,48 +95,10 @@ impl Failure {
         };
         complain(&text);
         let is_no = match &self {
-            Self::File(error) | Self::Hinted(error, _) => Self::blames_file(error),
+            Self::File(error) | Self::Hinted(error, _) => error.party() == Party::File,
             Self::Usage(_) | Self::Stdout(_) | Self::Reported => false,
         };
         if is_no { 1 } else { 2 }
-    }
-
-    /// Whether the error blames the file, or the answer is no.
-    fn blames_file(error: &Error) -> bool {
-        use ffrecord::ErrorKind::{Format, Sample};
-        match error.kind() {
-            // A file of no known format is not damaged: another program may read it.
-            ErrorKind::NoFormat { .. } => false,
-            ErrorKind::Ended { .. } | ErrorKind::DamagedMap(_) => true,
-            ErrorKind::Address(error) => matches!(error, address::Error::NoMatch { .. }),
-            ErrorKind::Sion(kind) => sion_blames_file(kind),
-            ErrorKind::Gsd(kind) => gsd_blames_file(kind),
-            ErrorKind::Ffrecord(Format(error) | Sample { error, .. }) => !error.blames_caller(),
-            ErrorKind::Cdf(kind) => !kind.blames_caller(),
-            ErrorKind::Blob(kind) => !kind.blames_caller(),
-            ErrorKind::Map(error) => !error.blames_caller(),
-            _ => false,
-        }
-    }
-}
-
-const fn sion_blames_file(kind: &sion::ErrorKind) -> bool {
-    use sion::ErrorKind::{Apart, Format, NoGlobalrank, NoKey, OtherSet, Stale, Task};
-    match kind {
-        Format(error) => !error.blames_caller(),
-        Task { .. } | NoGlobalrank { .. } | NoKey { .. } => true,
-        Stale { .. } | Apart { .. } | OtherSet { .. } => true,
-        _ => false,
-    }
-}
-
-const fn gsd_blames_file(kind: &gsd::ErrorKind) -> bool {
-    use gsd::ErrorKind::{Chunk, Damaged, Format, Hoomd, NoChunk, NoName, NotText};
-    match kind {
-        Format(error) | Chunk { error, .. } => !error.blames_caller(),
-        Hoomd(error) => !error.blames_caller(),
-        Damaged(_) | NoChunk { .. } | NoName { .. } | NotText { .. } => true,
-        _ => false,
     }
 }
 

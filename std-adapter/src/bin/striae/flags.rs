@@ -20,7 +20,6 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
         }
         Verb::Cat => &[
             ("alone", &[Sion]),
-            ("key", &[Sion]),
             ("rows", &[Gsd]),
             ("text", &[Gsd, Cdf, Blob]),
             ("start", &[Cdf, Blob]),
@@ -35,7 +34,6 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("alone", &[Sion]),
             ("threads", &[Sion]),
             ("frames", &[Gsd]),
-            ("chunk", &[Gsd]),
             ("no_seal", &[Blob]),
             ("fill", &[Blob]),
         ],
@@ -133,7 +131,9 @@ pub(crate) fn check_pack(args: &PackArgs, given: &Given, format: Format) -> Resu
 
 /// Refuses an output name with the ending of another format. Two formats may have one ending.
 fn check_name(out: &Path, format: Format) -> Result<(), Failure> {
-    match Format::of_name(out).filter(|named| named.ending() != format.ending()) {
+    let is_map = |named: Format| format == Format::Map && named.ending() == Cdf.ending();
+    let other = |named: &Format| named.ending() != format.ending() && !is_map(*named);
+    match Format::of_name(out).filter(other) {
         Some(named) => {
             let text = format!(
                 "has the ending of {}, but the new file is {}: choose another name",

@@ -19,6 +19,8 @@ mod leftovers;
 mod log;
 mod map;
 mod progress;
+mod rows;
+mod sheet;
 mod signals;
 mod sion;
 mod size;
@@ -91,7 +93,7 @@ fn run(verb: Verb, given: &Given) -> Result<Sound, Failure> {
 fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
     let mut worst = 0;
     for (verb, line) in verbs.iter().zip(std::iter::once("").chain(std::iter::repeat("\n"))) {
-        if !verb.is_json() {
+        if !verb.is_for_programs() {
             let heading = format!("{line}==> {} <==\n", text::printable_path(verb.path()));
             unless_gone(write(heading.as_bytes()))?;
         }
@@ -120,9 +122,6 @@ fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
                     of a file, which is ./- if it is -";
         return Err(Failure::usage(verb.path(), text));
     }
-    if let Ok(true) = striae::blob::map::is_text_map(verb.path()) {
-        return decomposition::run(verb);
-    }
     let format = match verb {
         FileVerb::Recover(args) => args.format,
         _ => None,
@@ -140,40 +139,18 @@ fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
         Err(error) => return Err(error.into()),
     };
     // `recognized` lives until the verb has ended, so that the recognized file is the one read.
-    let format = recognized.format();
-    if !format.supports(verb.word()) {
-        return Err(unsupported(verb, format));
-    }
-    flags::check(verb, given, format)?;
-    match format {
-        Format::Sion => sion::run(verb),
-        Format::Gsd => gsd::run(verb),
-        Format::Ffrecord => ffrecord::run(verb),
-        Format::Cdf => cdf::run(verb),
-        Format::Blob => blob::run(verb),
-    }
-}
-
-/// The failure for a verb that does not support this format.
-fn unsupported(verb: &FileVerb, format: Format) -> Failure {
-    Failure::usage(verb.path(), &format!("this verb does not support {format} files"))
+    rows::run(verb, given, recognized.format())
 }
 
 fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
     let format = match args.format() {
         PackFormat::Sion => Format::Sion,
         PackFormat::Ffrecord => Format::Ffrecord,
-        PackFormat::Map => Format::Cdf,
+        PackFormat::Map => Format::Cdf, // a map in netCDF
         PackFormat::Blob => Format::Blob,
     };
-    flags::check_pack(args, given, format)?;
     check_sources(args)?;
-    match args.format() {
-        PackFormat::Sion => sion::pack(args),
-        PackFormat::Ffrecord => ffrecord::pack(args),
-        PackFormat::Map => decomposition::pack(args),
-        PackFormat::Blob => blob::pack(args),
-    }
+    rows::pack(args, given, format)
 }
 
 /// Refuses to replace an input file by the new file or set.

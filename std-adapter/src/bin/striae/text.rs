@@ -1,5 +1,6 @@
 //! Text and JSON on standard output.
 
+use crate::args::InfoArgs;
 use crate::failure::{Failure, Sound};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -12,12 +13,37 @@ pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, std::io::stdout().lock())
 }
 
+/// Prints what `write` writes. A closed pipe is no failure.
+pub(crate) fn print(
+    write: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> std::io::Result<()>,
+) -> Result<Sound, Failure> {
+    let mut out = stdout();
+    unless_gone(write(&mut out).and_then(|()| out.flush()))?;
+    Ok(Sound::Yes)
+}
+
+/// Properties of a file in words, with their names.
+pub(crate) type Lines = Vec<(&'static str, String)>;
+
+/// Prints what `info` says of a file: JSON, or a line for each property.
+pub(crate) fn print_info(
+    args: &InfoArgs,
+    info: &impl Serialize,
+    lines: impl FnOnce() -> Result<Lines, Failure>,
+) -> Result<Sound, Failure> {
+    if args.json {
+        return print_json_of(&args.file.path, info);
+    }
+    let lines = lines()?;
+    print(|out| lines.iter().try_for_each(|(name, value)| writeln!(out, "{name:<20}{value}")))
+}
+
 /// Prints `value` as one line of JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<Sound, Failure> {
-    let mut out = stdout();
-    unless_gone(serde_json::to_writer(&mut out, value).map_err(Into::into))?;
-    unless_gone(writeln!(out).and_then(|()| out.flush()))?;
-    Ok(Sound::Yes)
+    print(|out| {
+        serde_json::to_writer(&mut *out, value)?;
+        writeln!(out)
+    })
 }
 
 /// Prints `found` as one line of JSON, with the path of the file.

@@ -8,6 +8,7 @@ use crate::text::{count, print_json_of, printable, printable_path, unless_gone};
 use anstyle::{AnsiColor, Style};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
 use std::io::Write;
 use std::path::Path;
 use striae::blob::map;
@@ -32,57 +33,32 @@ struct Report {
     findings: Vec<Row>,
 }
 
-/// What was examined.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Counts {
-    Sion {
-        format: &'static str,
-        files: u32,
-        tasks: u64,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        set_commit: Option<u32>,
-    },
-    Gsd {
-        format: &'static str,
-        gsd_version: Option<String>,
-        state: Option<String>,
-        frames: u64,
-        chunks: u64,
-        checked: u64,
-        names: u32,
-    },
-    Ffrecord {
-        format: &'static str,
-        samples: u64,
-        checked: u64,
-    },
-    Map {
-        format: &'static str,
-        decompositions: u64,
-        ranks: u64,
-        requests: u64,
-    },
-    Blob {
-        format: &'static str,
-        container: Option<&'static str>,
-        subfiles: u64,
-        /// Of the whole set.
-        of: u64,
-        blobs: u64,
-        decompositions: u64,
-        requests: u64,
-        variables: u64,
-        numrecs: u64,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        map: Option<ByMap>,
-    },
-    Cdf {
-        format: &'static str,
-        version: Option<u8>,
-        variables: u64,
-        numrecs: u64,
-    },
+/// What was examined: numbers with their names in JSON, and the same in words.
+struct Counts {
+    format: &'static str,
+    numbers: Vec<(&'static str, Json)>,
+    by_map: Option<ByMap>,
+    words: String,
+}
+
+impl Counts {
+    fn new(format: Format, numbers: Vec<(&'static str, Json)>, words: String) -> Self {
+        Self { format: format.name(), numbers, by_map: None, words }
+    }
+}
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_map(None)?;
+        row.serialize_entry("format", self.format)?;
+        for (name, number) in &self.numbers {
+            row.serialize_entry(name, number)?;
+        }
+        if let Some(by_map) = &self.by_map {
+            row.serialize_entry("map", by_map)?;
+        }
+        row.end()
+    }
 }
 
 /// How a blob set was written by a map.
@@ -101,55 +77,6 @@ impl From<map::Origin> for ByMap {
         };
         let sorted = origin.order == map::Order::Merged;
         Self { rule, sorted, matching_blobs: origin.matching }
-    }
-}
-
-impl std::fmt::Display for Counts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Sion { files, tasks, set_commit, .. } => {
-                let (files, tasks) =
-                    (count((*files).into(), "physical file"), count(*tasks, "task"));
-                write!(f, "{files}, {tasks}")?;
-                match set_commit {
-                    Some(number) => write!(f, ", commit {number} of the set"),
-                    None => Ok(()),
-                }
-            }
-            Self::Gsd { state, frames, chunks, checked, names, .. } => {
-                if let Some(state) = state {
-                    write!(f, "{state}, ")?;
-                }
-                let (frames, chunks) = (count(*frames, "frame"), count(*chunks, "chunk"));
-                write!(f, "{frames}, {chunks}, {checked} with checksums, ")?;
-                f.write_str(&count((*names).into(), "name"))
-            }
-            Self::Cdf { version, variables, numrecs, .. } => {
-                if let Some(version) = version {
-                    write!(f, "CDF-{version}, ")?;
-                }
-                write!(f, "{}, {}", count(*variables, "variable"), count(*numrecs, "record"))
-            }
-            Self::Blob { container, subfiles, of, blobs, variables, numrecs, map, .. } => {
-                if let Some(container) = container {
-                    write!(f, "{container}, ")?;
-                }
-                write!(f, "{subfiles} of {}, {}, ", count(*of, "subfile"), count(*blobs, "blob"))?;
-                write!(f, "{}, {}", count(*variables, "variable"), count(*numrecs, "record"))?;
-                let Some(ByMap { rule, sorted, matching_blobs }) = map else { return Ok(()) };
-                let order = if *sorted { "sorted" } else { "in the order of the map" };
-                let blobs = count(*blobs, "blob");
-                write!(f, ", {matching_blobs} of {blobs} as in the map by {rule}, {order}")
-            }
-            Self::Map { decompositions, ranks, requests, .. } => {
-                let decompositions = count(*decompositions, "decomposition");
-                let (ranks, requests) = (count(*ranks, "rank"), count(*requests, "request"));
-                write!(f, "map, {decompositions}, {ranks}, {requests}")
-            }
-            Self::Ffrecord { samples, checked, .. } => {
-                write!(f, "{}, {checked} compared with checksums", count(*samples, "sample"))
-            }
-        }
     }
 }
 
@@ -217,80 +144,123 @@ pub(crate) fn verify(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure>
     if args.json { verify_json(args, how) } else { verify_text(args, how) }
 }
 
+/// A number of things, in JSON and in words.
+fn counted(things: u64, thing: &str) -> (Json, String) {
+    (things.into(), count(things, thing))
+}
+
+/// Makes a [`Summary`] of the summary of a format, which has these fields in all formats.
+macro_rules! summary {
+    ($sum:ident, $counts:expr) => {
+        Summary {
+            counts: $counts,
+            data: $sum.data,
+            part: None,
+            damage: $sum.damage,
+            notes: $sum.notes,
+        }
+    };
+}
+
 impl From<sion::verify::Summary> for Summary {
     fn from(sum: sion::verify::Summary) -> Self {
-        let (format, files, tasks) = (Format::Sion.name(), sum.files, sum.tasks);
-        let counts = Counts::Sion { format, files, tasks, set_commit: sum.set_commit };
-        let (data, part) = (sum.data, sum.part_of_set);
-        Self { counts, data, part, damage: sum.damage, notes: sum.notes }
+        let files = counted(sum.files.into(), "physical file");
+        let tasks = counted(sum.tasks, "task");
+        let mut words = format!("{}, {}", files.1, tasks.1);
+        let mut numbers = vec![("files", files.0), ("tasks", tasks.0)];
+        if let Some(number) = sum.set_commit {
+            numbers.push(("set_commit", number.into()));
+            words.push_str(&format!(", commit {number} of the set"));
+        }
+        let part = sum.part_of_set;
+        Self { part, ..summary!(sum, Counts::new(Format::Sion, numbers, words)) }
     }
 }
 
 impl From<gsd::verify::Summary> for Summary {
     fn from(sum: gsd::verify::Summary) -> Self {
-        let counts = Counts::Gsd {
-            format: Format::Gsd.name(),
-            gsd_version: sum.version.map(|version| version.to_string()),
-            state: sum.basis.map(|basis| basis.to_string()),
-            frames: sum.frames,
-            chunks: sum.chunks,
-            checked: sum.checked,
-            names: sum.names,
-        };
-        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+        let state = sum.basis.map(|basis| basis.to_string());
+        let frames = counted(sum.frames, "frame");
+        let chunks = counted(sum.chunks, "chunk");
+        let names = counted(sum.names.into(), "name");
+        let mut words = state.as_ref().map_or_else(String::new, |state| format!("{state}, "));
+        let checked = sum.checked;
+        words += &format!("{}, {}, {checked} with checksums, {}", frames.1, chunks.1, names.1);
+        let numbers = vec![
+            ("gsd_version", sum.version.map(|version| version.to_string()).into()),
+            ("state", state.into()),
+            ("frames", frames.0),
+            ("chunks", chunks.0),
+            ("checked", checked.into()),
+            ("names", names.0),
+        ];
+        summary!(sum, Counts::new(Format::Gsd, numbers, words))
     }
 }
 
 impl From<ffrecord::verify::Summary> for Summary {
     fn from(sum: ffrecord::verify::Summary) -> Self {
-        let counts = Counts::Ffrecord {
-            format: Format::Ffrecord.name(),
-            samples: sum.samples,
-            checked: sum.checked,
-        };
-        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+        let samples = counted(sum.samples, "sample");
+        let words = format!("{}, {} compared with checksums", samples.1, sum.checked);
+        let numbers = vec![("samples", samples.0), ("checked", sum.checked.into())];
+        summary!(sum, Counts::new(Format::Ffrecord, numbers, words))
     }
 }
 
 impl From<cdf::verify::Summary> for Summary {
     fn from(sum: cdf::verify::Summary) -> Self {
-        let counts = Counts::Cdf {
-            format: Format::Cdf.name(),
-            version: sum.version.map(cdf::Version::number),
-            variables: sum.variables,
-            numrecs: sum.numrecs,
-        };
-        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+        let version = sum.version.map(cdf::Version::number);
+        let variables = counted(sum.variables, "variable");
+        let records = counted(sum.numrecs, "record");
+        let mut words = version.map_or_else(String::new, |version| format!("CDF-{version}, "));
+        words += &format!("{}, {}", variables.1, records.1);
+        let numbers =
+            vec![("version", version.into()), ("variables", variables.0), ("numrecs", records.0)];
+        summary!(sum, Counts::new(Format::Cdf, numbers, words))
     }
 }
 
 impl From<blob::verify::Summary> for Summary {
     fn from(sum: blob::verify::Summary) -> Self {
-        let counts = Counts::Blob {
-            format: Format::Blob.name(),
-            container: sum.container.map(blob::Container::name),
-            subfiles: sum.subfiles,
-            of: sum.nsubfiles,
-            blobs: sum.blobs,
-            decompositions: sum.decompositions,
-            requests: sum.requests,
-            variables: sum.variables,
-            numrecs: sum.numrecs,
-            map: sum.origin.map(ByMap::from),
-        };
-        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+        let container = sum.container.map(blob::Container::name);
+        let of = counted(sum.nsubfiles, "subfile");
+        let blobs = counted(sum.blobs, "blob");
+        let variables = counted(sum.variables, "variable");
+        let records = counted(sum.numrecs, "record");
+        let by_map = sum.origin.map(ByMap::from);
+        let mut words = container.map_or_else(String::new, |container| format!("{container}, "));
+        words += &format!("{} of {}, {}, ", sum.subfiles, of.1, blobs.1);
+        words += &format!("{}, {}", variables.1, records.1);
+        if let Some(ByMap { rule, sorted, matching_blobs }) = &by_map {
+            let order = if *sorted { "sorted" } else { "in the order of the map" };
+            let of = &blobs.1;
+            words += &format!(", {matching_blobs} of {of} as in the map by {rule}, {order}");
+        }
+        let numbers = vec![
+            ("container", container.into()),
+            ("subfiles", sum.subfiles.into()),
+            ("of", of.0), // of the whole set
+            ("blobs", blobs.0),
+            ("decompositions", sum.decompositions.into()),
+            ("requests", sum.requests.into()),
+            ("variables", variables.0),
+            ("numrecs", records.0),
+        ];
+        summary!(sum, Counts { by_map, ..Counts::new(Format::Blob, numbers, words) })
     }
 }
 
 impl From<map::Summary> for Summary {
     fn from(sum: map::Summary) -> Self {
-        let counts = Counts::Map {
-            format: "map",
-            decompositions: sum.decompositions,
-            ranks: sum.nprocs,
-            requests: sum.requests,
-        };
-        Self { counts, data: sum.data, part: None, damage: sum.damage, notes: sum.notes }
+        let decompositions = counted(sum.decompositions, "decomposition");
+        let (ranks, requests) = (counted(sum.nprocs, "rank"), counted(sum.requests, "request"));
+        let words = format!("map, {}, {}, {}", decompositions.1, ranks.1, requests.1);
+        let numbers = vec![
+            ("decompositions", decompositions.0),
+            ("ranks", ranks.0),
+            ("requests", requests.0),
+        ];
+        summary!(sum, Counts::new(Format::Map, numbers, words))
     }
 }
 
@@ -316,30 +286,24 @@ pub(crate) struct Verifier {
     total: fn(&Path) -> u64,
 }
 
-pub(crate) const SION: Verifier = Verifier {
-    verify: |how, path, each| Ok(how.sion(path, &mut |finding| each(finding.into()))?.into()),
-    total: sion::verify::sealed_bytes,
-};
-pub(crate) const GSD: Verifier = Verifier {
-    verify: |how, path, each| Ok(how.gsd(path, &mut |finding| each(finding.into()))?.into()),
-    total: gsd::verify::sealed_bytes,
-};
-pub(crate) const FFRECORD: Verifier = Verifier {
-    verify: |how, path, each| Ok(how.ffrecord(path, &mut |finding| each(finding.into()))?.into()),
-    total: ffrecord::verify::checked_bytes,
-};
+/// The [`Verifier`] with this method of [`Verify`], and the total of its progress.
+macro_rules! verifier {
+    ($method:ident, $total:expr) => {
+        Verifier {
+            verify: |how, path, each| {
+                Ok(how.$method(path, &mut |finding| each(finding.into()))?.into())
+            },
+            total: $total,
+        }
+    };
+}
 
+pub(crate) const SION: Verifier = verifier!(sion, sion::verify::sealed_bytes);
+pub(crate) const GSD: Verifier = verifier!(gsd, gsd::verify::sealed_bytes);
+pub(crate) const FFRECORD: Verifier = verifier!(ffrecord, ffrecord::verify::checked_bytes);
 pub(crate) const CDF: Verifier = Verifier { verify: verify_cdf, total: |_| 0 };
-
-pub(crate) const BLOB: Verifier = Verifier {
-    verify: |how, path, each| Ok(how.blob(path, &mut |finding| each(finding.into()))?.into()),
-    total: blob::verify::sealed_bytes,
-};
-
-pub(crate) const MAP: Verifier = Verifier {
-    verify: |how, path, each| Ok(how.map(path, &mut |finding| each(finding.into()))?.into()),
-    total: |_| 0,
-};
+pub(crate) const BLOB: Verifier = verifier!(blob, blob::verify::sealed_bytes);
+pub(crate) const MAP: Verifier = verifier!(map, |_| 0);
 
 /// Verifies a file, with a progress bar if there is data to check, and calls `each` for findings up
 /// to the limit. If there is a bar, this happens after the bar is gone.
@@ -435,7 +399,7 @@ fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std:
         "{}: {}: {}, {}, {} damage, {}",
         printable_path(&args.file),
         sum.verdict(),
-        sum.counts,
+        sum.counts.words,
         sum.data,
         sum.damage,
         count(sum.notes, "note")

@@ -65,8 +65,7 @@ fn ls_has_the_canonical_names_and_the_numbers_of_the_set() {
 fn a_region_is_printed_as_text() {
     let path = golden_dir().join("f4_n4_s1/blob_h1.h5");
     let path = path.to_str().unwrap();
-    let text =
-        output(&["cat", path, "--variable", "lev", "--text", "--start", "0", "--count", "2"]);
+    let text = output(&["cat", path, "variable/lev", "--text", "--start", "0", "--count", "2"]);
     assert_eq!(text, b"20495.0 20496.0\n");
 }
 

@@ -5,6 +5,7 @@ use crate::run::{hex_sha256, output, refused};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use striae::address::Address;
 use striae_core::cdf::{Alignment, Definition, DimDef, Encode, Plan, Type, VarDef, Version};
 
 fn listing(path: &str) -> Value {
@@ -37,7 +38,7 @@ fn a_listing_says_all_that_the_header_says() {
         assert_eq!(variables.len(), vars.len());
         for (variable, expected) in variables.iter().zip(vars) {
             let name = expected["name"].as_str().unwrap();
-            let address = striae::address::Address::variable(name).to_string();
+            let address = Address::variable(name).to_string();
             assert_eq!(variable["address"], json!(address), "{path}");
             for field in ["name", "type", "record", "begin", "vsize"] {
                 assert_eq!(variable[field], expected[field], "{path}");
@@ -57,8 +58,6 @@ fn cat_writes_each_variable_by_its_address() {
         for (address, expected) in addresses.lines().zip(vars) {
             let bytes = output(&["cat", &path, address]);
             assert_eq!(expected["sha256_be"], hex_sha256(&bytes), "{path} {address}");
-            let name = expected["name"].as_str().unwrap();
-            assert_eq!(output(&["cat", &path, "--variable", name]), bytes);
         }
     }
 }
@@ -117,7 +116,7 @@ fn golden_files_are_sound_and_recover_to_the_same_listing_and_values() {
         assert_eq!(without_places(&path), without_places(new));
         for variable in list(&expected["vars"]) {
             let name = variable["name"].as_str().unwrap();
-            let bytes = output(&["cat", new, "--variable", name]);
+            let bytes = output(&["cat", new, &Address::variable(name).to_string()]);
             assert_eq!(variable["sha256_be"], hex_sha256(&bytes), "{path} {name}");
         }
         output(&["verify", new]);

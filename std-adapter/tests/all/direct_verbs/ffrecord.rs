@@ -37,7 +37,7 @@ fn golden_files_give_the_same() {
     for path in golden("ffrecord", ".ffr", 5) {
         let name = path.to_str().unwrap();
         same(&["verify", "--json", name]);
-        same(&["cat", name, "--sample", "0"]);
+        same(&["cat", name, "sample/0"]);
         same_files(&path, &[]);
     }
 }
@@ -48,11 +48,11 @@ fn a_large_file_gives_the_same_sound_and_damaged() {
         let path = made(dir.path());
         let name = path.to_str().unwrap();
         same_files(&path, &[]);
-        let cat = same(&["cat", name, "--sample", "3"]);
+        let cat = same(&["cat", name, "sample/3"]);
         assert!(cat.stdout == content(3, LENS[3]));
-        same(&["cat", name, "--sample", "4", "--offset", "7", "--length", "60000"]);
+        same(&["cat", name, "sample/4", "--offset", "7", "--length", "60000"]);
         assert!(same(&["verify", name]).status.success());
-        says_how(&["cat", name, "--sample", "2"], &path);
+        says_how(&["cat", name, "sample/2"], &path);
         says_how(&["verify", name], &path);
 
         let file = File::open(&path).unwrap();
@@ -65,7 +65,7 @@ fn a_large_file_gives_the_same_sound_and_damaged() {
         let found = same(&["verify", "--json", name]);
         assert_eq!(found.status.code(), Some(1));
         assert_eq!(text(&found.stdout).matches("\"severity\":\"damage\"").count(), 2);
-        assert_eq!(same(&["cat", name, "--sample", "3"]).status.code(), Some(1));
+        assert_eq!(same(&["cat", name, "sample/3"]).status.code(), Some(1));
         same_files(&path, &[]);
         fs::File::options().write(true).open(&path).unwrap().set_len(1_000_000).unwrap();
         assert_eq!(same(&["verify", "--json", name]).status.code(), Some(1));

@@ -1,6 +1,7 @@
 //! GSD files.
 
 use super::*;
+use striae::address::Address;
 use striae::direct;
 use striae::gsd::{Builder, File, OpenOptions};
 
@@ -54,12 +55,10 @@ fn golden_files_give_the_same() {
         same_files(&path, &[]);
         if let Ok(file) = File::open(&path) {
             for chunk in file.chunks().take(4).filter_map(Result::ok) {
-                let (frame, name_of) = (chunk.frame.to_string(), file.name(&chunk));
-                let Ok(Ok(of)) = name_of.map(|of| std::str::from_utf8(of.as_bytes())) else {
-                    continue;
-                };
-                same(&["cat", name, "--frame", &frame, "--chunk", of]);
-                same(&["cat", name, "--frame", &frame, "--chunk", of, "--text"]);
+                let Ok(of) = file.name(&chunk) else { continue };
+                let address = Address::chunk(chunk.frame, of.as_bytes()).to_string();
+                same(&["cat", name, &address]);
+                same(&["cat", name, &address, "--text"]);
             }
         }
     }
@@ -71,13 +70,13 @@ fn a_large_file_gives_the_same_sound_and_damaged() {
         let path = sealed(dir.path());
         let name = path.to_str().unwrap();
         same_files(&path, &[]);
-        same_files(&path, &["--frames", "5..9", "--chunk", "long"]);
-        let cat = same(&["cat", name, "--frame", "7", "--chunk", "long"]);
+        same_files(&path, &["--frames", "5..9", "frame/*/long"]);
+        let cat = same(&["cat", name, "frame/7/long"]);
         assert!(cat.stdout == content(7, 3_000_000));
-        same(&["cat", name, "--frame", "7", "--chunk", "long", "--rows", "1..100000"]);
-        same(&["cat", name, "--frame", "6", "--chunk", "step", "--text"]);
+        same(&["cat", name, "frame/7/long", "--rows", "1..100000"]);
+        same(&["cat", name, "frame/6/step", "--text"]);
         assert!(same(&["verify", name]).status.success());
-        says_how(&["cat", name, "--frame", "0", "--chunk", "long"], &path);
+        says_how(&["cat", name, "frame/0/long"], &path);
         says_how(&["verify", name], &path);
 
         let file = File::open(&path).unwrap();
@@ -93,6 +92,6 @@ fn a_large_file_gives_the_same_sound_and_damaged() {
         fs::File::options().write(true).open(&path).unwrap().set_len(1_000_000).unwrap();
         assert_eq!(same(&["verify", "--json", name]).status.code(), Some(1));
         same_files(&path, &[]);
-        same(&["cat", name, "--frame", "7", "--chunk", "long"]);
+        same(&["cat", name, "frame/7/long"]);
     }
 }

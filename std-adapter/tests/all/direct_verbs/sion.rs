@@ -80,8 +80,8 @@ fn golden_sets_give_the_same() {
     for path in golden("sion", ".sion", 20) {
         let name = path.to_str().unwrap();
         same(&["verify", "--json", name]);
-        same(&["cat", name, "--task", "0"]);
-        same(&["cat", name, "--task", "1", "--key", "5", "--offset", "3"]);
+        same(&["cat", name, "task/0"]);
+        same(&["cat", name, "task/1/key/5", "--offset", "3"]);
         same_files(&path, &[]);
     }
 }
@@ -92,17 +92,15 @@ fn a_large_set_gives_the_same_sound_and_damaged() {
         let path = sealed(dir.path());
         let name = path.to_str().unwrap();
         same_files(&path, &[]);
-        for task in 0..TASKS {
-            let task = task.to_string();
-            let cat = same(&["cat", name, "--task", &task, "--offset", "0"]);
-            assert!(
-                cat.stdout == content(task.parse().unwrap(), LENS[task.parse::<usize>().unwrap()])
-            );
-            same(&["cat", name, "--task", &task, "--offset", "1", "--length", "70000"]);
-            same(&["cat", name, "--task", &task, "--chunk", "1"]);
+        for (task, &len) in LENS.iter().enumerate().take(TASKS) {
+            let address = format!("task/{task}");
+            let cat = same(&["cat", name, &address, "--offset", "0"]);
+            assert!(cat.stdout == content(task, len));
+            same(&["cat", name, &address, "--offset", "1", "--length", "70000"]);
+            same(&["cat", name, &format!("{address}/chunk/1")]);
         }
         assert!(same(&["verify", name]).status.success());
-        says_how(&["cat", "--task", "0", name], &path);
+        says_how(&["cat", name, "task/0"], &path);
         says_how(&["extract", "--force", name, dir.path().join("out").to_str().unwrap()], &path);
 
         // A byte of each file, and then a cut.
@@ -120,7 +118,7 @@ fn a_large_set_gives_the_same_sound_and_damaged() {
         let len = fs::metadata(&path).unwrap().len();
         fs::File::options().write(true).open(&path).unwrap().set_len(len / 2).unwrap();
         assert_eq!(same(&["verify", "--json", name]).status.code(), Some(1));
-        same(&["cat", name, "--task", "2"]);
+        same(&["cat", name, "task/2"]);
         same_files(&path, &[]);
     }
 }

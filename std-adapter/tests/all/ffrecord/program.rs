@@ -62,31 +62,31 @@ fn ls_goes_on_behind_a_sample_that_has_no_place() {
 fn cat_writes_a_sample_or_a_part_of_it() {
     let path = golden("five_one_empty.ffr");
     for (number, sample) in samples_of("five_one_empty.ffr").into_iter().enumerate() {
-        let number = number.to_string();
-        assert_eq!(output(&["cat", text(&path), "--sample", &number]), sample);
+        let address = format!("sample/{number}");
+        assert_eq!(output(&["cat", text(&path), &address]), sample);
         for (offset, length) in [(0, 1), (1, 2), (0, 5000)] {
             if offset > sample.len() {
                 continue;
             }
             let (skip, take) = (offset.to_string(), length.to_string());
-            let part = ["cat", text(&path), "--sample", &number, "--offset", &skip];
+            let part = ["cat", text(&path), &address, "--offset", &skip];
             let found = output(&[&part[..], &["--length", &take]].concat());
             assert_eq!(found, sample[offset..][..length.min(sample.len() - offset)]);
         }
     }
-    refused(&["cat", text(&path), "--sample", "5"], 2, "sample/5: the file has 5 samples, 0 to 4");
-    refused(&["cat", text(&path), "--task", "0"], 2, "addresses in an ffrecord file are sample/N");
-    let far = ["cat", text(&path), "--sample", "1", "--offset", "2"];
+    refused(&["cat", text(&path), "sample/5"], 2, "sample/5: the file has 5 samples, 0 to 4");
+    refused(&["cat", text(&path), "task/0"], 2, "addresses in an ffrecord file are sample/N");
+    let far = ["cat", text(&path), "sample/1", "--offset", "2"];
     refused(&far, 2, "--offset is 2, must be at most the length, 1");
 }
 
 #[test]
 fn cat_tells_behind_a_damaged_sample_that_it_is_damaged() {
     let path = golden("bad_sample_byte.ffr");
-    let assert = striae(&["cat", text(&path), "--sample", "2"]).assert().code(1);
+    let assert = striae(&["cat", text(&path), "sample/2"]).assert().code(1);
     let assert = assert.stderr(predicate::str::contains("sample 2: checksums.checksum"));
     assert_eq!(assert.get_output().stdout, b"cccccccb");
-    assert_eq!(output(&["cat", text(&path), "--sample", "0"]), b"aaaaaaaa");
+    assert_eq!(output(&["cat", text(&path), "sample/0"]), b"aaaaaaaa");
 }
 
 #[test]

@@ -219,12 +219,10 @@ fn frames_and_names_can_be_chosen() {
         "extract",
         "--frames",
         "1..3",
-        "--chunk",
-        "log/",
-        "--chunk",
-        "particles/position",
         &file,
         &dir,
+        "frame/*/log/*",
+        "frame/*/particles/position",
     ]);
     let wanted = ["log.md.energy.npy", "log.particles.f.npy", "particles.position.npy"];
     assert_eq!(names(Path::new(&dir)), wanted.map(str::to_owned).into());
@@ -237,7 +235,7 @@ fn frames_and_names_can_be_chosen() {
     let refuse = |more: &[&str], status, says| {
         refused(&[&["extract", &file, &new], more].concat(), status, says);
     };
-    refuse(&["--chunk", "position"], 1, "no chunk has the name position");
+    refuse(&["frame/*/position"], 1, "frame/*/position: nothing has such an address");
     refuse(&["--frames", "1..4"], 2, "there is no frame 3, frames are 0 to 2");
     let set = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/sion/s01_one_task.sion");
     refused(
@@ -325,7 +323,7 @@ fn long_chunks_are_copied_with_their_holes() {
     let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     rustix::fs::fallocate(&file, punch, chunk.span.offset(), chunk.span.len()).unwrap();
     let dir = out.path("holes");
-    output(&["extract", "--frames", "2..", "--chunk", "long", &path, &dir]);
+    output(&["extract", "--frames", "2..", &path, &dir, "frame/*/long"]);
     check_holes(&Path::new(&dir).join("long.npy"), chunk.span.len(), BLOCK);
 }
 

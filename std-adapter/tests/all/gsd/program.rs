@@ -2,8 +2,6 @@
 
 use super::golden::path_of;
 use super::*;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use striae::address::Address;
 use striae_core::gsd::Version;
 
@@ -112,8 +110,8 @@ fn a_damaged_entry_is_listed_as_such_and_the_others_as_ever() {
     }
     refused(&["ls", &file], 1, says);
     let says = "chunk a of frame 1: index.kind at offset 382 is 12";
-    refused(&["cat", &file, "--frame", "1", "--chunk", "a"], 1, says);
-    output(&["cat", &file, "--frame", "1", "--chunk", "b"]);
+    refused(&["cat", &file, "frame/1/a"], 1, says);
+    output(&["cat", &file, "frame/1/b"]);
 }
 
 #[test]
@@ -140,8 +138,9 @@ fn damaged_files_get_one_clear_line() {
     ] {
         let file = path_of(name);
         let has_format = !matches!(name, "bad_magic_byteswapped" | "bad_zero_length");
-        for args in [&["info"][..], &["ls"], &["cat", "--frame", "0", "--chunk", "a"]] {
-            refused(&[args, &[&file]].concat(), if has_format { 1 } else { 2 }, says);
+        for args in [&["info"][..], &["ls"], &["cat"]] {
+            let address: &[&str] = if args == ["cat"] { &["frame/0/a"] } else { &[] };
+            refused(&[args, &[&file], address].concat(), if has_format { 1 } else { 2 }, says);
         }
     }
 }
@@ -156,8 +155,7 @@ fn a_name_that_is_no_text_is_hex_in_json_and_escaped_in_text() {
     assert!(std::str::from_utf8(&name).is_err());
     let escaped = format!("\\x{}", hex.as_str().unwrap());
     assert!(text(&["ls", &file]).contains(&escaped));
-    let mut cat = striae(&["cat", &file, "--frame", "0", "--chunk"]);
-    assert_eq!(cat.arg(OsStr::from_bytes(&name)).assert().success().get_output().stdout.len(), 40);
+    assert_eq!(output(&["cat", &file, &Address::chunk(0, name).to_string()]).len(), 40);
 }
 
 #[test]
@@ -165,10 +163,9 @@ fn cat_writes_every_chunk() {
     for golden in valid_files() {
         let step = golden.chunks().len() / 40 + 1; // a process each
         for chunk in golden.chunks().iter().step_by(step) {
-            let frame = chunk["frame"].to_string();
-            let mut cat = striae(&["cat", golden.path(), "--frame", &frame, "--chunk"]);
-            cat.arg(OsStr::from_bytes(&name_of(&chunk["name"])));
-            let stdout = cat.assert().success().stderr("").get_output().stdout.clone();
+            let frame = chunk["frame"].as_u64().unwrap();
+            let address = Address::chunk(frame, name_of(&chunk["name"])).to_string();
+            let stdout = output(&["cat", golden.path(), &address]);
             assert_eq!(hex_sha256(&stdout), chunk["sha256"], "{} {chunk}", golden.name);
         }
     }
@@ -177,9 +174,8 @@ fn cat_writes_every_chunk() {
 #[test]
 fn cat_writes_rows_and_numbers() {
     let file = path_of("v20_hoomd14");
-    let cat = |more: &[&str]| {
-        output(&[&["cat", &file, "--frame", "0", "--chunk", "particles/position"], more].concat())
-    };
+    let cat =
+        |more: &[&str]| output(&[&["cat", &file, "frame/0/particles/position"], more].concat());
     let whole = cat(&[]);
     assert_eq!(whole.len(), 4 * 3 * 4);
     assert_eq!(cat(&["--rows", "1..3"]), whole[12..36]);
@@ -189,8 +185,8 @@ fn cat_writes_rows_and_numbers() {
     assert_eq!(cat(&["--text"]), lines.as_bytes());
     assert_eq!(cat(&["--text", "--rows", "2..3"]), b"0.6 0.7 0.8\n");
 
-    let cat = |frame, name| ["cat", &file, "--frame", frame, "--chunk", name].map(str::to_owned);
-    let refuse = |args: [String; 6], more: &[&str], status, says| {
+    let cat = |frame, name| ["cat", &file, &format!("frame/{frame}/{name}")].map(str::to_owned);
+    let refuse = |args: [String; 3], more: &[&str], status, says| {
         let args: Vec<_> = args.iter().map(String::as_str).chain(more.iter().copied()).collect();
         refused(&args, status, says);
     };
@@ -202,16 +198,16 @@ fn cat_writes_rows_and_numbers() {
     refuse(cat("0", position), &["--length", "2"], 2, says);
     refuse(cat("3", position), &[], 2, "the file has 3 frames, 0 to 2");
     refuse(cat("0", "nothing"), &[], 1, "frame 0 has no chunk nothing");
-    refused(&["cat", &file, "--task", "0"], 2, "addresses in a GSD file are frame/N/NAME");
-    striae(&["cat", &file, "--frame", "0"]).assert().code(2);
-    striae(&["cat", &file, "--task", "0", "--text"]).assert().code(2);
+    refused(&["cat", &file, "task/0"], 2, "addresses in a GSD file are frame/N/NAME");
+    striae(&["cat", &file, "frame/0"]).assert().code(2);
+    striae(&["cat", &file, "task/0", "--text"]).assert().code(2);
 }
 
 /// Bytes without a line break at their end too, which Rust keeps in memory.
 #[test]
 fn a_full_standard_output_is_an_error() {
     let file = path_of("v21_sparse_chunks");
-    let chunk = ["cat", &file, "--frame", "0", "--chunk", "every"];
+    let chunk = ["cat", &file, "frame/0/every"];
     for args in [&chunk[..], &[&chunk[..], &["--text"]].concat(), &["info", &file], &["ls", &file]]
     {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -229,7 +225,8 @@ fn every_type_of_number_prints_so_that_it_reads_back() {
     let listed = parsed(&["ls", "--json", &file]);
     for chunk in listed["chunks"].as_array().unwrap() {
         let (frame, name) = (chunk["frame"].to_string(), chunk["name"].as_str().unwrap());
-        let args = ["cat", &file, "--frame", &frame, "--chunk", name];
+        let address = format!("frame/{frame}/{name}");
+        let args = ["cat", &file, &address];
         let (bytes, text) = (output(&args), text(&[&args[..], &["--text"]].concat()));
         let columns = usize::try_from(chunk["M"].as_u64().unwrap()).unwrap();
         assert_eq!(text.lines().count(), usize::try_from(chunk["N"].as_u64().unwrap()).unwrap());
@@ -258,9 +255,8 @@ fn parse(kind: &str, word: &str) -> Vec<u8> {
 #[test]
 fn text_is_printed_as_text() {
     let file = path_of("v21_character_utf8");
-    let cat = |name, more: &[&str]| {
-        output(&[&["cat", &file, "--frame", "1", "--chunk", name], more].concat())
-    };
+    let cat =
+        |name, more: &[&str]| output(&[&["cat", &file, &format!("frame/1/{name}")], more].concat());
     assert_eq!(cat("str0", &["--text"]), "héllo 🙂\n".as_bytes());
     assert_eq!(cat("str0", &["--text", "--rows", "0..3"]), "hé\n".as_bytes());
     assert_eq!(cat("str0", &[]), "héllo 🙂\0".as_bytes());
@@ -275,7 +271,8 @@ fn nothing_that_a_terminal_obeys_is_printed() {
     writer.end_frame().unwrap();
     writer.close().unwrap();
     let path = path.to_str().unwrap();
-    let cat = ["cat", path, "--frame", "0", "--chunk", "t\u{2066}"];
+    let address = Address::chunk(0, *b"t\xe2\x81\xa6").to_string();
+    let cat = ["cat", path, &address];
     let wanted = "one\ttwo\nh\u{e9}\\u{1b}[2J\\u{202e}\\u{200f}\\r\n";
     assert_eq!(text(&[&cat[..], &["--text"]].concat()), wanted);
     // Half of a character.

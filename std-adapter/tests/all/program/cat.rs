@@ -6,7 +6,7 @@ use super::*;
 fn cat_writes_every_stream() {
     for set in closed_sets() {
         for (index, task) in set.tasks().into_iter().enumerate() {
-            let args = ["cat", main_file(&set), "--task", &index.to_string()];
+            let args = ["cat", main_file(&set), &format!("task/{index}")];
             let bytes = output(&args);
             assert_eq!(hex_sha256(&bytes), task["sha256"].as_str().unwrap(), "{}", set.name);
         }
@@ -17,11 +17,11 @@ fn cat_writes_every_stream() {
 fn cat_finds_tasks_by_global_rank_also_negative_ones() {
     let file = golden_dir().join("m11_np4_buddy.sion_BUDDY_00");
     let file = file.to_str().unwrap();
-    assert_eq!(output(&["cat", file, "--globalrank", "-3"]), b"");
-    let bytes = output(&["cat", file, "--globalrank", "2"]);
+    assert_eq!(output(&["cat", file, "rank/-3"]), b"");
+    let bytes = output(&["cat", file, "rank/2"]);
     let expected: Vec<_> = (0..552).map(|i| payload(2, i)).collect();
     assert_eq!(bytes, expected);
-    refused(&["cat", file, "--globalrank", "9"], 1, "no task has globalrank 9");
+    refused(&["cat", file, "rank/9"], 1, "no task has globalrank 9");
 }
 
 #[test]
@@ -29,8 +29,8 @@ fn a_repeated_global_rank_is_refused() {
     let copy = Copy::of("s02_three_unequal_noncontig");
     copy.overwrite(1076 + 16, &10i64.to_le_bytes()); // task 2 as task 0
     let says = "globalrank 10 is that of several tasks, of 0 and 2 at least";
-    refused(&["cat", copy.main(), "--globalrank", "10"], 2, says);
-    assert_eq!(output(&["cat", copy.main(), "--globalrank", "7"]), b"");
+    refused(&["cat", copy.main(), "rank/10"], 2, says);
+    assert_eq!(output(&["cat", copy.main(), "rank/7"]), b"");
 }
 
 #[test]
@@ -38,23 +38,22 @@ fn cat_writes_parts() {
     let set = golden_set("s02_three_unequal_noncontig");
     let file = main_file(&set);
     let part = |from: u64, to: u64| (from..to).map(|i| payload(42, i)).collect::<Vec<_>>();
-    let cat = |more: &[&str]| output(&[&["cat", file, "--task", "2"], more].concat());
-    assert_eq!(cat(&["--chunk", "1"]), part(1024, 1724));
-    assert_eq!(cat(&["--chunk", "1", "--offset", "690"]), part(1714, 1724));
-    assert_eq!(cat(&["--offset", "1000", "--length", "100"]), part(1000, 1100));
-    assert_eq!(cat(&["--offset", "2400", "--length", "100"]), part(2400, 2424));
-    assert_eq!(cat(&["--offset", "2424"]), b"");
+    let cat = |more: &[&str]| output(&[&["cat", file], more].concat());
+    assert_eq!(cat(&["task/2/chunk/1"]), part(1024, 1724));
+    assert_eq!(cat(&["task/2/chunk/1", "--offset", "690"]), part(1714, 1724));
+    assert_eq!(cat(&["task/2", "--offset", "1000", "--length", "100"]), part(1000, 1100));
+    assert_eq!(cat(&["task/2", "--offset", "2400", "--length", "100"]), part(2400, 2424));
+    assert_eq!(cat(&["task/2", "--offset", "2424"]), b"");
     let says = "--offset is 2425, must be at most the length, 2424";
-    refused(&["cat", file, "--task", "2", "--offset", "2425"], 2, says);
-    refused(&["cat", file, "--task", "2", "--chunk", "3"], 2, "no chunk 3, the task has 3");
-    refused(&["cat", file, "--task", "3"], 2, "task/3: the file has 3 tasks, 0 to 2");
-    refused(&["cat", file, "--task", "2", "--key", "1"], 2, "no key-value records");
-    refused(&["cat", file, "--task", "2", "--chunk", "x"], 2, "--chunk must be a number");
-    refused(
-        &["cat", file, "--frame", "2", "--chunk", "x"],
-        2,
-        "addresses in a SIONlib file are task/N",
-    );
+    refused(&["cat", file, "task/2", "--offset", "2425"], 2, says);
+    refused(&["cat", file, "task/2/chunk/3"], 2, "no chunk 3, the task has 3");
+    refused(&["cat", file, "task/3"], 2, "task/3: the file has 3 tasks, 0 to 2");
+    refused(&["cat", file, "task/2/key/1"], 2, "no key-value records");
+    for gone in ["--task", "--globalrank", "--sample", "--frame", "--variable", "--chunk", "--key"]
+    {
+        striae(&["cat", file, gone, "0"]).assert().code(2); // an address says it
+    }
+    refused(&["cat", file, "frame/2/x"], 2, "addresses in a SIONlib file are task/N");
 }
 
 #[test]
@@ -66,10 +65,10 @@ fn cat_writes_the_value_of_a_key_from_all_of_its_records() {
         (0..len).map(|j| u8::try_from(byte(j)).unwrap()).collect::<Vec<_>>()
     };
     let whole = [value(0, 480), value(1, 16)].concat();
-    let cat = |more: &[&str]| output(&[&["cat", file, "--task", "1", "--key", "5"], more].concat());
+    let cat = |more: &[&str]| output(&[&["cat", file, "task/1/key/5"], more].concat());
     assert_eq!(cat(&[]), whole);
     assert_eq!(cat(&["--offset", "470", "--length", "20"]), whole[470..490]);
-    refused(&["cat", file, "--task", "1", "--key", "8"], 1, "task 1 has no record with key 8");
+    refused(&["cat", file, "task/1/key/8"], 1, "task 1 has no record with key 8");
 }
 
 #[test]
@@ -82,7 +81,7 @@ fn a_claim_of_many_chunks_costs_no_memory() {
     let file = fs::OpenOptions::new().write(true).open(&copy.main).unwrap();
     file.set_len(start + (8 << 31)).unwrap(); // sparse
     let says = "a task has 2147483647 chunks, must have at most 16777216";
-    refused(&["cat", copy.main(), "--task", "0"], 2, says);
+    refused(&["cat", copy.main(), "task/0"], 2, says);
 }
 
 #[test]

@@ -31,9 +31,9 @@ fn extract_makes_a_file_of_every_key() {
             for key in records.iter().map(|record| record["key"].as_u64().unwrap()) {
                 let name = format!("task_{index:05}.key_{key}");
                 let bytes = fs::read(out.path().join(&name)).unwrap();
-                let (task, key) = (index.to_string(), key.to_string());
-                let args = ["cat", main_file(&set), "--task", &task, "--key", &key];
-                assert_eq!(bytes, output(&args), "{}", set.name);
+                let address = format!("task/{index}/key/{key}");
+                let cat = output(&["cat", main_file(&set), &address]);
+                assert_eq!(bytes, cat, "{}", set.name);
                 expected.insert(name);
             }
             if records.is_empty() {

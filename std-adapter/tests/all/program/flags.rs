@@ -31,6 +31,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
         &[
             ALONE,
             JSON,
+            ("--csv", &["--csv"], ALL),
             ("--keys", &["--keys"], &[SION]),
             ("--frames", &["--frames", "0..1"], &[GSD]),
             ("--addresses", &["--addresses"], ALL),
@@ -43,17 +44,10 @@ const TABLE: [(&str, &[Flag]); 9] = [
         &[
             ALONE,
             DIRECT,
-            ("--task", &["--task", "0"], &[SION]),
-            ("--globalrank", &["--globalrank", "0"], &[SION]),
-            ("--sample", &["--sample", "0"], &[FFRECORD]),
-            ("--frame", &["--frame", "0", "--chunk", "particles/typeid"], &[GSD]),
-            ("--chunk", &["--chunk", "0"], &[SION]),
-            ("--key", &["--key", "2"], &[SION]),
             ("--offset", &["--offset", "1"], &[SION, FFRECORD]),
             ("--length", &["--length", "1"], &[SION, FFRECORD]),
             ("--rows", &["--rows", "0..1"], &[GSD]),
             ("--text", &["--text"], &[GSD, CDF, BLOB]),
-            ("--variable", &["--variable", "lev"], ARRAYS),
             ("--start", &["--start", "2"], ARRAYS),
             ("--count", &["--count", "2"], ARRAYS),
             ("--stride", &["--stride", "2"], ARRAYS),
@@ -70,7 +64,6 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--force", &["--force"], ALL),
             ("--threads", &["--threads", "1"], &[SION]),
             ("--frames", &["--frames", "0..1"], &[GSD]),
-            ("--chunk", &["--chunk", "particles/"], &[GSD]),
             ("--no-seal", &["--no-seal"], &[BLOB]),
             ("--fill", &["--fill", "0"], &[BLOB]),
             ("--max-size", &["--max-size", "1G"], ALL),
@@ -136,14 +129,13 @@ fn files() -> [String; 5] {
 }
 
 /// What a verb needs besides the file.
-fn needs(verb: &str, format: usize, flag: &str, out: &str) -> Vec<String> {
-    let which = ["--task", "--globalrank", "--sample", "--frame", "--variable"].contains(&flag);
+fn needs(verb: &str, format: usize, out: &str) -> Vec<String> {
     let args: &[&str] = match (verb, format) {
         ("extract" | "convert" | "recover", _) => &[out],
-        ("cat", SION) if !which => &["--task", "0"],
-        ("cat", GSD) if !which => &["--frame", "0", "--chunk", "particles/typeid"],
-        ("cat", FFRECORD) if !which => &["--sample", "0"],
-        ("cat", CDF | BLOB) if !which => &["variable/lev"],
+        ("cat", SION) => &["task/0"],
+        ("cat", GSD) => &["frame/0/particles/typeid"],
+        ("cat", FFRECORD) => &["sample/0"],
+        ("cat", CDF | BLOB) => &["variable/lev"],
         _ => &[],
     };
     args.iter().map(|&arg| arg.to_owned()).collect()
@@ -172,18 +164,14 @@ fn the_table_has_every_option_that_help_lists() {
 fn an_option_is_served_or_refused_for_every_format() {
     let files = files();
     for (verb, flags) in TABLE {
-        for &(flag, given, formats) in flags {
+        for &(_, given, formats) in flags {
             for (format, file) in files.iter().enumerate() {
                 let folder = Folder::new();
                 let out =
                     folder.path(["out.sion", "out.gsd", "out.ffr", "out.nc", "out.nc"][format]);
-                let needs = needs(verb, format, flag, &out);
+                let needs = needs(verb, format, &out);
                 let needs: Vec<_> = needs.iter().map(String::as_str).collect();
                 let args = [&[verb, file][..], &needs, given].concat();
-                let is_twice = args.iter().filter(|arg| **arg == "--chunk").count() > 1;
-                if is_twice {
-                    continue; // of a GSD file it is how the chunk is chosen
-                }
                 let assert = striae(&args).assert();
                 let output = assert.get_output();
                 let (stderr, code) =
@@ -207,11 +195,11 @@ fn an_option_is_served_or_refused_for_every_format() {
 #[test]
 fn text_and_rows_are_refused_for_what_has_no_type() {
     let [set, _, samples, ..] = files();
-    for (file, which) in [(&set, "--task"), (&set, "--globalrank"), (&samples, "--sample")] {
+    for (file, which) in [(&set, "task/0"), (&set, "rank/0"), (&samples, "sample/0")] {
         let typed = "GSD, netCDF and E3SM-IO blob";
         for (more, of) in [(&["--text"][..], typed), (&["--rows", "0..1"], "GSD")] {
             let says = format!("; {} is for {of} files", more[0]);
-            refused(&[&["cat", file, which, "0"][..], more].concat(), 2, &says);
+            refused(&[&["cat", file, which][..], more].concat(), 2, &says);
         }
     }
     refused(&["extract", &samples, "/nonexistent/x", "--threads", "2"], 2, "for SIONlib sets");
@@ -237,7 +225,7 @@ const VERBS: [(Verb, &str, &[&str]); 9] = [
     (Verb::Info, "info", &[]),
     (Verb::Ls, "ls", &[]),
     (Verb::Dump, "dump", &[]),
-    (Verb::Cat, "cat", &["--frame", "9", "--chunk", "x"]),
+    (Verb::Cat, "cat", &["frame/9/x"]),
     (Verb::Extract, "extract", &["OUT"]),
     (Verb::Convert, "convert", &["OUT"]),
     (Verb::Recover, "recover", &["OUT"]),

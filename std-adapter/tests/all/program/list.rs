@@ -71,7 +71,7 @@ fn a_set_that_was_never_closed_is_listed_and_not_sound() {
         let says = "META1.start_of_varheader at offset 1112 is 0";
         refused(&["ls", file], 1, says);
         refused(&["info", file], 1, says);
-        refused(&["cat", file, "--task", "0"], 1, says);
+        refused(&["cat", file, "task/0"], 1, says);
         let out = tempfile::tempdir().unwrap();
         let out = out.path().join("out");
         refused(&["extract", file, out.to_str().unwrap()], 1, says);
@@ -105,7 +105,7 @@ fn a_damaged_task_is_listed_as_such_and_the_others_as_ever() {
     assert!(listed["tasks"][1]["error"].as_str().unwrap().contains(says));
     assert_eq!(listed["tasks"][2]["chunks"], serde_json::json!([1024, 700, 700]));
     refused(&["dump", copy.main()], 1, says);
-    assert_eq!(output(&["cat", copy.main(), "--task", "2"]).len(), 2424);
+    assert_eq!(output(&["cat", copy.main(), "task/2"]).len(), 2424);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn one_file_is_read_alone_when_its_siblings_are_gone() {
     refused(&["ls", copy.main()], 2, "; the set has 3 files, says ");
     let alone = json(&output(&["ls", "--json", "--alone", copy.main()]));
     assert_eq!(alone["ntasks"], 2);
-    assert_eq!(output(&["cat", "--alone", copy.main(), "--task", "1"]).len(), 610);
+    assert_eq!(output(&["cat", "--alone", copy.main(), "task/1"]).len(), 610);
 }
 
 #[test]
@@ -156,4 +156,60 @@ fn info_says_of_the_writer_only_what_the_file_shows() {
     let committed = info(&out);
     let says = "marks of striae     META2 not where a close puts it, as by a commit\n";
     assert!(committed.contains(says), "{committed}");
+}
+
+/// The rows of a list with `--csv`, each as a map from headings to values.
+fn rows_of_csv(file: &str) -> Vec<BTreeMap<String, String>> {
+    let text = String::from_utf8(output(&["ls", "--csv", file])).unwrap();
+    let split = |line: &str| {
+        let (mut values, mut is_quoted) = (vec![String::new()], false);
+        for c in line.chars() {
+            match c {
+                '"' => is_quoted = !is_quoted,
+                ',' if !is_quoted => values.push(String::new()),
+                c => values.last_mut().unwrap().push(c),
+            }
+        }
+        values
+    };
+    let mut lines = text.lines().map(split);
+    let heads = lines.next().unwrap();
+    let row = |values: Vec<String>| {
+        assert_eq!(values.len(), heads.len(), "{file}: {values:?}");
+        heads.iter().cloned().zip(values).collect()
+    };
+    lines.map(row).collect()
+}
+
+/// A file, its list in JSON, and the names of some values in CSV and in JSON.
+type ListedTwice = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+#[test]
+fn values_separated_by_commas_are_those_of_json() {
+    let golden = |name: &str| golden_dir().join("..").join(name).to_str().unwrap().to_owned();
+    let lists: [ListedTwice; 5] = [
+        ("sion/m05_np8_3files.sion", "tasks", &[("task", "task"), ("bytes", "bytes")]),
+        ("gsd/v20_hoomd14.gsd", "chunks", &[("frame", "frame"), ("N", "N"), ("name", "name")]),
+        ("ffrecord/many.ffr", "rows", &[("sample", "number"), ("offset", "offset")]),
+        ("cdf/cdf5_alltypes.nc", "variables", &[("begin", "begin"), ("type", "type")]),
+        ("blob/f4_n4_s1/blob_h1.nc", "variables", &[("covered", "covered"), ("type", "type")]),
+    ];
+    for (name, list, values) in lists {
+        let file = golden(name);
+        let listed = json(&output(&["ls", "--json", &file]));
+        let listed = listed[list].as_array().unwrap();
+        let rows = rows_of_csv(&file);
+        assert!(!rows.is_empty() && rows.len() == listed.len(), "{name}");
+        for (row, listed) in rows.iter().zip(listed) {
+            for (head, key) in values {
+                let value = &listed[key];
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                assert_eq!(row[*head], text, "{name}");
+            }
+        }
+    }
+    // The dimensions of a variable are separated by commas, too.
+    let rows = rows_of_csv(&golden("blob/f4_n4_s1/can_h1.nc"));
+    assert!(rows.iter().any(|row| row["variable"].contains(", ")));
+    assert_eq!(rows_of_csv(&golden("map/z1.dat")).len(), 4);
 }

@@ -66,6 +66,7 @@ fn a_long_name_does_not_make_a_long_message() {
     let set = main_file(&golden_set("s02_three_unequal_noncontig")).to_owned();
     let long = format!("\x1b[31m{}end", "é".repeat(3500));
     let out = folder.path(&long);
+    let chunk = format!("frame/0/{long}");
     let all: [&[&str]; 9] = [
         &["ls", &long],
         &["convert", &set, &out],
@@ -73,8 +74,8 @@ fn a_long_name_does_not_make_a_long_message() {
         &["recover", &gsd, &out],
         &["pack", &out, &set],
         &["pack", "--format", "ffrecord", &out, &set],
-        &["cat", &gsd, "--frame", "0", "--chunk", &long],
-        &["extract", &gsd, &folder.path("dir"), "--chunk", &long],
+        &["cat", &gsd, &chunk],
+        &["extract", &gsd, &folder.path("dir"), &chunk],
         &["man", &long],
     ];
     for args in all {

@@ -18,7 +18,7 @@ fn each_verb_says_that_a_file_is_a_part_of_a_set() {
     let all: [&[&str]; 6] = [
         &["info", &part],
         &["ls", &part],
-        &["cat", &part, "--task", "0"],
+        &["cat", &part, "task/0"],
         &["extract", &part, &dir],
         &["convert", &part, &out],
         &["verify", &part],

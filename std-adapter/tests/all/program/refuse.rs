@@ -91,7 +91,7 @@ fn a_claim_of_many_siblings_costs_nothing() {
 fn a_reader_that_has_seen_enough_is_no_error() {
     let set = golden_set("s11_130_chunks");
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_striae"))
-        .args(["cat", main_file(&set), "--task", "0"])
+        .args(["cat", main_file(&set), "task/0"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
@@ -135,7 +135,7 @@ fn a_full_disk_behind_standard_output_is_told() {
 #[test]
 fn usage_is_explained() {
     striae(&[]).assert().code(2);
-    striae(&["cat", "file"]).assert().code(2).stderr(predicate::str::contains("--task"));
+    striae(&["cat", "file"]).assert().code(2).stderr(predicate::str::contains("ADDRESS"));
     striae(&["ls", "--help"]).assert().success().stdout(predicate::str::contains("Examples:"));
     let script = output(&["completions", "bash"]);
     assert!(String::from_utf8(script).unwrap().contains("extract"));
@@ -162,7 +162,7 @@ fn a_verdict_does_not_need_a_reader() {
 #[test]
 fn every_verb_has_a_manual_page() {
     let page = String::from_utf8(output(&["man", "cat"])).unwrap();
-    assert!(page.contains("globalrank"), "{page}");
+    assert!(page.contains("rank/42"), "{page}");
     assert!(page.contains("striae cat"), "the synopsis can be typed: {page}");
     refused(&["man", "dog"], 2, "there is no verb dog");
 }

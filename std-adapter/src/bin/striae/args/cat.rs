@@ -1,26 +1,21 @@
 //! The arguments of `cat`.
 
 use super::{Direct, MaxSize, Rows, Set};
-use crate::failure::Failure;
 use crate::size::size;
 use clap::Args as ClapArgs;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::str::FromStr;
-use striae::address::{Address, Index, Part, Pattern};
+use striae::address::Pattern;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CatArgs {
     #[command(flatten)]
     pub(crate) file: Set,
-    #[command(flatten)]
-    which: Which,
-    /// Write only this chunk: with --task or --globalrank its number, with --frame its name.
-    #[arg(long, value_name = "CHUNK", conflicts_with_all = ["key", "ADDRESS"])]
-    chunk: Option<OsString>,
-    /// Write the value of this key of --task or --globalrank (SIONlib only).
-    #[arg(long, value_name = "K", conflicts_with = "ADDRESS")]
-    key: Option<u64>,
+    /// What to write: task/3, task/3/chunk/1, task/3/key/7, rank/42, frame/9/NAME, sample/7 or
+    /// variable/NAME. To list the addresses, use ls --addresses. 'task/*' writes all tasks, one
+    /// after another. Of a trajectory of HOOMD-blue, frame/9/NAME is what readers see: the chunk of
+    /// the frame, or that of frame 0, or the default; patterns select only chunks that are there.
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) address: Pattern,
     /// Skip this number of bytes at the start (SIONlib and ffrecord only).
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size)]
     pub(crate) offset: u64,
@@ -82,67 +77,5 @@ impl FromStr for Indices {
             "" => Ok(Self(Box::default())), // those of a scalar
             text => Ok(Self(text.split(',').map(number).collect::<Result<_, _>>()?)),
         }
-    }
-}
-
-#[derive(Debug, ClapArgs)]
-#[group(required = true, multiple = false)]
-struct Which {
-    /// What to write: task/3, task/3/chunk/1, task/3/key/7, rank/42, frame/9/NAME, sample/7 or
-    /// variable/NAME. To list the addresses, use ls --addresses. 'task/*' writes all tasks, one
-    /// after another. Of a trajectory of HOOMD-blue, frame/9/NAME is what readers see: the chunk of
-    /// the frame, or that of frame 0, or the default; patterns select only chunks that are there.
-    #[arg(id = "ADDRESS")]
-    address: Option<Pattern>,
-    /// Equivalent to the address task/N.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    task: Option<Index>,
-    /// Equivalent to the address rank/G.
-    #[arg(long, value_name = "G", allow_negative_numbers = true)]
-    globalrank: Option<i64>,
-    /// Equivalent to the address sample/I.
-    #[arg(long, value_name = "I", allow_negative_numbers = true)]
-    #[arg(conflicts_with_all = ["key", "chunk"])]
-    sample: Option<Index>,
-    /// Write this variable (netCDF only).
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["key", "chunk"])]
-    variable: Option<Box<str>>,
-    /// With --chunk NAME, equivalent to the address frame/I/NAME.
-    #[arg(
-        long,
-        value_name = "I",
-        requires = "chunk",
-        conflicts_with = "key",
-        allow_negative_numbers = true
-    )]
-    frame: Option<Index>,
-}
-
-impl CatArgs {
-    /// The address or pattern to write, given in either way.
-    pub(crate) fn pattern(&self) -> Result<Pattern, Failure> {
-        let Which { address, task, globalrank, sample, variable, frame } = &self.which;
-        if let Some(name) = variable {
-            return Ok(Address::variable(name.clone()).into());
-        }
-        let part = || match (&self.chunk, self.key) {
-            (_, Some(key)) => Ok(Part::Key(key)),
-            (Some(chunk), None) => match chunk.to_str().and_then(|chunk| chunk.parse().ok()) {
-                Some(chunk) => Ok(Part::Chunk(chunk)),
-                None => Err(Failure::Usage("--chunk must be a number in a SIONlib set".to_owned())),
-            },
-            (None, None) => Ok(Part::All),
-        };
-        let name = || self.chunk.as_ref().map_or(&b""[..], |name| name.as_bytes());
-        Ok(match (task, globalrank, sample, frame) {
-            (Some(task), ..) => Address::Task(*task, part()?).into(),
-            (_, Some(rank), ..) => Address::Rank(*rank, part()?).into(),
-            (_, _, Some(sample), _) => Address::Sample(*sample).into(),
-            (.., Some(frame)) => Address::Chunk(*frame, name().into()).into(),
-            (None, None, None, None) => match address {
-                Some(pattern) => pattern.clone(),
-                None => return Err(Failure::Usage("ADDRESS is missing".to_owned())),
-            },
-        })
     }
 }

@@ -1,6 +1,7 @@
 //! Arguments of the verbs that take several files.
 
 use super::{Direct, Rows, Set};
+use crate::sheet::Form;
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
@@ -43,6 +44,9 @@ pub(crate) struct LsArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print values separated by commas, as spreadsheets take them.
+    #[arg(long, conflicts_with_all = ["json", "keys", "addresses"])]
+    pub(crate) csv: bool,
     /// Also list the key-value records of each task (SIONlib only).
     #[arg(long)]
     pub(crate) keys: bool,
@@ -55,6 +59,13 @@ pub(crate) struct LsArgs {
     /// Print only addresses, one on each line, in the form that cat and extract take.
     #[arg(long, conflicts_with = "json")]
     pub(crate) addresses: bool,
+}
+
+impl LsArgs {
+    /// How the list is printed, if not as JSON.
+    pub(crate) const fn form(&self) -> Form {
+        if self.csv { Form::Csv } else { Form::Text }
+    }
 }
 
 #[derive(Debug, Clone, ClapArgs)]

@@ -2,9 +2,8 @@
 
 use crate::args::{Direct, InfoArgs};
 use crate::failure::{Failure, Sound};
-use crate::text::{count, print_json_of, printable, stdout};
+use crate::text::{Lines, count, print_info, printable};
 use serde::Serialize;
-use std::io::Write;
 use striae::Error;
 use striae::blob::{Container, Set};
 
@@ -47,10 +46,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         decomposed_variables: decomposed.count(),
         data_bytes: header.variables().map(|variable| variable.len()).fold(0, u64::saturating_add),
     };
-    match args.json {
-        true => print_json_of(&args.file.path, &info)?,
-        false => info_text(&set, &info)?,
-    };
+    print_info(args, &info, || Ok(lines(&set, &info)))?;
     Ok(super::report_all(&set)?)
 }
 
@@ -63,7 +59,7 @@ fn sealed(set: &Set) -> Result<u64, Error> {
     Ok(count)
 }
 
-fn info_text(set: &Set, info: &Info) -> Result<Sound, Failure> {
+fn lines(set: &Set, info: &Info) -> Lines {
     let container = match set.container() {
         Container::Cdf => "CDF-5, variable-centric",
         Container::Hdf5 => "HDF5, process-centric",
@@ -87,7 +83,7 @@ fn info_text(set: &Set, info: &Info) -> Result<Sound, Failure> {
         n => format!("{n} processes"),
     };
     let variables = format!("{}, {} decomposed", info.variables, info.decomposed_variables);
-    let lines = [
+    vec![
         ("format", "E3SM-IO blob".to_owned()),
         ("container", container.to_owned()),
         ("subfiles", subfiles),
@@ -99,11 +95,5 @@ fn info_text(set: &Set, info: &Info) -> Result<Sound, Failure> {
         ("attributes", format!("{} of the file", info.attributes)),
         ("variables", variables),
         ("data", format!("{} bytes in the canonical file", info.data_bytes)),
-    ];
-    let mut out = stdout();
-    for (name, value) in lines {
-        writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
-    }
-    out.flush().map_err(Failure::stdout)?;
-    Ok(Sound::Yes)
+    ]
 }

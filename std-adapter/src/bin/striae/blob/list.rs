@@ -1,13 +1,23 @@
 //! `striae ls` of a set of blob files.
 
 use crate::args::LsArgs;
-use crate::cdf::list::{Attr, Dim, write_addresses};
+use crate::cdf::list::{Attr, Dim, with_shape, write_addresses};
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json_of, printable, stdout, unless_gone};
+use crate::sheet::{Cell, Column, Sheet, left, right};
+use crate::text::{print, print_json_of};
 use serde::Serialize;
 use std::io::{self, Write};
 use striae::blob::{Decomposition, Set};
-use striae::cdf::{Dimension, Variable};
+use striae::cdf::Variable;
+use striae_core::store::usize_to_u64;
+
+const COLUMNS: &[Column] = &[
+    right("bytes", 14),
+    right("covered", 14),
+    right("decomposition", 13),
+    left("type", 6),
+    left("variable", 0),
+];
 
 /// The output of `ls --json`.
 #[derive(Serialize)]
@@ -59,12 +69,13 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         print_json_of(&args.file.path, &listing(&set)?)?;
         return Ok(super::report_all(&set)?);
     }
-    let mut out = stdout();
-    let written = match args.addresses {
-        true => write_addresses(set.header(), &mut out),
-        false => write_text(&set, &set.decompositions()?, &mut out),
+    match args.addresses {
+        true => print(|out| write_addresses(set.header(), out))?,
+        false => {
+            let decompositions = set.decompositions()?;
+            print(|out| write_text(args, &set, &decompositions, out))?
+        }
     };
-    unless_gone(written.and_then(|()| out.flush()))?;
     Ok(super::report_all(&set)?)
 }
 
@@ -122,21 +133,20 @@ fn covered(set: &Set, decompositions: &[Decomposition], variable: Variable<'_>) 
     index.and_then(|index| decompositions.get(index)).map_or(all, |known| known.covered)
 }
 
-fn write_text(set: &Set, decompositions: &[Decomposition], out: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{:>14} {:>14} {:>13}  {:<6}  variable",
-        "bytes", "covered", "decomposition", "type"
-    )?;
+fn write_text(
+    args: &LsArgs,
+    set: &Set,
+    decompositions: &[Decomposition],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
     for variable in set.header().variables() {
-        let (len, nc_type) = (variable.len(), variable.nc_type().name());
-        let covered = covered(set, decompositions, variable);
-        let id = set.decomposition(variable).map_or("-".to_owned(), |id| id.to_string());
-        let name = printable(variable.name());
-        let dim = |dim: Dimension<'_>| format!("{}={}", printable(dim.name), dim.length);
-        let dims = variable.dims().map(dim).collect::<Vec<_>>().join(", ");
-        let shape = if dims.is_empty() { String::new() } else { format!("({dims})") };
-        writeln!(out, "{len:>14} {covered:>14} {id:>13}  {nc_type:<6}  {name}{shape}")?;
+        let covered = Cell::Number(covered(set, decompositions, variable));
+        let id = set.decomposition(variable).map(usize_to_u64);
+        let id = id.map_or(Cell::Text("-"), Cell::Number);
+        let (bytes, name) = (Cell::Number(variable.len()), with_shape(variable));
+        let nc_type = Cell::Text(variable.nc_type().name());
+        sheet.row(&[bytes, covered, id, nc_type, Cell::Text(&name)])?;
     }
     Ok(())
 }

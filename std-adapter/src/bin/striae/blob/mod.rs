@@ -5,35 +5,34 @@ mod list;
 mod pack;
 mod recover;
 
-use crate::args::{CatArgs, ConvertArgs, Direct, ExtractArgs, FileVerb};
+use crate::args::{CatArgs, ConvertArgs, Direct, ExtractArgs};
 use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
-use crate::unsupported;
+use crate::rows::Can::Do;
+use crate::rows::{NO_APPEND, NO_LOG, Row};
 use crate::{cdf, dump, map, text, verify};
 use std::path::Path;
 use striae::blob::{Convert, Decomposition, Extract, OpenOptions, Set};
 use striae::{Error, Format};
 
-pub(crate) use pack::pack;
-
 /// The most lines about missing subfiles.
 const LINES: usize = 10;
 
-/// Runs a verb on a set.
-pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
-    match verb {
-        FileVerb::Info(args) => info::info(args),
-        FileVerb::Ls(args) => list::ls(args),
-        FileVerb::Cat(args) => cat(args),
-        FileVerb::Extract(args) => extract(args),
-        FileVerb::Convert(args) => convert(args),
-        FileVerb::Recover(args) => recover::recover(args),
-        FileVerb::Verify(args) => verify::verify(args, verify::BLOB),
-        FileVerb::Map(args) => map::map(args, Format::Blob),
-        FileVerb::Dump(args) => dump::dump(args, striae::blob::dump::dump),
-        _ => Err(unsupported(verb, Format::Blob)),
-    }
-}
+/// The verbs for sets of blob files.
+pub(crate) const ROW: Row = Row {
+    info: Do(info::info),
+    ls: Do(list::ls),
+    dump: Do(|args| dump::dump(args, striae::blob::dump::dump)),
+    cat: Do(cat),
+    extract: Do(extract),
+    convert: Do(convert),
+    recover: Do(recover::recover),
+    verify: Do(|args| verify::verify(args, verify::BLOB)),
+    map: Do(|args| map::map(args, Format::Blob)),
+    log: NO_LOG,
+    append: NO_APPEND,
+    pack: Do(pack::pack),
+};
 
 /// Opens a set; it is compared with its seal, except with `--no-seal`.
 fn open(path: &Path, direct: Direct, no_seal: bool) -> Result<Set, Error> {
@@ -102,12 +101,12 @@ fn report(set: &Set, and: &dyn Fn(Option<u64>) -> String) -> Sound {
 fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let set = open(&args.file.path, args.direct, args.no_seal)?;
     let mut parts = Vec::new();
-    cdf::selected((set.path(), set.header(), Format::Blob), args.pattern()?, |variable| {
+    cdf::selected((set.path(), set.header(), Format::Blob), args.address.clone(), |variable| {
         parts.push((variable, cdf::cat::bytes(args, variable)?));
         Ok(())
     })?;
     set.admit(&args.max_size.output(), parts)?;
-    cdf::selected((set.path(), set.header(), Format::Blob), args.pattern()?, |variable| {
+    cdf::selected((set.path(), set.header(), Format::Blob), args.address.clone(), |variable| {
         let fill = set.fill_from(variable, args.fill.as_deref())?;
         cdf::cat::write(args, variable, |region, each| {
             set.read_pieces(variable, region, Some(fill), each)

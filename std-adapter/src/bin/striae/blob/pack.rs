@@ -8,7 +8,7 @@ use striae::blob::map::Order;
 use striae::blob::{Container, Pack};
 use striae::format::Recognized;
 
-pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
+pub(super) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     let [canonical] = args.sources.as_slice() else {
         return Err(Failure::usage(&args.out, "a blob set is made of one netCDF file"));
     };

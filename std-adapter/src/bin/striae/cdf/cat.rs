@@ -12,12 +12,12 @@ use striae::{Error, Format};
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = super::open(&args.file.path, args.direct)?;
     let mut parts = Vec::new();
-    super::selected((file.path(), file.header(), Format::Cdf), args.pattern()?, |variable| {
+    super::selected((file.path(), file.header(), Format::Cdf), args.address.clone(), |variable| {
         parts.push((variable, bytes(args, variable)?));
         Ok(())
     })?;
     file.admit(&args.max_size.output(), parts)?;
-    super::selected((file.path(), file.header(), Format::Cdf), args.pattern()?, |variable| {
+    super::selected((file.path(), file.header(), Format::Cdf), args.address.clone(), |variable| {
         write(args, variable, |region, each| file.read_pieces(variable, region, each))
     })?;
     Ok(Sound::Yes)

@@ -2,9 +2,8 @@
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Sound};
-use crate::text::{count, print_json_of, printable, stdout};
+use crate::text::{Lines, count, print_info, printable};
 use serde::Serialize;
-use std::io::Write;
 use std::path::Path;
 use striae::blob::map::{Decomposition, Map, is_map};
 use striae::cdf::{Dimension, File};
@@ -69,13 +68,10 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         bytes: head.file_len,
         map: MapInfo::of(&args.file.path),
     };
-    match args.json {
-        true => print_json_of(&args.file.path, &info),
-        false => info_text(&info, header.dims().find(|dim| dim.is_record)),
-    }
+    print_info(args, &info, || Ok(lines(&info, header.dims().find(|dim| dim.is_record))))
 }
 
-fn info_text(info: &Info, record: Option<Dimension<'_>>) -> Result<Sound, Failure> {
+fn lines(info: &Info, record: Option<Dimension<'_>>) -> Lines {
     let Info { version, numrecs, recsize, .. } = info;
     let version_name = match version {
         1 => "CDF-1, the classic format",
@@ -107,10 +103,5 @@ fn info_text(info: &Info, record: Option<Dimension<'_>>) -> Result<Sound, Failur
         let (ranks, requests) = (count(*nprocs, "rank"), count(*requests, "request"));
         ("decomposition map", format!("{decompositions}, {ranks}, {requests}"))
     });
-    let mut out = stdout();
-    for (name, value) in lines.into_iter().chain(map) {
-        writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
-    }
-    out.flush().map_err(Failure::stdout)?;
-    Ok(Sound::Yes)
+    lines.into_iter().chain(map).collect()
 }

@@ -2,7 +2,8 @@
 
 use crate::args::LsArgs;
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json_of, printable, stdout, unless_gone};
+use crate::sheet::{Cell, Column, Sheet, left, right};
+use crate::text::{print, print_json_of, printable};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -128,6 +129,9 @@ impl Serialize for Value {
     }
 }
 
+const COLUMNS: &[Column] =
+    &[right("begin", 12), right("bytes", 14), left("type", 6), left("variable", 0)];
+
 pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file.path)?;
     let header = file.header();
@@ -142,13 +146,10 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         };
         return print_json_of(&args.file.path, &listing);
     }
-    let mut out = stdout();
-    let written = match args.addresses {
-        true => write_addresses(header, &mut out),
-        false => write_text(header, &mut out),
-    };
-    unless_gone(written.and_then(|()| out.flush()))?;
-    Ok(Sound::Yes)
+    print(|out| match args.addresses {
+        true => write_addresses(header, out),
+        false => write_text(args, header, out),
+    })
 }
 
 pub(crate) fn write_addresses(header: &Header, out: &mut impl Write) -> io::Result<()> {
@@ -157,15 +158,20 @@ pub(crate) fn write_addresses(header: &Header, out: &mut impl Write) -> io::Resu
         .try_for_each(|variable| writeln!(out, "{}", Address::variable(variable.name())))
 }
 
-fn write_text(header: &Header, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{:>12} {:>14}  {:<6}  variable", "begin", "bytes", "type")?;
+fn write_text(args: &LsArgs, header: &Header, out: &mut impl Write) -> io::Result<()> {
+    let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
     for variable in header.variables() {
-        let (begin, len, nc_type) = (variable.begin(), variable.len(), variable.nc_type().name());
-        let name = printable(variable.name());
-        let dim = |dim: Dimension<'_>| format!("{}={}", printable(dim.name), dim.length);
-        let dims = variable.dims().map(dim).collect::<Vec<_>>().join(", ");
-        let shape = if dims.is_empty() { String::new() } else { format!("({dims})") };
-        writeln!(out, "{begin:>12} {len:>14}  {nc_type:<6}  {name}{shape}")?;
+        let (begin, bytes) = (Cell::Number(variable.begin()), Cell::Number(variable.len()));
+        let (nc_type, name) = (Cell::Text(variable.nc_type().name()), with_shape(variable));
+        sheet.row(&[begin, bytes, nc_type, Cell::Text(&name)])?;
     }
     Ok(())
+}
+
+/// The name of a variable with its dimensions: `T(time=2, lev=3)`.
+pub(crate) fn with_shape(variable: Variable<'_>) -> String {
+    let dim = |dim: Dimension<'_>| format!("{}={}", printable(dim.name), dim.length);
+    let dims = variable.dims().map(dim).collect::<Vec<_>>().join(", ");
+    let shape = if dims.is_empty() { String::new() } else { format!("({dims})") };
+    format!("{}{shape}", printable(variable.name()))
 }

@@ -8,28 +8,36 @@ pub(crate) mod list;
 mod recover;
 mod text;
 
-use crate::args::{Direct, FileVerb};
-use crate::failure::{Failure, Sound};
-use crate::{dump, map, unsupported, verify};
+use crate::args::{Direct, DumpArgs};
+use crate::failure::Failure;
+use crate::rows::Can::Do;
+use crate::rows::{NO_APPEND, NO_LOG, Outcome, Row};
+use crate::{dump, map, verify};
 use std::path::Path;
 use striae::address::{Address, Pattern};
 use striae::cdf::{ErrorKind, File, Header, OpenOptions, Variable};
 use striae::{Error, Format};
 
-/// Runs a verb on a netCDF file.
-pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
-    match verb {
-        FileVerb::Info(args) => info::info(args),
-        FileVerb::Ls(args) => list::ls(args),
-        FileVerb::Cat(args) => cat::cat(args),
-        FileVerb::Dump(args) if args.cdl => cdl::cdl(args),
-        FileVerb::Dump(args) => dump::dump(args, striae::cdf::dump::dump),
-        FileVerb::Extract(args) => extract::extract(args),
-        FileVerb::Recover(args) => recover::recover(args),
-        FileVerb::Verify(args) => verify::verify(args, verify::CDF),
-        FileVerb::Map(args) => map::map(args, Format::Cdf),
-        FileVerb::Convert(args) => crate::decomposition::convert(args),
-        _ => Err(unsupported(verb, Format::Cdf)),
+/// The verbs for netCDF files.
+pub(crate) const ROW: Row = Row {
+    info: Do(info::info),
+    ls: Do(list::ls),
+    dump: Do(dump),
+    cat: Do(cat::cat),
+    extract: Do(extract::extract),
+    convert: Do(crate::decomposition::convert),
+    recover: Do(recover::recover),
+    verify: Do(|args| verify::verify(args, verify::CDF)),
+    map: Do(|args| map::map(args, Format::Cdf)),
+    log: NO_LOG,
+    append: NO_APPEND,
+    pack: Do(crate::decomposition::pack),
+};
+
+fn dump(args: &DumpArgs) -> Outcome {
+    match args.cdl {
+        true => cdl::cdl(args),
+        false => dump::dump(args, striae::cdf::dump::dump),
     }
 }
 

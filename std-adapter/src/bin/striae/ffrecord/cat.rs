@@ -11,7 +11,7 @@ use striae_core::span::Span;
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = File::open_direct(&args.file.path, args.direct.options())?;
-    let pattern = args.pattern()?;
+    let pattern = args.address.clone();
     let at = |error: striae::address::Error| Error::new(&args.file.path, error);
     if let Some(address) = pattern.address() {
         if let Address::Sample(Index::FromStart(number)) =

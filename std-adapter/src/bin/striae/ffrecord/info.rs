@@ -2,9 +2,8 @@
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json_of, stdout};
+use crate::text::{Lines, print_info};
 use serde::Serialize;
-use std::io::Write;
 use striae::Error;
 use striae::ffrecord::File;
 
@@ -33,7 +32,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         meta_crc: Some(head.checksum_meta).filter(|&crc| crc != 0),
         packed_folder: is_packed_folder(&file)?,
     };
-    if args.json { print_json_of(&args.file.path, &info) } else { info_text(&info) }
+    print_info(args, &info, || Ok(lines(&info)))
 }
 
 /// Whether ffrecord's `pack_folder` made the file: its last sample has the names of the others.
@@ -45,7 +44,7 @@ fn is_packed_folder(file: &File) -> Result<bool, Error> {
     Ok(len == PACKED.len() && front == PACKED)
 }
 
-fn info_text(info: &Info) -> Result<Sound, Failure> {
+fn lines(info: &Info) -> Lines {
     let mut lines = vec![
         ("format", "ffrecord".to_owned()),
         ("samples", info.samples.to_string()),
@@ -61,10 +60,5 @@ fn info_text(info: &Info) -> Result<Sound, Failure> {
         let text = "yes: the last sample has the names of the others, as a pickle of Python's";
         lines.push(("packed folder", text.to_owned()));
     }
-    let mut out = stdout();
-    for (name, value) in lines {
-        writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
-    }
-    out.flush().map_err(Failure::stdout)?;
-    Ok(Sound::Yes)
+    lines
 }

@@ -2,7 +2,8 @@
 
 use crate::args::LsArgs;
 use crate::failure::{Failure, FirstError, Sound};
-use crate::text::{print_json_of, printable, stdout, unless_gone};
+use crate::sheet::{Cell, Column, Sheet, left, right};
+use crate::text::{print, print_json_of};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -18,6 +19,9 @@ struct Listing<'a> {
     meta_crc: Option<u32>,
     rows: Rows<'a>,
 }
+
+const COLUMNS: &[Column] =
+    &[right("sample", 12), right("offset", 20), right("bytes", 14), left("crc32", 0)];
 
 /// The samples. They are read while they are printed, since there may be millions.
 struct Rows<'a> {
@@ -53,12 +57,10 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
             &Listing { format: "ffrecord", samples: file.n(), meta_crc, rows },
         )?;
     } else {
-        let mut out = stdout();
-        let written = match args.addresses {
-            true => rows.write_addresses(&mut out),
-            false => rows.write_text(&mut out),
-        };
-        unless_gone(written.and_then(|()| out.flush()))?;
+        print(|out| match args.addresses {
+            true => rows.write_addresses(out),
+            false => rows.write_text(args, out),
+        })?;
     }
     failed.into_failure()?;
     Ok(Sound::Yes)
@@ -86,14 +88,15 @@ impl Rows<'_> {
         })
     }
 
-    fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{:>12} {:>20} {:>14}  crc32", "sample", "offset", "bytes")?;
+    fn write_text(&self, args: &LsArgs, out: &mut impl Write) -> io::Result<()> {
+        let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
         self.each(|sample| match sample {
             Ok(Sample { number, crc, span }) => {
-                writeln!(out, "{number:>12} {:>20} {:>14}  {crc:08x}", span.offset(), span.len())
+                let (offset, bytes) = (Cell::Number(span.offset()), Cell::Number(span.len()));
+                sheet.row(&[Cell::Number(number), offset, bytes, Cell::Hex(crc)])
             }
             Err(WrongRow { number, error }) => {
-                writeln!(out, "{number:>12} {:>20} {}", "?", printable(&error))
+                sheet.row(&[Cell::Number(number), Cell::Unknown, Cell::Wrong(&error)])
             }
         })
     }

@@ -6,25 +6,23 @@ mod info;
 mod list;
 mod pack;
 
-use crate::args::FileVerb;
-use crate::failure::{Failure, Sound};
-use crate::{dump, map, unsupported, verify};
+use crate::rows::Can::{Do, Not};
+use crate::rows::{NO_APPEND, NO_LOG, Row};
+use crate::{dump, map, verify};
 use striae::Format;
 
-pub(crate) use pack::pack;
-
-/// Runs a verb on an ffrecord file.
-pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
-    match verb {
-        FileVerb::Info(args) => info::info(args),
-        FileVerb::Ls(args) => list::ls(args),
-        FileVerb::Cat(args) => cat::cat(args),
-        FileVerb::Dump(args) => dump::dump(args, striae::ffrecord::dump::dump),
-        FileVerb::Extract(args) => extract::extract(args),
-        FileVerb::Verify(args) => verify::verify(args, verify::FFRECORD),
-        FileVerb::Map(args) => map::map(args, Format::Ffrecord),
-        FileVerb::Convert(_) | FileVerb::Recover(_) | FileVerb::Append(_) | FileVerb::Log(_) => {
-            Err(unsupported(verb, Format::Ffrecord))
-        }
-    }
-}
+/// The verbs for ffrecord files.
+pub(crate) const ROW: Row = Row {
+    info: Do(info::info),
+    ls: Do(list::ls),
+    dump: Do(|args| dump::dump(args, striae::ffrecord::dump::dump)),
+    cat: Do(cat::cat),
+    extract: Do(extract::extract),
+    convert: Not("they have one layout only; pack makes them"),
+    recover: Not("they have no second copy of their tables; extract saves the samples"),
+    verify: Do(|args| verify::verify(args, verify::FFRECORD)),
+    map: Do(|args| map::map(args, Format::Ffrecord)),
+    log: NO_LOG,
+    append: NO_APPEND,
+    pack: Do(pack::pack),
+};

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
 use striae::ffrecord::Pack;
 
-pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
+pub(super) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     if args.out.extension().is_none_or(|extension| extension != "ffr") {
         let text = "ffrecord only opens files whose names end in .ffr";
         return Err(Failure::usage(&args.out, text));

@@ -17,7 +17,7 @@ use striae_core::store::usize_to_u64;
 const PIECE: usize = 1 << 20;
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
-    let pattern = args.pattern()?;
+    let pattern = args.address.clone();
     let file = super::open(&args.file.path, args.direct)?;
     file.check_names()?;
     let at = |error: striae::address::Error| Error::new(&args.file.path, error);

@@ -3,7 +3,6 @@
 use crate::args::{ExtractArgs, Rows};
 use crate::failure::{Failure, Sound};
 use crate::progress::with_bar;
-use std::os::unix::ffi::OsStrExt;
 use striae::gsd::Extract;
 
 pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
@@ -12,7 +11,6 @@ pub(super) fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
     let frames = Rows::of(args.frames, file.frames());
     let extract =
         Extract::new().output(args.output()).frames(frames).select(args.addresses.clone());
-    let extract = args.chunk.iter().fold(extract, |extract, name| extract.name(name.as_bytes()));
     let total = extract.bytes(&file)?;
     with_bar(total, |progress| extract.run(&file, &args.dir, progress))?;
     Ok(Sound::Yes)

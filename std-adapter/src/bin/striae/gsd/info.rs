@@ -4,9 +4,8 @@ use super::JsonName;
 use super::hoomd::Hoomd;
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json_of, printable, stdout};
+use crate::text::{Lines, print_info, printable};
 use serde::Serialize;
-use std::io::Write;
 use striae::gsd::{File, Name, Stale};
 use striae_core::gsd::{Head, State};
 use striae_core::span::Span;
@@ -63,10 +62,8 @@ struct Gone {
 pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file.path)?;
     let hoomd = Hoomd::new(&file, &args.file.path);
-    match args.json {
-        true => print_json_of(&args.file.path, &Info { hoomd, ..Info::new(file.head()) }),
-        false => info_text(file.head(), hoomd.as_ref()),
-    }
+    let info = Info { hoomd, ..Info::new(file.head()) };
+    print_info(args, &info, || Ok(lines(file.head(), &info)))
 }
 
 impl<'a> Info<'a> {
@@ -122,13 +119,12 @@ fn align(power: u8) -> u64 {
     1u64.checked_shl(power.into()).unwrap_or(0)
 }
 
-fn info_text(head: &Head, hoomd: Option<&Hoomd<'_>>) -> Result<Sound, Failure> {
+fn lines(head: &Head, info: &Info<'_>) -> Lines {
     let header = &head.header;
     let text = |bytes: &[u8]| printable(&Name(bytes).to_string());
-    let block = |block: Block| {
+    let block = |block: &Block| {
         format!("{} of {} bytes at offset {} used", block.used, block.bytes, block.location)
     };
-    let info = Info::new(head);
     let mut lines = vec![
         ("format", format!("GSD, file layer {}", header.version)),
         ("application", text(header.application.as_bytes())),
@@ -136,8 +132,8 @@ fn info_text(head: &Head, hoomd: Option<&Hoomd<'_>>) -> Result<Sound, Failure> {
         ("frames", head.frames.to_string()),
         ("names", head.names.to_string()),
         ("index entries", head.entries.to_string()),
-        ("index", block(info.index)),
-        ("name list", block(info.namelist)),
+        ("index", block(&info.index)),
+        ("name list", block(&info.namelist)),
         ("bytes", head.file_len.to_string()),
     ];
     let commit = match head.state {
@@ -164,11 +160,6 @@ fn info_text(head: &Head, hoomd: Option<&Hoomd<'_>>) -> Result<Sound, Failure> {
     if let Some(stale) = Stale::of(head) {
         lines.push(("gone with it", format!("{stale}, of what came since and is to come")));
     }
-    lines.extend(hoomd.into_iter().flat_map(Hoomd::lines));
-    let mut out = stdout();
-    for (name, value) in lines {
-        writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
-    }
-    out.flush().map_err(Failure::stdout)?;
-    Ok(Sound::Yes)
+    lines.extend(info.hoomd.iter().flat_map(Hoomd::lines));
+    lines
 }

@@ -3,7 +3,8 @@
 use super::{JsonName, summary};
 use crate::args::{LsArgs, Rows as Frames};
 use crate::failure::{Failure, FirstError, Sound};
-use crate::text::{print_json_of, printable, stdout, unless_gone};
+use crate::sheet::{Cell, Column, Form, Sheet, left, right};
+use crate::text::{print, print_json_of, printable};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
@@ -11,6 +12,10 @@ use striae::Error;
 use striae::address::Address;
 use striae::gsd::{Chunks, File, NameList};
 use striae_core::gsd::{Chunk, ChunkType};
+
+/// The columns of a list; [`Line`] prints them as text.
+const COLUMNS: &[Column] =
+    &[right("frame", 12), left("type", 9), right("N", 12), right("M", 6), left("name", 0)];
 
 /// The output of `ls --json`.
 #[derive(Serialize)]
@@ -63,7 +68,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     }
     let rows = Rows { file: &file, names: file.names()?, part: args.frames, failed: &failed };
     if args.summary {
-        summary::print(&rows, args)?;
+        summary::summary(&rows, args)?;
     } else if args.json {
         let header = file.header();
         print_json_of(
@@ -80,13 +85,11 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
             },
         )?;
     } else {
-        let mut out = stdout();
-        let written = match args.addresses {
-            true => rows.write_addresses(&mut out),
-            false => rows.write_text(&mut out),
-        };
-        let written = written.and_then(|()| out.flush());
-        unless_gone(written)?;
+        print(|out| match args.addresses {
+            true => rows.write_addresses(out),
+            false if args.csv => rows.write_csv(out),
+            false => rows.write_text(out),
+        })?;
     }
     failed.into_failure()?;
     Ok(Sound::Yes)
@@ -139,6 +142,19 @@ impl Rows<'_> {
     fn write_addresses(&self, out: &mut impl Write) -> io::Result<()> {
         self.each(|chunk| match chunk {
             Ok(chunk) => writeln!(out, "{}", self.address(chunk.frame, chunk.id)),
+            Err(_) => Ok(()), // told at the end
+        })
+    }
+
+    fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
+        let names: Vec<_> = self.names.iter().map(|name| printable(&name.to_string())).collect();
+        let mut sheet = Sheet::new(COLUMNS, Form::Csv, out)?;
+        self.each(|chunk| match chunk {
+            Ok(Chunk { frame, id, kind, n, m, .. }) => {
+                let name = names.get(usize::from(id)).map_or("", String::as_str);
+                let [frame, n, m] = [frame, n, m.into()].map(Cell::Number);
+                sheet.row(&[frame, Cell::Text(kind.name()), n, m, Cell::Text(name)])
+            }
             Err(_) => Ok(()), // told at the end
         })
     }

@@ -10,31 +10,31 @@ mod log;
 mod recover;
 mod summary;
 
-use crate::args::{Direct, FileVerb};
-use crate::failure::{Failure, Sound};
-use crate::{dump, map, unsupported, verify};
+use crate::args::Direct;
+use crate::rows::Can::{Do, Not};
+use crate::rows::{NO_APPEND, Row};
+use crate::{dump, map, verify};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 use std::path::Path;
 use striae::gsd::{File, OpenOptions};
 use striae::{Error, Format};
 
-/// Runs a verb on a GSD file.
-pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
-    match verb {
-        FileVerb::Info(args) => info::info(args),
-        FileVerb::Ls(args) => list::ls(args),
-        FileVerb::Cat(args) => cat::cat(args),
-        FileVerb::Dump(args) => dump::dump(args, striae::gsd::dump::dump),
-        FileVerb::Extract(args) => extract::extract(args),
-        FileVerb::Recover(args) => recover::recover(args),
-        FileVerb::Verify(args) => verify::verify(args, verify::GSD),
-        FileVerb::Map(args) => map::map(args, Format::Gsd),
-        FileVerb::Log(args) => log::log(args),
-        FileVerb::Convert(args) => convert::convert(args),
-        FileVerb::Append(_) => Err(unsupported(verb, Format::Gsd)),
-    }
-}
+/// The verbs for GSD files.
+pub(crate) const ROW: Row = Row {
+    info: Do(info::info),
+    ls: Do(list::ls),
+    dump: Do(|args| dump::dump(args, striae::gsd::dump::dump)),
+    cat: Do(cat::cat),
+    extract: Do(extract::extract),
+    convert: Do(convert::convert),
+    recover: Do(recover::recover),
+    verify: Do(|args| verify::verify(args, verify::GSD)),
+    map: Do(|args| map::map(args, Format::Gsd)),
+    log: Do(log::log),
+    append: NO_APPEND,
+    pack: Not("what its frames mean is for the program that writes them"),
+};
 
 /// Opens a file; its chunks are read past the page cache if `--direct` is given.
 fn open(path: &Path, direct: Direct) -> Result<File, Error> {

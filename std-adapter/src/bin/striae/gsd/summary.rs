@@ -4,9 +4,10 @@ use super::JsonName;
 use super::list::Rows;
 use crate::args::LsArgs;
 use crate::failure::Failure;
-use crate::text::{print_json_of, printable, stdout, unless_gone};
+use crate::sheet::{Cell, Column, Sheet, left, right};
+use crate::text::{print, print_json_of, printable};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io;
 use striae::gsd::Name;
 use striae_core::gsd::{Chunk, ChunkType};
 
@@ -84,7 +85,7 @@ struct OfName<'a> {
 }
 
 /// Prints the names that have chunks, in the order of their ids.
-pub(super) fn print(rows: &Rows<'_>, args: &LsArgs) -> Result<(), Failure> {
+pub(super) fn summary(rows: &Rows<'_>, args: &LsArgs) -> Result<(), Failure> {
     let mut sums: Vec<Option<Sum>> = Vec::new();
     let mut wrong = Vec::new();
     let added = rows.each(|chunk| {
@@ -119,23 +120,25 @@ pub(super) fn print(rows: &Rows<'_>, args: &LsArgs) -> Result<(), Failure> {
         let summary = Summary { format, frames, names: names.collect() };
         return print_json_of(&args.file.path, &summary).map(drop);
     }
-    let mut out = stdout();
-    let write = || {
-        writeln!(
-            out,
-            "{:>12}  {:<9} {:>14} {:>9} {:>16}  name",
-            "frames", "type", "N", "M", "bytes"
-        )?;
+    print(|out| {
+        let mut sheet = Sheet::new(COLUMNS, args.form(), out)?;
         for sum in sums {
             let kinds: Vec<_> = sum.kinds.iter().map(|kind| kind.name()).collect();
-            write!(out, "{:>12}  {:<9} ", sum.frames, kinds.join(","))?;
-            write!(out, "{:>14} {:>9} {:>16}  ", sum.n, sum.m, sum.bytes)?;
-            writeln!(out, "{}", printable(&Name(rows.name(sum.id)).to_string()))?;
+            let (kinds, n, m) = (kinds.join(","), sum.n.to_string(), sum.m.to_string());
+            let name = printable(&Name(rows.name(sum.id)).to_string());
+            let [kinds, n, m, name] = [&kinds, &n, &m, &name].map(|text| Cell::Text(text));
+            sheet.row(&[Cell::Number(sum.frames), kinds, n, m, Cell::Number(sum.bytes), name])?;
         }
-        for error in &wrong {
-            writeln!(out, "{:>12}  {}", "?", printable(error))?;
-        }
-        out.flush()
-    };
-    unless_gone(write())
+        wrong.iter().try_for_each(|error| sheet.row(&[Cell::Unknown, Cell::Wrong(error)]))
+    })
+    .map(drop)
 }
+
+const COLUMNS: &[Column] = &[
+    right("frames", 12),
+    left("type", 9),
+    right("N", 14),
+    right("M", 9),
+    right("bytes", 16),
+    left("name", 0),
+];

@@ -57,7 +57,7 @@ fn draw(args: &MapArgs, format: Format, columns: u64) -> Result<Vec<Picture>, Er
             let paths = striae::blob::subfiles_of(path)?;
             paths.iter().map(|path| of_file(path, format, size)).collect()
         }
-        Format::Sion | Format::Gsd | Format::Ffrecord | Format::Cdf => {
+        Format::Sion | Format::Gsd | Format::Ffrecord | Format::Cdf | Format::Map => {
             Ok(vec![of_file(path, format, size)?])
         }
     }

@@ -10,7 +10,7 @@ use striae::sion::{File, TaskEntry};
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     let file = args.file.open(args.direct.options())?;
-    let pattern = args.pattern()?;
+    let pattern = args.address.clone();
     if let Some(address) = pattern.address() {
         let (task, part) = file.locate(address)?;
         return cat_part(args, &file, task, part);

@@ -3,7 +3,8 @@
 use super::PartOfSet;
 use crate::args::{InfoArgs, LsArgs};
 use crate::failure::{Failure, FirstError, Sound, complain};
-use crate::text::{print_json_of, printable, stdout, unless_gone};
+use crate::sheet::{Cell, Column, Sheet, left, right};
+use crate::text::{Lines, print, print_info, print_json_of, printable};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
@@ -240,13 +241,11 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
             print_json_of(&set.1.path, &Listing { summary, tasks })?;
         }
     } else {
-        let mut out = stdout();
         set.1.complain_of_part(set.0.part_of_set());
-        let written = match args.addresses {
-            true => ls_addresses(&mut out, &set, args.keys, &failed),
-            false => ls_text(&mut out, &set, args.keys, &failed),
-        };
-        unless_gone(written.and_then(|()| out.flush()))?;
+        print(|out| match args.addresses {
+            true => ls_addresses(out, &set, args.keys, &failed),
+            false => ls_text(out, &set, args, &failed),
+        })?;
     }
     failed.into_failure()?;
     Ok(set.soundness())
@@ -283,10 +282,26 @@ fn ls_addresses(
     Ok(())
 }
 
-fn ls_text(out: &mut impl Write, set: &Set<'_>, keys: bool, failed: &FirstError) -> io::Result<()> {
-    write!(out, "{:>8} {:>12} {:>6} {:>8} ", "task", "globalrank", "file", "local")?;
-    write!(out, "{:>14} {:>8} {:>16}", "chunksize", "chunks", "bytes")?;
-    writeln!(out, "{}", if keys { "  keys" } else { "" })?;
+const COLUMNS: &[Column] = &[
+    right("task", 8),
+    right("globalrank", 12),
+    right("file", 6),
+    right("local", 8),
+    right("chunksize", 14),
+    right("chunks", 8),
+    right("bytes", 16),
+    left("keys", 0),
+];
+
+fn ls_text(
+    out: &mut impl Write,
+    set: &Set<'_>,
+    args: &LsArgs,
+    failed: &FirstError,
+) -> io::Result<()> {
+    let keys = args.keys;
+    let columns = if keys { Some(COLUMNS) } else { COLUMNS.split_last().map(|(_, most)| most) };
+    let mut sheet = Sheet::new(columns.unwrap_or_default(), args.form(), out)?;
     let tasks = match set.0.tasks() {
         Ok(tasks) => tasks,
         Err(error) => {
@@ -294,31 +309,46 @@ fn ls_text(out: &mut impl Write, set: &Set<'_>, keys: bool, failed: &FirstError)
             return Ok(());
         }
     };
+    // Lengths are unknown in a set that was never closed.
+    let known = |number: u64| set.closed().map_or(Cell::Unknown, |_| Cell::Number(number));
     for (task, entry) in (0u64..).zip(tasks) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                writeln!(out, "{task:>8} {}", printable(&failed.keep(error)))?;
+                sheet.row(&[Cell::Number(task), Cell::Wrong(&failed.keep(error))])?;
                 continue;
             }
         };
-        let known =
-            |number: u64| set.closed().map_or_else(|| "?".to_owned(), |_| number.to_string());
         let (place, chunks) = (entry.place, entry.place.chunks);
-        write!(out, "{task:>8} {:>12} {:>6} {:>8} ", place.globalrank, entry.file, place.local)?;
-        write!(out, "{:>14} {:>8} ", chunks.chunksize, known(place.blockcount))?;
-        write!(out, "{:>16}", known(entry.bytes))?;
-        if let Some(file) = set.closed().filter(|_| keys) {
-            let written =
-                each_key(file, &entry, |Key { key, bytes, .. }| write!(out, "  {key}:{bytes}"));
-            match written {
-                Ok(written) => written?,
-                Err(error) => write!(out, "  {}", printable(&failed.keep(error)))?,
-            }
-        }
-        writeln!(out)?;
+        let row = [
+            Cell::Number(task),
+            Cell::Signed(place.globalrank),
+            Cell::Number(entry.file.into()),
+            Cell::Number(place.local.into()),
+            Cell::Number(chunks.chunksize),
+            known(place.blockcount),
+            known(entry.bytes),
+        ];
+        sheet.row_and(&row, |out| match set.closed().filter(|_| keys) {
+            Some(file) => write_keys(out, file, &entry, failed),
+            None => Ok(()),
+        })?;
     }
     Ok(())
+}
+
+/// Prints the keys of a task, each with the bytes of its value.
+fn write_keys(
+    out: &mut impl Write,
+    file: &File,
+    entry: &TaskEntry,
+    failed: &FirstError,
+) -> io::Result<()> {
+    let write = |Key { key, bytes, .. }: Key| write!(out, "  {key}:{bytes}");
+    match each_key(file, entry, write) {
+        Ok(written) => written,
+        Err(error) => write!(out, "  {}", printable(&failed.keep(error))),
+    }
 }
 
 pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
@@ -326,12 +356,11 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let Some(summary) = set.summary() else { return Ok(Sound::Yes) };
     let files = set.0.files();
     let states = files.iter().map(|(path, _)| state(path)).collect::<Result<Vec<_>, _>>()?;
-    if args.json {
-        print_json_of(&set.1.path, &Info::new(summary, &states))?;
-    } else {
+    let info = Info::new(summary, &states);
+    print_info(args, &info, || {
         set.1.complain_of_part(set.0.part_of_set());
-        info_text(&set, &summary, &states)?;
-    }
+        lines(&set, &info.summary, &states)
+    })?;
     Ok(set.soundness())
 }
 
@@ -416,9 +445,9 @@ fn marks_of_striae(states: &[State]) -> Option<String> {
     (!marks.is_empty()).then(|| marks.join("; "))
 }
 
-fn info_text(set: &Set<'_>, summary: &Summary<'_>, states: &[State]) -> Result<(), Failure> {
+fn lines(set: &Set<'_>, summary: &Summary<'_>, states: &[State]) -> Result<Lines, Failure> {
     let files = set.0.files();
-    let Some((_, head)) = files.first() else { return Ok(()) };
+    let Some((_, head)) = files.first() else { return Ok(Lines::new()) };
     let (library, patch) = head.meta1.library_version();
     let main = library.checked_div(1000).unwrap_or_default();
     let sub = library.checked_rem(1000).unwrap_or_default();
@@ -450,9 +479,5 @@ fn info_text(set: &Set<'_>, summary: &Summary<'_>, states: &[State]) -> Result<(
     if let Some(marks) = marks_of_striae(states) {
         lines.insert(2, ("marks of striae", marks));
     }
-    let mut out = stdout();
-    for (name, value) in lines {
-        writeln!(out, "{name:<20}{value}").map_err(Failure::stdout)?;
-    }
-    out.flush().map_err(Failure::stdout)
+    Ok(lines)
 }

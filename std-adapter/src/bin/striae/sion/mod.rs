@@ -9,9 +9,11 @@ mod open_files;
 mod pack;
 mod recover;
 
-use crate::args::{FileVerb, Set};
-use crate::failure::{Failure, Sound, complain};
+use crate::args::Set;
+use crate::failure::{Failure, complain};
 use crate::progress::with_bar;
+use crate::rows::Can::Do;
+use crate::rows::{NO_LOG, Row};
 use crate::text::count;
 use crate::{dump, map, verify};
 use serde::Serialize;
@@ -22,24 +24,21 @@ use striae::direct;
 use striae::shown;
 use striae::sion::{self, File, OpenOptions, Opened};
 
-pub(crate) use pack::pack;
-
-/// Runs a verb on a SIONlib file.
-pub(crate) fn run(verb: &FileVerb) -> Result<Sound, Failure> {
-    match verb {
-        FileVerb::Info(args) => list::info(args),
-        FileVerb::Ls(args) => list::ls(args),
-        FileVerb::Dump(args) => dump::dump(args, sion::dump::dump),
-        FileVerb::Cat(args) => cat::cat(args),
-        FileVerb::Extract(args) => extract::extract(args),
-        FileVerb::Convert(args) => convert::convert(args),
-        FileVerb::Recover(args) => recover::recover(args),
-        FileVerb::Verify(args) => verify::verify(args, verify::SION),
-        FileVerb::Map(args) => map::map(args, striae::Format::Sion),
-        FileVerb::Append(args) => append::append(args),
-        FileVerb::Log(_) => Err(crate::unsupported(verb, striae::Format::Sion)),
-    }
-}
+/// The verbs for SIONlib sets.
+pub(crate) const ROW: Row = Row {
+    info: Do(list::info),
+    ls: Do(list::ls),
+    dump: Do(|args| dump::dump(args, sion::dump::dump)),
+    cat: Do(cat::cat),
+    extract: Do(extract::extract),
+    convert: Do(convert::convert),
+    recover: Do(recover::recover),
+    verify: Do(|args| verify::verify(args, verify::SION)),
+    map: Do(|args| map::map(args, striae::Format::Sion)),
+    log: NO_LOG,
+    append: Do(append::append),
+    pack: Do(pack::pack),
+};
 
 /// The only file of a set that was read, in JSON.
 #[derive(Serialize)]

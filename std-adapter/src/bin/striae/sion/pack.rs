@@ -9,7 +9,7 @@ use striae::Error;
 use striae::error::ErrorKind;
 use striae::sion::{Pack, Sources};
 
-pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
+pub(super) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     let sources = match args.sources.as_slice() {
         [folder] if folder.is_dir() => Sources::of_folder(folder)?,
         files => Sources::of_files(files.to_vec()).map_err(several)?,
