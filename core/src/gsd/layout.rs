@@ -237,8 +237,8 @@ pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
 /// The length of the longest file: the reference programs use signed offsets.
 pub(super) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
 
-/// The smallest multiple of `unit`, a power of two, that is at least `value`, which is so small that
-/// there is one.
+/// The smallest multiple of `unit`, a power of two, that is at least `value`, which is so small
+/// that there is one.
 pub(super) const fn aligned(value: u64, unit: NonZeroU64) -> u64 {
     let mask = unit.get().wrapping_sub(1);
     debug_assert!(value.checked_add(mask).is_some(), "there is one");

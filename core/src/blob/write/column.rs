@@ -98,8 +98,8 @@ impl Column {
         Some(Held { start: begin.checked_add(skip)?, len, step: recsize })
     }
 
-    /// What blob `blob` with these shares has in the process-centric layout, from `start` on. `None`
-    /// if it exceeds `u64::MAX`.
+    /// What blob `blob` with these shares has in the process-centric layout, from `start` on.
+    /// `None` if it exceeds `u64::MAX`.
     #[must_use]
     pub fn in_blob(self, start: u64, blob: u32, shares: &[Share]) -> Option<Held> {
         let (_, len) = self.share(blob, shares)?;

@@ -128,8 +128,8 @@ impl Sealing {
         Ok(parts)
     }
 
-    /// Writes the heads of both copies, when the rows of all blobs are written. `parts` are those of
-    /// all of them, joined.
+    /// Writes the heads of both copies, when the rows of all blobs are written. `parts` are those
+    /// of all of them, joined.
     ///
     /// # Errors
     /// The store's own error.
@@ -158,8 +158,8 @@ impl Sum {
     /// parts as long as `window`, if they were not written in order.
     ///
     /// # Errors
-    /// [`ReadExactError::UnexpectedEof`] if the store is too short, or `window` is empty and needed;
-    /// else the store's own error.
+    /// [`ReadExactError::UnexpectedEof`] if the store is too short, or `window` is empty and
+    /// needed; else the store's own error.
     pub fn over<S: ReadAt + ?Sized>(
         self,
         places: impl Iterator<Item = Span>,

@@ -124,8 +124,8 @@ impl Create {
         bytes.get(usize::try_from(offset.exact_sub(start)).ok()?).copied()
     }
 
-    /// What is cleared: the second shadow, which may be from an older file, with the name list after
-    /// it; the index.
+    /// What is cleared: the second shadow, which may be from an older file, with the name list
+    /// after it; the index.
     fn zeros(&self) -> [Span; 2] {
         let image = &self.shadow.new;
         let names = image.namelist_allocated_entries.get().exact_mul(NAME_UNIT);

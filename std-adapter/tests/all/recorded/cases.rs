@@ -61,8 +61,8 @@ impl Rule {
         }
     }
 
-    /// The damaged bytes of the file with this name. Which bit of the header is wrong depends on the
-    /// name, so that all fields have their turn.
+    /// The damaged bytes of the file with this name. Which bit of the header is wrong depends on
+    /// the name, so that all fields have their turn.
     pub(super) fn damage(self, name: &Path, mut bytes: Vec<u8>) -> Vec<u8> {
         let len = bytes.len();
         match self {
@@ -136,8 +136,8 @@ impl Kind {
         }
     }
 
-    /// What is run on every file of this kind, besides what is run on all files. In the text, `@` is
-    /// the file, and `^` the new one.
+    /// What is run on every file of this kind, besides what is run on all files. In the text, `@`
+    /// is the file, and `^` the new one.
     const fn own(self) -> &'static [&'static str] {
         match self {
             Self::Sion => &[

@@ -157,8 +157,8 @@ impl Tail {
         }
     }
 
-    /// Makes this, the state of no file, that of a file of `file_len` bytes. It is made in place: it
-    /// is large for a device's stack.
+    /// Makes this, the state of no file, that of a file of `file_len` bytes. It is made in place:
+    /// it is large for a device's stack.
     #[inline(never)]
     pub(super) fn set(&mut self, found: &Found<'_>) -> Result<(), Error> {
         let Found { image, kind, counted, file_len, .. } = *found;
