@@ -12,7 +12,7 @@
 //! | | [`find`] | where elements of the canonical array are: maps, regions |
 //! | map | [`map`] | decomposition maps, from which sets are written |
 //! | write | [`define`], [`distribute`] | the definition of a subfile's header; subfiles of processes, shares of blobs |
-//! | | [`column`], [`form`] | what blobs have of a variable, and which records; the header of a new subfile |
+//! | | [`mod@column`], [`form`] | what blobs have of a variable, and which records; the header of a new subfile |
 //! | | [`book`] | what every writer of a set computes: maps, checksums |
 //! | | [`append`], [`sealing`] | how records become part of a subfile; the seal that is written |
 //!
