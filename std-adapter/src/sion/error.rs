@@ -133,7 +133,15 @@ impl ErrorKind {
             | Self::OtherSet { .. } => Party::File,
             Self::Sibling { .. } => Party::System,
             Self::TooManyChunks { .. } => Party::Capacity,
-            _ => Party::Argument,
+            Self::Ambiguous { .. }
+            | Self::Taken { .. }
+            | Self::Buddies { .. }
+            | Self::OldBuddy { .. }
+            | Self::NoCopy { .. }
+            | Self::IsBuddy { .. }
+            | Self::NoTaskFile { .. }
+            | Self::TwoTaskFiles { .. }
+            | Self::MixedTaskFiles => Party::Argument,
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) const fn left(head: &'static str, width: usize) -> Column {
     Column { head, width, is_left: true }
 }
 
-/// What stands in a column of a row.
+/// The value of a column in a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cell<'a> {
     Number(u64),
