@@ -121,8 +121,11 @@ pub struct Set {
     /// The canonical header, and what it is made of when it is first needed.
     header: OnceLock<Header>,
     source: canonical::Source,
-    /// Whether the number of records is that of the first subfile, and not made of what is left.
-    is_counted: bool,
+    /// The first subfile, whose number of records is that of the set; `None` if that number is made
+    /// of what is left.
+    counting: Option<u32>,
+    /// The subfiles that their seals tie to the set, in order.
+    tied: Vec<u32>,
     container: Container,
     files: Arc<Files>,
     names: Names,

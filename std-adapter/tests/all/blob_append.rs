@@ -4,6 +4,7 @@
 use super::blob_written::{Set as Golden, subfiles};
 use std::fs;
 use std::path::{Path, PathBuf};
+use striae::blob::verify::Finding;
 use striae::blob::{BuildError, Container, ErrorKind as BlobError, Pack, Set, Writer};
 use striae::cdf::File;
 use striae::error::ErrorKind;
@@ -11,7 +12,7 @@ use striae::striae_core::blob::seal::FindSeal;
 use striae::striae_core::cdf::Type;
 use striae::striae_core::integrity::crc32c;
 use striae::striae_core::step::drive_read;
-use striae::{Error, Output};
+use striae::{Error, Output, Verify};
 use striae_inspect::blob::subfile::Head;
 use tempfile::TempDir;
 
@@ -193,7 +194,13 @@ fn a_set_whose_subfiles_have_other_numbers_of_records_has_the_least() {
                 Type::Float => drop(read.read::<f32>(pressure).unwrap()),
                 _ => drop(read.read::<f64>(pressure).unwrap()),
             }
-            assert!(read.is_whole(), "{:?}", read.lost());
+            // Without seals nobody can know that an append was cut.
+            assert_eq!(read.is_whole(), sealed, "{:?}", read.lost());
+            let mut kinds = Vec::new();
+            let each = &mut |found: Finding| kinds.push(found.facts().kind);
+            let verified = Verify::new().blob(&grown, each).unwrap();
+            assert_eq!(verified.is_sound(), sealed, "{kinds:?}");
+            assert!(kinds.contains(&if sealed { "uncounted" } else { "records" }), "{kinds:?}");
 
             Pack::append(&rest, &grown, &|_| ()).unwrap();
             assert!(bytes_of(&set, &grown) == bytes_of(&set, &whole), "sealed: {sealed}");

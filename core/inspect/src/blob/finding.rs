@@ -155,6 +155,21 @@ findings! {
     |facts| facts.value(*value).expected(*expected),
     |f| write!(f, "has {}, but the first subfile has {expected}", Count(*value, "record"));
 
+    /// A sealed subfile has more records than the first one, as an append leaves it that was cut: the
+    /// others are not read.
+    Note "uncounted" Uncounted {
+        /// The number of records.
+        value: u64,
+        /// That of the first subfile.
+        expected: u64,
+    }
+    |facts| facts.value(*value).expected(*expected),
+    |f| write!(
+        f,
+        "has {}, of which the first subfile counts {expected}: an append was cut",
+        Count(*value, "record")
+    );
+
     /// The canonical file cannot have what the header has: netCDF refuses a name, or the values are
     /// too many. The set cannot be opened.
     Damage "not_canonical" NotCanonical {

@@ -82,7 +82,7 @@ impl Sealable {
     }
 
     /// The number of the variable in the header.
-    fn number(self, set: &Canonical) -> Option<u32> {
+    pub(super) fn number(self, set: &Canonical) -> Option<u32> {
         let parts = Part::VARIABLES.len();
         let number = match self {
             Self::Map(index, part) => {

@@ -5,14 +5,14 @@
 
 use super::flaw::Flaw;
 pub use super::sealed::TRIES;
-use super::sealed::find;
+use super::sealed::{Sealable, find};
 use super::subfile::Head;
-use crate::subject::{Failed, Subject, Sum};
+use crate::subject::{Failed, Subject, Sum, read};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use striae_core::blob::Tie;
 use striae_core::blob::seal::{COPIES, Duplicate};
+use striae_core::blob::{Seal, Tie};
 use striae_core::store::usize_to_u64;
 
 /// What a seal says of the header of its subfile.
@@ -110,6 +110,9 @@ pub struct Verdict {
     pub strangers: Vec<(u32, Flaw)>,
     /// The members without a seal, if others have one: all writers seal all subfiles or none.
     pub unsealed: Vec<u32>,
+    /// The members that their seals tie to the set: a copy of each has the number of records that
+    /// the set has.
+    pub tied: Vec<u32>,
 }
 
 impl Verdict {
@@ -141,7 +144,7 @@ impl Jury {
             Some(like) => Head::read_like(store, like)?,
             None => Head::read(store)?,
         };
-        let (proof, ties, seal) = testimony(store, &head)?;
+        let (proof, ties, seal) = testimony(store, &head, number)?;
         let candidate = self.candidate(number, head, proof);
         self.heard.push(Heard { number, candidate, proof, ties, seal });
         Ok(())
@@ -223,8 +226,10 @@ impl Jury {
         let is_sealed = members.iter().any(|heard| heard.seal == SealState::Whole);
         let unsealed = members.iter().filter(|one| is_sealed && one.seal == SealState::None);
         let unsealed = unsealed.map(|heard| heard.number).collect();
+        let tied = members.iter().filter(|one| !one.ties.is_empty());
+        let tied = tied.map(|heard| heard.number).collect();
         let members = members.into_iter().map(|heard| heard.number).collect();
-        Some(Verdict { number, head, members, strangers, unsealed })
+        Some(Verdict { number, head, members, strangers, unsealed, tied })
     }
 
     /// Judges a set to which another process may append meanwhile: `hear` hears all subfiles, and
@@ -251,6 +256,29 @@ impl Jury {
             before = Some(live.strangers.clone());
         }
     }
+}
+
+/// What is sound, or is read twice in the same way: another process may append meanwhile. After
+/// some tries, what was read last.
+///
+/// # Errors
+/// The errors of `read`.
+pub fn steady<T: PartialEq, E>(
+    is_sound: impl Fn(&T) -> bool,
+    mut read: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    let mut known = read()?;
+    for _ in 1..TRIES {
+        if is_sound(&known) {
+            break;
+        }
+        let again = read()?;
+        if again == known {
+            break;
+        }
+        known = again;
+    }
+    Ok(known)
 }
 
 /// Moves the subfiles to the strangers whose seals tie them to another place or set.
@@ -312,6 +340,7 @@ fn elements(head: &Head) -> u64 {
 fn testimony<S: Subject>(
     store: &S,
     head: &Head,
+    number: u32,
 ) -> Result<(Proof, Vec<Bond>, SealState), Failed<S, Flaw>> {
     let checksum = store.checksum(Sum::Crc32c);
     let found = find(store, head)?;
@@ -331,9 +360,37 @@ fn testimony<S: Subject>(
             (false, Proof::None) => Proof::Disproved,
             (false, known) => known,
         };
-        ties.extend(own.tie.map(|tie| (own.numrecs, tie)));
+        let tie = match own.tie {
+            Some(tie) => Some(tie),
+            None => shared(store, head, (&seal, number))?,
+        };
+        ties.extend(tie.map(|tie| (own.numrecs, tie)));
     }
     Ok((proof, ties, seal))
+}
+
+/// What stands for the tie of a seal of version 1: the checksums of the variables that are not
+/// decomposed, whose values each subfile of a set has. `None` if there are none.
+fn shared<S: Subject>(
+    store: &S,
+    head: &Head,
+    (seal, number): (&Seal, u32),
+) -> Result<Option<Tie>, Failed<S, Flaw>> {
+    let set = &head.grammar.canonical;
+    let mut hash = Fnv::new(set.nprocs);
+    let mut is_any = false;
+    for (index, _) in (0..).zip(&set.variables).filter(|(_, one)| one.decomposition.is_none()) {
+        let place = Sealable::Values(index).number(set).and_then(|own| seal.entry(own, 0));
+        if let Some(place) = place {
+            let mut entry = [0; 4];
+            read(store, place.offset(), &mut entry)?;
+            hash.add(&entry);
+            is_any = true;
+        }
+    }
+    let nsubfiles = u32::try_from(set.nsubfiles).ok().filter(|_| is_any);
+    let set = u128::from(hash.0).to_be_bytes();
+    Ok(nsubfiles.map(|nsubfiles| Tie { set, number, nsubfiles }))
 }
 
 /// A number that differs for most headers that differ in what [`Head::differs`] does not compare:

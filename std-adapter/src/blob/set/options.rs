@@ -136,7 +136,7 @@ impl OpenOptions {
         let mut files = Files::empty(self.most_open(), self.direct);
         names.numbers().iter().for_each(|&number| files.add_later(&names.path(number)));
         let (verdict, mut lost) = judge(&names, &files)?;
-        let Some(Verdict { number, head, members, strangers, unsealed }) = verdict else {
+        let Some(Verdict { number, head, members, strangers, unsealed, tied }) = verdict else {
             let only = lost.into_values().next().filter(|_| names.numbers().len() == 1);
             let only = only.and_then(|lost: Lost| Arc::into_inner(lost.error));
             return Err(only.unwrap_or_else(|| Error::new(names.base(), ErrorKind::NoSubfile)));
@@ -155,31 +155,10 @@ impl OpenOptions {
             let error = Error::new(&names.path(number), ErrorKind::from(Flaw::NoSeal));
             lost.insert(number, Lost::new(number, error)?); // it costs nothing
         }
-        // The number of records is that of the first subfile that can say it.
-        let (mut numrecs, mut is_sure) = (None, true);
-        for &number in &members {
-            let Some(index) = place(number) else { continue };
-            let read = || First::read(files.get(index)?.file(), &head.header, self.checked);
-            let Ok(mut first) = read() else { continue };
-            if let Some(error) = first.wrong.take() {
-                is_sure = false;
-                let error = Error::new(&names.path(number), error);
-                lost.insert(number, Lost::new(number, error)?);
-            }
-            numrecs = numrecs.or(Some(first.numrecs));
-            let Some(subfile) = first.subfile.take() else {
-                // Only the blobs prove the number of records in HDF5.
-                is_sure &= first.container == Container::Cdf;
-                continue; // it is damaged: the next one says the number, if it is sound
-            };
-            numrecs = Some(first.numrecs);
-            if let Some(known) = subfiles.get_mut(index) {
-                *known = OnceLock::from(Some(Arc::new(subfile)));
-            }
-            break;
-        }
+        let Counted { numrecs, counting, is_sure } =
+            self.count((&names, &files), (&head, &members), &mut subfiles, &mut lost)?;
         let container = head.container();
-        let is_counted = numrecs.is_some() && !self.mends && is_sure;
+        let counting = counting.filter(|_| !self.mends && is_sure);
         let numrecs = match numrecs {
             Some(numrecs) if !self.mends && is_sure => numrecs,
             _ if self.mends || container == Container::Cdf => most_records(&names, &members),
@@ -189,11 +168,12 @@ impl OpenOptions {
         canonical::check(&head.definition(), numrecs).map_err(at)?;
         let Head { header, grammar: Grammar { canonical, places, .. }, .. } = head;
         let elements = canonical.decompositions.iter().map(|_| OnceLock::new()).collect();
-        Ok(Set {
+        let set = Set {
             canonical,
             header: OnceLock::new(),
             source: canonical::Source { number, header, places, numrecs },
-            is_counted,
+            counting,
+            tied,
             container,
             files: Arc::new(files),
             names,
@@ -201,8 +181,59 @@ impl OpenOptions {
             elements,
             lost: Mutex::new(lost),
             options: *self,
-        })
+        };
+        if set.source.numrecs == 0 {
+            // A read of no records would not see that other subfiles have some.
+            for (_, number) in set.numbers() {
+                set.subfile(number)?;
+            }
+        }
+        Ok(set)
     }
+
+    /// The number of records, which is that of the first subfile that can say it. What is read of
+    /// subfiles on the way is kept.
+    fn count(
+        &self,
+        (names, files): (&Names, &Files),
+        (head, members): (&Head, &[u32]),
+        subfiles: &mut [OnceLock<Option<Arc<Subfile>>>],
+        lost: &mut BTreeMap<u32, Lost>,
+    ) -> Result<Counted, Error> {
+        let mut found = Counted { numrecs: None, counting: None, is_sure: true };
+        for &number in members {
+            let Ok(index) = names.numbers().binary_search(&number) else { continue };
+            let read = || First::read(files.get(index)?.file(), &head.header, self.checked);
+            let Ok(mut first) = read() else { continue };
+            if let Some(error) = first.wrong.take() {
+                found.is_sure = false;
+                let error = Error::new(&names.path(number), error);
+                lost.insert(number, Lost::new(number, error)?);
+            }
+            found.numrecs = found.numrecs.or(Some(first.numrecs));
+            found.counting = found.counting.or(Some(number));
+            let Some(subfile) = first.subfile.take() else {
+                // Only the blobs prove the number of records in HDF5.
+                found.is_sure &= first.container == Container::Cdf;
+                continue; // it is damaged: the next one says the number, if it is sound
+            };
+            (found.numrecs, found.counting) = (Some(first.numrecs), Some(number));
+            if let Some(known) = subfiles.get_mut(index) {
+                *known = OnceLock::from(Some(Arc::new(subfile)));
+            }
+            break;
+        }
+        Ok(found)
+    }
+}
+
+/// Who says how many records a set has.
+struct Counted {
+    numrecs: Option<u64>,
+    /// The first subfile that says it.
+    counting: Option<u32>,
+    /// Whether no subfile before it contradicts, and it is proved.
+    is_sure: bool,
 }
 
 /// Judges all subfiles together. Those without a header are lost.

@@ -5,9 +5,12 @@ use crate::blob::subfile::Head;
 use crate::blob::{Container, Flaw};
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::posix::PosixFile;
+use std::cmp::Ordering;
+use std::convert::Infallible;
 use striae_core::cdf;
 use striae_core::cdf::raw::Header5;
 use striae_core::store::ReadAt;
+use striae_inspect::blob::verdict::steady;
 
 /// The error of a CDF-5 subfile that counts records of which it has no value. If it were believed,
 /// a few bytes would make an array of any length.
@@ -21,8 +24,9 @@ pub(super) fn wrong_numrecs(head: &Head, file_len: u64) -> Option<cdf::Error> {
 
 impl Set {
     /// Loses a subfile whose number of records is wrong: it has no value of the last ones, or has
-    /// fewer than the set. It may have more: an append that a crash has ended, or that is not over,
-    /// counts the records of the first subfile last (`spec/blob.md#seals`).
+    /// fewer than the set. One that has more is named, and loses nothing, if no seal says that an
+    /// append was cut: the first subfile is the last one whose records are counted
+    /// (`spec/blob.md#which-subfiles-belong-together`).
     pub(super) fn check_records(
         &self,
         number: u32,
@@ -36,10 +40,31 @@ impl Set {
             return lose(error, Some(0)); // values that are not there are counted when they are read
         }
         let (field, offset) = (Header5::numrecs, Header5::numrecs.offset().into());
-        let min = self.source.numrecs;
-        match head.grammar.numrecs.filter(|&value| self.is_counted && value < min) {
-            Some(value) => lose(cdf::Error::TooSmall { field, offset, value, min }, None),
-            None => Ok(()),
+        let numrecs = self.source.numrecs;
+        let (Some(value), Some(first)) = (head.grammar.numrecs, self.counting) else {
+            return Ok(());
+        };
+        match value.cmp(&numrecs) {
+            Ordering::Less => {
+                lose(cdf::Error::TooSmall { field, offset, value, min: numrecs }, None)
+            }
+            Ordering::Greater if !self.tied.contains(&number) && !self.has_now(first, value) => {
+                lose(cdf::Error::TooLarge { field, offset, value, max: numrecs }, Some(0))
+            }
+            Ordering::Greater | Ordering::Equal => Ok(()),
         }
+    }
+
+    /// Whether a subfile has so many records by now, because another process appends.
+    fn has_now(&self, number: u32, value: u64) -> bool {
+        let numrecs = || -> Result<_, Infallible> {
+            let index = self.names.numbers().binary_search(&number).ok();
+            let file = index.and_then(|index| self.files.get(index).ok());
+            let head = file.and_then(|bulk| Head::read(&**bulk.file()).ok());
+            Ok(head.and_then(|head| head.grammar.numrecs))
+        };
+        let is_enough = |numrecs: &Option<u64>| numrecs.is_some_and(|numrecs| numrecs >= value);
+        let Ok(numrecs) = steady(is_enough, numrecs);
+        is_enough(&numrecs)
     }
 }

@@ -25,7 +25,7 @@ use super::finding::{FindingKind, SetFinding};
 use super::grammar::{Attribute, Grammar};
 use super::map::{Lists, Map, Origin};
 use super::subfile::{Container, Head, Subfile, container};
-use super::verdict::{Jury, TRIES, Verdict};
+use super::verdict::{Jury, Verdict, steady};
 use super::{Flaw, cdf};
 use crate::finding::{Coverage, Found, Severity};
 use crate::report::{Counts, Ending as _, Report as Findings};
@@ -148,13 +148,15 @@ struct Known {
     strangers: Vec<(u32, Flaw)>,
     /// The subfiles that have no seal, although others have one.
     unsealed: Vec<u32>,
+    /// The subfiles that their seals tie to the set.
+    tied: Vec<u32>,
 }
 
 impl From<Verdict> for Known {
     fn from(verdict: Verdict) -> Self {
-        let Verdict { number, head, strangers, unsealed, .. } = verdict;
+        let Verdict { number, head, strangers, unsealed, tied, .. } = verdict;
         let (container, attributes) = (head.container(), attributes_of(&head.definition()));
-        Self { number, container, attributes, grammar: head.grammar, strangers, unsealed }
+        Self { number, container, attributes, grammar: head.grammar, strangers, unsealed, tied }
     }
 }
 
@@ -300,13 +302,19 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let first = numrecs.first().copied().unwrap_or(0);
         report.summary.numrecs = first;
         for (Member { number, subfile, .. }, value) in self.members.iter().zip(numrecs) {
-            for variable in &set.grammar.canonical.variables {
-                report.summary.data.add(bytes_of(variable, subfile));
-            }
+            let variables = set.grammar.canonical.variables.iter();
+            let claimed = variables.fold(0_u64, |sum, variable| {
+                sum.saturating_add(bytes_of(variable, subfile)) // of any number of records
+            });
+            report.summary.data.add(claimed.min(subfile.file_len));
             if value != first {
                 self.file.set(*number);
                 let expected = first;
-                report.add(FindingKind::Records { value, expected }.into());
+                let is_cut = value > first && set.tied.contains(number);
+                report.add(match is_cut {
+                    true => FindingKind::Uncounted { value, expected }.into(),
+                    false => FindingKind::Records { value, expected }.into(),
+                });
             }
         }
         let canonical = &set.grammar.canonical;
@@ -351,26 +359,6 @@ impl<F: Files + ?Sized> Check<'_, F> {
             report.add(FindingKind::Unreadable { message }.into());
         }
     }
-}
-
-/// What is sound, or is read twice in the same way: another process may append meanwhile. After
-/// some tries, what was read last.
-fn steady<T: PartialEq, E>(
-    is_sound: impl Fn(&T) -> bool,
-    mut read: impl FnMut() -> Result<T, E>,
-) -> Result<T, E> {
-    let mut known = read()?;
-    for _ in 1..TRIES {
-        if is_sound(&known) {
-            break;
-        }
-        let again = read()?;
-        if again == known {
-            break;
-        }
-        known = again;
-    }
-    Ok(known)
 }
 
 /// The bytes of the values of a variable in a subfile.
