@@ -121,7 +121,7 @@ The output has the bytes of the file. In GSD files, they are little-endian, row 
 striae extract run.gsd arrays/\n  \
 striae extract run.sion tasks/ 'task/[0-9]' rank/42\n  \
 striae extract run.gsd arrays/ 'frame/*/particles/*'\n  \
-striae extract --frames 0..100 --chunk log/ run.gsd arrays/\n\n\
+striae extract --frames 0..100 run.gsd arrays/ 'frame/*/log/*'\n\n\
 SIONlib: the files are task_00000 and so on; with key-value records, task_00000.key_1 and so \
 on.\n\n\
 GSD: the files are arrays in NumPy's format. The chunks particles/position become \
@@ -344,6 +344,10 @@ pub(crate) struct ExtractArgs {
     /// Extract only frames A to B-1; A or B may be left out, -1 is the last frame (GSD only).
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub(crate) frames: Option<Rows>,
+    /// Also extract what a frame has by frame 0 or by default, as readers of trajectories find it, so
+    /// that the arrays have all frames (GSD files of the schema hoomd only).
+    #[arg(long)]
+    pub(crate) hoomd: bool,
     /// Do not compare what is read with the seal (blob sets only).
     #[arg(long, visible_alias = "no-checksums")]
     pub(crate) no_seal: bool,

@@ -34,6 +34,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("alone", &[Sion]),
             ("threads", &[Sion]),
             ("frames", &[Gsd]),
+            ("hoomd", &[Gsd]),
             ("no_seal", &[Blob]),
             ("fill", &[Blob]),
         ],

@@ -208,7 +208,7 @@ impl BuildError {
                 write!(
                     f,
                     "variable {name}: decompositions {one} and {other} have its dimensions, so it \
-                     must be said which it has: --decomposition {name}=K, or --like SET"
+                     must be said which it has"
                 )
             }
             Self::NotOfShape { name, shape, id, dims } => {

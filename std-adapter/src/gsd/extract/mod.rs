@@ -6,6 +6,7 @@ mod source;
 
 use super::ErrorKind;
 use super::file::File;
+use super::hoomd::{Found as Value, Trajectory};
 use crate::address::{Address, Pattern, Selection};
 use crate::error::Error;
 use crate::extract::{Extracted, fill};
@@ -17,6 +18,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 use striae_core::gsd::Chunk;
+use striae_core::span::Span;
 use striae_hoomd::names::Name;
 
 /// How to extract a file to a folder: one `.npy` file for each name, for NumPy's `load`.
@@ -30,6 +32,9 @@ use striae_hoomd::names::Name;
 /// In `NAME`, `/` becomes `.`, and bytes that a file name should not have become `%2E` and so on. A
 /// name of more than 200 bytes is cut, and `~` and the id of the name follow.
 ///
+/// A frame of a [trajectory](Self::hoomd) may also have the values of frame 0, or defaults, as for
+/// readers.
+///
 /// All files are made in a hidden folder in the target, and renamed when all of them are complete.
 /// If reading or copying fails, the target is unchanged. A killed process leaves the hidden folder.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +43,8 @@ pub struct Extract {
     frames: Option<Range<u64>>,
     names: Vec<Box<[u8]>>,
     addresses: Vec<Pattern>,
+    /// Whether a frame has what readers of the schema hoomd find for it.
+    hoomd: bool,
 }
 
 /// What is known about the chunks of a name.
@@ -98,13 +105,22 @@ impl Extract {
         self
     }
 
+    /// Sets whether a frame that lacks a name has the chunk of frame 0, or the default, as readers of
+    /// the schema hoomd find them (`spec/gsd-hoomd.md`). The names are those that the file has; so
+    /// each array of a name of the schema has all frames. By default, a frame has its own chunks.
+    #[must_use]
+    pub const fn hoomd(mut self, hoomd: bool) -> Self {
+        self.hoomd = hoomd;
+        self
+    }
+
     /// Bytes of the chunks that will be extracted.
     ///
     /// # Errors
     /// As [`run`](Self::run), except for errors of the folder.
     pub fn bytes(&self, file: &File) -> Result<u64, Error> {
         let mut sum = 0u64;
-        self.each(file, self.chosen(file)?.as_ref(), |chunk| {
+        self.each(file, self.chosen(file)?.as_ref(), |chunk, _| {
             sum = sum.saturating_add(chunk.span.len());
             Ok(())
         })?;
@@ -146,7 +162,10 @@ impl Extract {
         let files = fill(dir, self.output.force, [source], check, |hidden| {
             arrays.create(hidden)?;
             let mut source = Source::new(file, self.output.copier(file.direct_options()), &count);
-            self.each(file, chosen.as_ref(), |chunk| arrays.add(hidden, &chunk, &mut source))?;
+            self.each(file, chosen.as_ref(), |chunk, row| {
+                source.set_default(row);
+                arrays.add(hidden, &chunk, &mut source)
+            })?;
             arrays.finish(hidden)
         })?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
@@ -164,7 +183,7 @@ impl Extract {
     fn find(&self, file: &File, chosen: Option<&Selection>) -> Result<Found, Error> {
         let mut found: Vec<Option<NameChunks>> = vec![None; file.names()?.len()];
         let (mut frames, mut bytes): (Option<Range<u64>>, u64) = (None, 0);
-        self.each(file, chosen, |chunk| {
+        self.each(file, chosen, |chunk, _| {
             bytes = bytes.saturating_add(chunk.span.len());
             let start = frames.as_ref().map_or(chunk.frame, |frames| frames.start);
             frames = Some(start..chunk.frame.saturating_add(1));
@@ -190,21 +209,45 @@ impl Extract {
         Ok(Found { names: found, frames, bytes })
     }
 
-    /// Calls `each` with all chunks to extract.
+    /// Calls `each` with all chunks to extract, and with the row of which a chunk consists that no
+    /// frame has: the default.
     fn each(
         &self,
         file: &File,
         chosen: Option<&Selection>,
-        each: impl FnMut(Chunk) -> Result<(), Error>,
+        mut each: impl FnMut(Chunk, Option<&[u8]>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         file.check_names()?;
         let wanted = self.wanted(file)?;
-        let has = |chunk: &Chunk, name: Name<'_>| {
-            let address = || Address::chunk(chunk.frame, name.as_bytes());
-            wanted.get(usize::from(chunk.id)) == Some(&true)
-                && chosen.is_none_or(|chosen| chosen.has(&address()))
+        let is_chosen = |frame: u64, name: Name<'_>| {
+            chosen.is_none_or(|chosen| chosen.has(&Address::chunk(frame, name.as_bytes())))
         };
-        file.each_selected(self.range(file)?, has, each)
+        let frames = self.range(file)?;
+        if !self.hoomd {
+            let has = |chunk: &Chunk, name: Name<'_>| {
+                wanted.get(usize::from(chunk.id)) == Some(&true) && is_chosen(chunk.frame, name)
+            };
+            return file.each_selected(frames, has, |chunk| each(chunk, None));
+        }
+        let trajectory = Trajectory::new(file.clone())?;
+        let names: Vec<_> = (0..).zip(file.names()?.iter()).zip(wanted).collect();
+        for frame in frames {
+            let found = trajectory.frame(frame)?;
+            let of_frame = names.iter().filter(|(_, wanted)| *wanted);
+            for ((id, name), _) in of_frame.filter(|((_, name), _)| is_chosen(frame, *name)) {
+                match found.find_named(name.as_bytes())? {
+                    Some(Value::Chunk(chunk)) => each(Chunk { frame, id: *id, ..chunk }, None)?,
+                    Some(Value::Default { kind, m, n, row }) => {
+                        let size = kind.size().get().saturating_mul(m.into());
+                        // Of too many bytes, which no output may have, as many as can be said.
+                        let span = Span::new(0, n.saturating_mul(size)).unwrap_or(Span::ZERO);
+                        each(Chunk { frame, id: *id, kind, n, m, span }, Some(&row))?;
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether each name is to be extracted, by its id.

@@ -21,15 +21,30 @@ pub(super) struct Source<'a> {
     progress: &'a dyn Fn(u64),
     window: Vec<u8>,
     window_at: u64,
+    /// The row of which the next chunk consists, if it is no chunk of the file.
+    default: Option<Vec<u8>>,
 }
 
 impl<'a> Source<'a> {
     pub(super) fn new(file: &'a File, copier: Copier, progress: &'a dyn Fn(u64)) -> Self {
-        Self { file, copier, progress, window: Vec::new(), window_at: 0 }
+        Self { file, copier, progress, window: Vec::new(), window_at: 0, default: None }
+    }
+
+    /// Sets the row of which the next chunk consists, if it is no chunk of the file; its span says
+    /// its length.
+    pub(super) fn set_default(&mut self, row: Option<&[u8]>) {
+        self.default = row.map(<[u8]>::to_vec);
     }
 
     /// The bytes of a chunk that is shorter than [`LONG`].
     pub(super) fn bytes(&mut self, span: Span) -> Result<&[u8], Error> {
+        if let Some(row) = &self.default {
+            (self.progress)(span.len());
+            let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+            self.window = row.iter().copied().cycle().take(len).collect();
+            self.window_at = u64::MAX; // it is of no place in the file
+            return Ok(&self.window);
+        }
         if self.in_window(span).is_none() {
             self.fill(span)?;
         }
@@ -68,8 +83,35 @@ impl<'a> Source<'a> {
         offset: u64,
         path: &Path,
     ) -> Result<(), Error> {
+        if let Some(row) = &self.default {
+            let written = write_rows(row, span.len(), (to, offset), self.progress);
+            return written.map_err(|error| Error::new(path, error));
+        }
         let place = Place { file: to, offset, zeros: true };
         let copied = self.copier.copy(self.file.store().file(), span, &place, self.progress);
         copied.map_err(|error| error.of_files(self.file.path(), path))
     }
+}
+
+/// Writes bytes that repeat a row. Zeros stay a hole.
+fn write_rows(
+    row: &[u8],
+    len: u64,
+    (to, offset): (&PosixFile, u64),
+    progress: &dyn Fn(u64),
+) -> std::io::Result<()> {
+    if row.iter().all(|byte| *byte == 0) {
+        progress(len);
+        return Ok(());
+    }
+    let piece: Vec<_> = row.repeat(WINDOW.checked_div(row.len()).unwrap_or(0).max(1));
+    let mut done = 0_u64;
+    while done < len {
+        let left = usize::try_from(len.saturating_sub(done)).unwrap_or(usize::MAX);
+        let bytes = piece.get(..left).unwrap_or(&piece);
+        to.write_all_at(offset.saturating_add(done), bytes)?;
+        done = done.saturating_add(usize_to_u64(bytes.len()));
+        progress(usize_to_u64(bytes.len()));
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! `extract`.
 
-use super::golden::path_of;
+use super::golden::{golden_dir, path_of};
 use super::*;
 use rustix::fs::FallocateFlags;
 use std::collections::{BTreeMap, BTreeSet};
@@ -333,4 +333,70 @@ fn check_holes(path: &Path, len: u64, block: u64) {
     let array = Npy::read(path);
     assert_eq!(array.bytes, vec![0; usize::try_from(len).unwrap()]);
     assert!(fs::metadata(path).unwrap().blocks() * 512 <= 4 * block);
+}
+
+/// The values of an array.
+fn values(array: &Npy) -> Vec<f64> {
+    macro_rules! read {
+        ($T:ty) => {{
+            let values = array.bytes.chunks(size_of::<$T>());
+            let values = values.map(|bytes| <$T>::from_le_bytes(bytes.try_into().unwrap()));
+            values.map(f64::from).collect()
+        }};
+    }
+    match array.descr.as_str() {
+        "|u1" => read!(u8),
+        "<u4" => read!(u32),
+        "<i4" => read!(i32),
+        "<u8" => array.numbers().into_iter().map(|step| step as f64).collect(),
+        "<f4" => read!(f32),
+        "<f8" => read!(f64),
+        other => panic!("{other}"),
+    }
+}
+
+/// What gsd's reader finds for each frame of 5 trajectories, with frame 0's values and defaults, is
+/// in the arrays: more than 150 of them, of which the frames themselves have less than half.
+#[test]
+fn hoomd_gives_each_frame_what_gsds_reader_finds() {
+    let golden: Value =
+        serde_json::from_slice(&fs::read(golden_dir().join("hoomd.json")).unwrap()).unwrap();
+    let (mut compared, mut own) = (0, 0);
+    for (name, file) in golden.as_object().unwrap() {
+        let path = path_of(name.strip_suffix(".gsd").unwrap());
+        let frames = file["frames"].as_array().unwrap();
+        let (all, few) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let [all, few] = [&all, &few].map(|dir| dir.path());
+        output(&["extract", "--hoomd", &path, all.to_str().unwrap()]);
+        output(&["extract", &path, few.to_str().unwrap()]);
+        let [all, few] = [all, few].map(|dir| arrays(dir, 0..frames.len() as u64));
+        assert!(few.keys().all(|key| all.contains_key(key)), "{name}: more, and nothing less");
+        let fields = all.keys().filter_map(|(_, stem)| stem.split_once('.'));
+        let fields = fields.filter(|(_, field)| !["types", "type_shapes"].contains(field)); // text
+        for (group, field) in fields.collect::<BTreeSet<_>>() {
+            for (number, frame) in (0..).zip(frames) {
+                let expected = match &frame[group][field] {
+                    Value::Object(typed) => typed["values"].clone(),
+                    Value::Number(one) => json!([one]),
+                    list => list.clone(),
+                };
+                let is_number =
+                    |one: &Value| one.as_str().is_none_or(|it| it.parse::<f64>().is_ok());
+                let Some(expected) = expected.as_array().filter(|all| all.iter().all(is_number))
+                else {
+                    continue; // null: gsd's reader has no such field
+                };
+                let key = (number, format!("{group}.{field}"));
+                let found = values(&all[&key]);
+                let parsed = expected.iter().map(|one| match one.as_str() {
+                    Some(text) => text.parse().unwrap(),
+                    None => one.as_f64().unwrap(),
+                });
+                assert_eq!(found, parsed.collect::<Vec<f64>>(), "{name}: {key:?}");
+                compared += 1;
+                own += u32::from(few.contains_key(&key));
+            }
+        }
+    }
+    assert!(compared > 150 && own < compared / 2, "{own} of {compared}");
 }
