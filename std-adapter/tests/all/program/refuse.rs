@@ -142,6 +142,36 @@ fn usage_is_explained() {
     assert!(String::from_utf8(output(&["man"])).unwrap().starts_with(".ie"));
 }
 
+/// Each line that a help shows as an example, of more than 10 verbs, has options and arguments that
+/// its verb takes: without the files it fails for them, and not for its words.
+#[test]
+fn the_examples_of_all_helps_are_commands() {
+    let exe = Path::new(env!("CARGO_BIN_EXE_striae"));
+    let path = format!("{}:{}", exe.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let help = String::from_utf8(output(&["--help"])).unwrap();
+    let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let verbs = verbs.take_while(|line| !line.is_empty() && !line.starts_with("Options:"));
+    let verbs = verbs.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let mut verbs: Vec<_> = verbs.filter_map(|line| line.split_whitespace().next()).collect();
+    verbs.retain(|verb| *verb != "help");
+    let (mut shown, mut with) = (0, 0);
+    for verb in verbs {
+        let help = String::from_utf8(output(&[verb, "--help"])).unwrap();
+        let before = shown;
+        for line in help.lines().filter_map(|line| line.strip_prefix("  striae ")) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut command = std::process::Command::new("bash");
+            command.args(["-c", &format!("striae {line}")]).env("PATH", &path);
+            let ran = command.current_dir(dir.path()).output().unwrap();
+            let stderr = String::from_utf8(ran.stderr).unwrap();
+            assert!(!stderr.contains("error: ") && !stderr.contains("Usage:"), "{line}: {stderr}");
+            shown += 1;
+        }
+        with += u32::from(shown > before);
+    }
+    assert!(with > 10 && shown > 20, "{shown} examples of {with} verbs");
+}
+
 #[test]
 fn a_verdict_does_not_need_a_reader() {
     let copy = Copy::of("s02_three_unequal_noncontig");
