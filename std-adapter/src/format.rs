@@ -13,35 +13,6 @@ use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::blob::map::TEXT_MAGIC;
 use striae_inspect::finding::is_mostly;
 
-/// What can be done with a file: the verbs of the program's command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
-    /// Describe a file in words.
-    Info,
-    /// List the contents.
-    Ls,
-    /// Print every metadata field.
-    Dump,
-    /// Write streams, chunks or samples to standard output.
-    Cat,
-    /// Write the contents to separate files.
-    Extract,
-    /// Rewrite the file.
-    Convert,
-    /// Save what is left of a file in a new file.
-    Recover,
-    /// Check the file.
-    Verify,
-    /// Draw what is where in the file.
-    Map,
-    /// Print logged quantities over frames.
-    Log,
-    /// Append data to a task.
-    Append,
-    /// Make a file from other files.
-    Pack,
-}
-
 /// The properties of a format.
 struct Row {
     /// The name in output for programs.
@@ -56,7 +27,6 @@ struct Row {
     ending: &'static str,
     /// The magic bytes at the start of a file; empty if there are none.
     magic: &'static [u8],
-    verbs: &'static [Verb],
     /// What is counted in the files: task, frame, sample, variable.
     thing: &'static str,
     /// The forms of addresses, in text.
@@ -99,10 +69,6 @@ formats! {
         files: "SIONlib files",
         ending: "sion",
         magic: b"sion",
-        verbs: &[
-            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
-            Verb::Recover, Verb::Verify, Verb::Map, Verb::Append, Verb::Pack,
-        ],
         thing: "task",
         addresses: "task/N, task/N/chunk/C and task/N/key/K, and rank/R in place of task/N",
     }
@@ -114,10 +80,6 @@ formats! {
         files: "GSD files",
         ending: "gsd",
         magic: &GSD_MAGIC,
-        verbs: &[
-            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
-            Verb::Recover, Verb::Verify, Verb::Map, Verb::Log,
-        ],
         thing: "frame",
         addresses: "frame/N/NAME",
     }
@@ -129,10 +91,6 @@ formats! {
         files: "ffrecord files",
         ending: "ffr",
         magic: b"",
-        verbs: &[
-            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Verify, Verb::Map,
-            Verb::Pack,
-        ],
         thing: "sample",
         addresses: "sample/N",
     }
@@ -144,10 +102,6 @@ formats! {
         files: "netCDF files",
         ending: "nc",
         magic: b"CDF",
-        verbs: &[
-            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
-            Verb::Recover, Verb::Verify, Verb::Map,
-        ],
         thing: "variable",
         addresses: "variable/NAME",
     }
@@ -159,10 +113,6 @@ formats! {
         files: "E3SM-IO blob files",
         ending: "nc",
         magic: b"",
-        verbs: &[
-            Verb::Info, Verb::Ls, Verb::Dump, Verb::Cat, Verb::Extract, Verb::Convert,
-            Verb::Recover, Verb::Verify, Verb::Map, Verb::Pack,
-        ],
         thing: "variable",
         addresses: "variable/NAME",
     }
@@ -175,7 +125,6 @@ formats! {
         files: "decomposition maps",
         ending: "dat",
         magic: b"",
-        verbs: &[Verb::Info, Verb::Ls, Verb::Convert, Verb::Verify],
         thing: "decomposition",
         addresses: "none",
     }
@@ -297,12 +246,6 @@ impl Format {
     #[must_use]
     pub const fn addresses(self) -> &'static str {
         self.row().addresses
-    }
-
-    /// Whether files of this format support `verb`.
-    #[must_use]
-    pub fn supports(self, verb: Verb) -> bool {
-        self.row().verbs.contains(&verb)
     }
 }
 

@@ -17,13 +17,13 @@ pub(crate) use recover::RecoverArgs;
 pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 
 use crate::bench::BenchVerb;
+use crate::flags::Word;
 use crate::size::{short_size, size, some_size};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use striae::Output;
 use striae::address::{Address, Pattern};
 use striae::direct::OpenOptions;
-use striae::format;
 
 /// Make, inspect, extract, convert, check and recover SIONlib, GSD, ffrecord,
 /// netCDF and E3SM-IO blob files.
@@ -277,19 +277,19 @@ impl FileVerb {
     }
 
     /// The word of this verb.
-    pub(crate) const fn word(&self) -> format::Verb {
+    pub(crate) const fn word(&self) -> Word {
         match self {
-            Self::Info(_) => format::Verb::Info,
-            Self::Ls(_) => format::Verb::Ls,
-            Self::Dump(_) => format::Verb::Dump,
-            Self::Cat(_) => format::Verb::Cat,
-            Self::Extract(_) => format::Verb::Extract,
-            Self::Convert(_) => format::Verb::Convert,
-            Self::Recover(_) => format::Verb::Recover,
-            Self::Verify(_) => format::Verb::Verify,
-            Self::Map(_) => format::Verb::Map,
-            Self::Log(_) => format::Verb::Log,
-            Self::Append(_) => format::Verb::Append,
+            Self::Info(_) => Word::Info,
+            Self::Ls(_) => Word::Ls,
+            Self::Dump(_) => Word::Dump,
+            Self::Cat(_) => Word::Cat,
+            Self::Extract(_) => Word::Extract,
+            Self::Convert(_) => Word::Convert,
+            Self::Recover(_) => Word::Recover,
+            Self::Verify(_) => Word::Verify,
+            Self::Map(_) => Word::Map,
+            Self::Log(_) => Word::Log,
+            Self::Append(_) => Word::Append,
         }
     }
 

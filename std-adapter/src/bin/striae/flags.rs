@@ -6,19 +6,35 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use std::path::Path;
 use striae::Format;
-use striae::format::Verb;
 
 use Format::{Blob, Cdf, Ffrecord, Gsd, Sion};
 
+/// The verbs that have flags of formats.
+#[derive(Clone, Copy)]
+pub(crate) enum Word {
+    Info,
+    Ls,
+    Dump,
+    Cat,
+    Extract,
+    Convert,
+    Recover,
+    Verify,
+    Map,
+    Log,
+    Append,
+    Pack,
+}
+
 /// The flags of a verb that only some formats have, with these formats. All formats have the other
 /// flags.
-fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
+fn table(verb: Word) -> &'static [(&'static str, &'static [Format])] {
     match verb {
-        Verb::Info | Verb::Recover | Verb::Map => &[("alone", &[Sion])],
-        Verb::Ls => {
+        Word::Info | Word::Recover | Word::Map => &[("alone", &[Sion])],
+        Word::Ls => {
             &[("alone", &[Sion]), ("keys", &[Sion]), ("frames", &[Gsd]), ("summary", &[Gsd])]
         }
-        Verb::Cat => &[
+        Word::Cat => &[
             ("alone", &[Sion]),
             ("rows", &[Gsd]),
             ("text", &[Gsd, Cdf, Blob]),
@@ -30,7 +46,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("offset", &[Sion, Ffrecord]),
             ("length", &[Sion, Ffrecord]),
         ],
-        Verb::Extract => &[
+        Word::Extract => &[
             ("alone", &[Sion]),
             ("threads", &[Sion]),
             ("frames", &[Gsd]),
@@ -38,7 +54,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("no_seal", &[Blob]),
             ("fill", &[Blob]),
         ],
-        Verb::Convert => &[
+        Word::Convert => &[
             ("alone", &[Sion]),
             ("seal", &[Sion, Gsd]),
             ("no_seal", &[Sion, Gsd, Blob]),
@@ -51,7 +67,7 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("threads", &[Sion, Blob]),
             ("fill", &[Blob]),
         ],
-        Verb::Pack => &[
+        Word::Pack => &[
             ("nfiles", &[Sion]),
             ("fsblksize", &[Sion]),
             ("order", &[Sion]),
@@ -68,9 +84,9 @@ fn table(verb: Verb) -> &'static [(&'static str, &'static [Format])] {
             ("decomposition", &[Blob]),
             ("like", &[Blob]),
         ],
-        Verb::Dump => &[("cdl", &[Cdf]), ("max_size", &[Cdf])],
-        Verb::Verify => &[("map", &[Blob])],
-        Verb::Append | Verb::Log => &[],
+        Word::Dump => &[("cdl", &[Cdf]), ("max_size", &[Cdf])],
+        Word::Verify => &[("map", &[Blob])],
+        Word::Append | Word::Log => &[],
     }
 }
 
@@ -88,7 +104,7 @@ impl Given {
 
     /// Refuses a flag that this format does not have. `is` is the verb of the error text: the file
     /// is, or is to be, of this format.
-    fn check(&self, verb: Verb, path: &Path, is: &str, format: Format) -> Result<(), Failure> {
+    fn check(&self, verb: Word, path: &Path, is: &str, format: Format) -> Result<(), Failure> {
         let is_foreign = |(flag, of): &&(&str, &[Format])| {
             !of.contains(&format) && self.0.iter().any(|given| given == flag)
         };
@@ -126,7 +142,7 @@ pub(crate) fn check(verb: &FileVerb, given: &Given, format: Format) -> Result<()
 
 /// Refuses flags and an output name that do not fit the format of the new file.
 pub(crate) fn check_pack(args: &PackArgs, given: &Given, format: Format) -> Result<(), Failure> {
-    given.check(Verb::Pack, &args.out, "is to be", format)?;
+    given.check(Word::Pack, &args.out, "is to be", format)?;
     check_name(&args.out, format)
 }
 

@@ -57,6 +57,7 @@ const VERBS: [(&str, &str, &[&str]); 10] = [
             "--force",
             "--threads 1",
             "--frames 0..1",
+            "--hoomd",
             "--no-seal",
             "--fill 0",
             "--max-size 1",
