@@ -1,3 +1,3 @@
 //! See `striae_fuzz::c_sion`.
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| striae_fuzz::c_sion(data));
+#![cfg_attr(feature = "libfuzzer", no_main)]
+striae_fuzz::target!(striae_fuzz::c_sion);

@@ -1,3 +1,3 @@
 //! See `striae_fuzz::ffrecord_verify`.
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| striae_fuzz::ffrecord_verify(data));
+#![cfg_attr(feature = "libfuzzer", no_main)]
+striae_fuzz::target!(striae_fuzz::ffrecord_verify);

@@ -1,3 +1,3 @@
 //! See `striae_fuzz::gsd_write`.
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| striae_fuzz::gsd_write(data));
+#![cfg_attr(feature = "libfuzzer", no_main)]
+striae_fuzz::target!(striae_fuzz::gsd_write);

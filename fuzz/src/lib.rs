@@ -6,6 +6,20 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
 
+/// The program of a target: what its engine calls for each input.
+#[macro_export]
+macro_rules! target {
+    ($body:path) => {
+        #[cfg(feature = "libfuzzer")]
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| $body(data));
+
+        #[cfg(feature = "afl")]
+        fn main() {
+            afl::fuzz!(|data: &[u8]| $body(data));
+        }
+    };
+}
+
 mod aligning;
 mod blob_opening;
 mod blob_verifying;

@@ -47,3 +47,8 @@ done
 while ((${#names[@]})); do
     reap
 done
+
+# A campaign as a newcomer begins it, with the programs that were built.
+fuzz/campaign --target-dir "$target/fuzz" --time 2s --jobs 1 map_text | tee "$work/campaign.log"
+grep -Eq '^map_text +[1-9]' "$work/campaign.log" || fail "the campaign ran no input"
+fuzz/campaign --target-dir "$target/fuzz" --report | grep -Eq '^\| libfuzzer \| 0 \| map_text' || fail "no report"
