@@ -155,8 +155,8 @@ findings! {
     |facts| facts.value(*value).expected(*expected),
     |f| write!(f, "has {}, but the first subfile has {expected}", Count(*value, "record"));
 
-    /// A sealed subfile has more records than the first one, as an append leaves it that was cut: the
-    /// others are not read.
+    /// A sealed subfile has more records than the first one, as an append leaves it that was cut:
+    /// the others are not read.
     Note "uncounted" Uncounted {
         /// The number of records.
         value: u64,

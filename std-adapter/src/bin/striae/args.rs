@@ -344,8 +344,8 @@ pub(crate) struct ExtractArgs {
     /// Extract only frames A to B-1; A or B may be left out, -1 is the last frame (GSD only).
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub(crate) frames: Option<Rows>,
-    /// Also extract what a frame has by frame 0 or by default, as readers of trajectories find it, so
-    /// that the arrays have all frames (GSD files of the schema hoomd only).
+    /// Also extract what a frame has by frame 0 or by default, as readers of trajectories find it,
+    /// so that the arrays have all frames (GSD files of the schema hoomd only).
     #[arg(long)]
     pub(crate) hoomd: bool,
     /// Do not compare what is read with the seal (blob sets only).

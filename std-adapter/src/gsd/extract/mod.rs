@@ -105,9 +105,10 @@ impl Extract {
         self
     }
 
-    /// Sets whether a frame that lacks a name has the chunk of frame 0, or the default, as readers of
-    /// the schema hoomd find them (`spec/gsd-hoomd.md`). The names are those that the file has; so
-    /// each array of a name of the schema has all frames. By default, a frame has its own chunks.
+    /// Sets whether a frame that lacks a name has the chunk of frame 0, or the default, as readers
+    /// of the schema hoomd find them (`spec/gsd-hoomd.md`). The names are those that the file has,
+    /// so each array of a name of the schema has all frames. By default, a frame has its own
+    /// chunks.
     #[must_use]
     pub const fn hoomd(mut self, hoomd: bool) -> Self {
         self.hoomd = hoomd;
