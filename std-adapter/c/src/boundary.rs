@@ -83,7 +83,8 @@ pub(crate) fn set_errno_of(error: &striae::Error) {
 ///
 /// # Safety
 /// `text` is null, or points to a string that ends with a NUL and does not change during `'a`.
-pub(crate) unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
+#[must_use]
+pub unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
     if text.is_null() {
         return None;
     }
@@ -93,7 +94,8 @@ pub(crate) unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
 }
 
 /// A path from the bytes of a C string.
-pub(crate) fn path(bytes: &[u8]) -> &Path {
+#[must_use]
+pub fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
@@ -101,7 +103,7 @@ pub(crate) fn path(bytes: &[u8]) -> &Path {
 ///
 /// # Safety
 /// `place` is null, or points to memory of the caller for a `T` that nothing else uses meanwhile.
-pub(crate) unsafe fn store<T>(place: *mut T, value: T) {
+pub unsafe fn store<T>(place: *mut T, value: T) {
     if !place.is_null() {
         // SAFETY: ptr::write: "dst must be valid for writes", which the caller promises.
         unsafe { ptr::write(place, value) }
@@ -112,7 +114,8 @@ pub(crate) unsafe fn store<T>(place: *mut T, value: T) {
 ///
 /// # Safety
 /// `data` is null or points to `len` values that do not change during `'a`.
-pub(crate) unsafe fn slice<'a, T>(data: *const T, len: usize) -> &'a [T] {
+#[must_use]
+pub unsafe fn slice<'a, T>(data: *const T, len: usize) -> &'a [T] {
     if data.is_null() || len == 0 {
         return &[];
     }
@@ -125,7 +128,8 @@ pub(crate) unsafe fn slice<'a, T>(data: *const T, len: usize) -> &'a [T] {
 ///
 /// # Safety
 /// `data` is null or points to `len` bytes that nothing else uses during `'a`.
-pub(crate) unsafe fn slice_mut<'a>(data: *mut u8, len: usize) -> &'a mut [u8] {
+#[must_use]
+pub unsafe fn slice_mut<'a>(data: *mut u8, len: usize) -> &'a mut [u8] {
     if data.is_null() || len == 0 {
         return &mut [];
     }

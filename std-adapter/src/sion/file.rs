@@ -67,6 +67,14 @@ pub struct TaskEntry {
     pub bytes: u64,
 }
 
+impl TaskEntry {
+    /// What another reader or writer than [`File`] knows of a task.
+    #[must_use]
+    pub const fn new(task: u64, file: u32, place: Task, bytes: u64) -> Self {
+        Self { task, file, place, bytes }
+    }
+}
+
 /// How to open a set.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {

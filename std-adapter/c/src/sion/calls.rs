@@ -6,11 +6,12 @@
 #![allow(unsafe_code, reason = "the functions of sion.h get pointers of C programs")]
 #![allow(clippy::missing_safety_doc, reason = "the contract of all is above and in sion.h")]
 
+use super::failure::Failure;
 use super::keys::CURRENT_POS;
 use super::mode::Mode;
 use super::reading::open;
 use super::registry::{add, on, remove, run, with};
-use super::set::{Failure, Set};
+use super::set::{Opened, Set};
 use super::stdio::malloc_copy;
 use super::writing::{NewSet, create};
 use crate::boundary::{bytes, path, slice, slice_mut, store};
@@ -21,7 +22,14 @@ const SUCCESS: c_int = 1;
 const NOT_SUCCESS: c_int = 0;
 const NO_SID: c_int = -1;
 
-unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a [u8], Failure> {
+/// The bytes of a text.
+///
+/// # Errors
+/// It is a null pointer.
+///
+/// # Safety
+/// The contract of the module.
+pub unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a [u8], Failure> {
     // SAFETY: the contract of the module.
     let text = unsafe { bytes(text) };
     text.ok_or_else(|| format!("{what} is a null pointer").into())
@@ -37,7 +45,13 @@ unsafe fn array<'a, T>(array: *mut *mut T, len: usize, what: &str) -> Result<&'a
 }
 
 /// Gives values to a caller: in its array, or in new memory if its pointer is null.
-unsafe fn give<T: Copy>(array: *mut *mut T, values: &[T]) -> Result<(), Failure> {
+///
+/// # Errors
+/// There is no memory.
+///
+/// # Safety
+/// `array` is null, or points to null or to an array of as many values.
+pub unsafe fn give<T: Copy>(array: *mut *mut T, values: &[T]) -> Result<(), Failure> {
     // SAFETY: sion.h: "chunksizes, globalranks: the address of a pointer", which may be null.
     let Some(array) = (unsafe { array.as_mut() }) else { return Ok(()) };
     if array.is_null() {
@@ -51,7 +65,13 @@ unsafe fn give<T: Copy>(array: *mut *mut T, values: &[T]) -> Result<(), Failure>
 }
 
 /// Gives a caller the `FILE *` of a set, if it wants it.
-unsafe fn give_stdio(set: &mut Set, fileptr: *mut *mut FILE) -> Result<(), Failure> {
+///
+/// # Errors
+/// The file cannot be opened once more.
+///
+/// # Safety
+/// `fileptr` is null, or points to memory for the result.
+pub unsafe fn give_stdio(set: &mut Set, fileptr: *mut *mut FILE) -> Result<(), Failure> {
     if !fileptr.is_null() {
         let stdio = if set.is_posix { ptr::null_mut() } else { set.mirror()?.stdio() };
         // SAFETY: the contract of the module.
@@ -154,6 +174,9 @@ pub unsafe extern "C" fn lsion_open_rank(
 #[unsafe(no_mangle)]
 pub extern "C" fn lsion_close(sid: c_int) -> c_int {
     let closed = with("sion_close", sid, NOT_SUCCESS, |set| {
+        if set.opened != Opened::Serially && !set.is_dup {
+            return Err(set.fail("was opened in parallel: close it by sion_parclose_mpi"));
+        }
         set.close()?;
         Ok(SUCCESS)
     });
@@ -202,7 +225,10 @@ pub unsafe extern "C" fn lsion_fread(
 }
 
 /// Bytes of some values, if memory can have so many.
-pub(super) fn len_of(size: size_t, nitems: size_t) -> Result<usize, Failure> {
+///
+/// # Errors
+/// It cannot.
+pub fn len_of(size: size_t, nitems: size_t) -> Result<usize, Failure> {
     let len = size.checked_mul(nitems).filter(|&len| isize::try_from(len).is_ok());
     len.ok_or_else(|| format!("{nitems} values of {size} bytes are too many").into())
 }

@@ -1,8 +1,10 @@
 //! The key-value records of one task, and how far each key was read.
 
+use super::failure::Failure;
+use super::reading::Stream;
 use std::collections::HashMap;
-use std::io::{Read, Seek, SeekFrom};
-use striae::sion::{Record, TaskStream};
+use std::io::SeekFrom;
+use striae::sion::Record;
 
 /// A position in the records: SIONlib's `SION_CURRENT_BLOCK`, `SION_CURRENT_POS` and
 /// `SION_ABSOLUTE_POS`.
@@ -34,8 +36,8 @@ pub(super) struct Keys {
 
 impl Keys {
     /// Reads the headers of all records.
-    pub(super) fn new(stream: &mut TaskStream) -> Result<Self, striae::Error> {
-        let records = stream.records()?.collect::<Result<Vec<_>, _>>()?;
+    pub(super) fn new(stream: &mut dyn Stream) -> Result<Self, Failure> {
+        let records = stream.records()?;
         let (mut values, mut order) = (HashMap::<u64, Value>::new(), Vec::new());
         for (number, record) in records.iter().enumerate() {
             let value = values.entry(record.key).or_insert_with(|| {
@@ -96,7 +98,7 @@ impl Keys {
     /// record, and as fit. Returns the number of bytes.
     pub(super) fn read(
         &mut self,
-        stream: &mut TaskStream,
+        stream: &mut dyn Stream,
         key: u64,
         size: usize,
         bytes: &mut [u8],

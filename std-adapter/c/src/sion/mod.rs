@@ -9,12 +9,16 @@
 //! | `registry` | open sets by their numbers, and how a call fails |
 //! | `mode` | mode strings |
 //! | `set` | an open set: positions, seek |
+//! | `track` | a task of it, and where the program is in it |
+//! | `failure` | why calls fail |
 //! | `reading` | sets that are read |
 //! | `writing` | sets that are written |
 //! | `keys` | key-value records of a task |
 //! | `stdio` | `FILE *` and descriptors that programs get |
+//! | [`parts`] | of these what `striae-mpi-c` needs for sets that several processes open |
 
 mod calls;
+mod failure;
 mod key_calls;
 mod keys;
 mod machine;
@@ -24,7 +28,21 @@ mod reading;
 mod registry;
 mod set;
 mod stdio;
+mod track;
 mod writing;
+
+/// What a library makes its sets of whose functions several processes call.
+pub mod parts {
+    pub use super::calls::{give, give_stdio, len_of, text};
+    pub use super::failure::{Failure, Numbered, failure};
+    pub use super::mode::{Mode, words};
+    pub use super::reading::{Stream, Streams, about};
+    pub use super::registry::{add, close_parallel, run, with};
+    pub use super::set::{About, Opened, Set};
+    pub use super::stdio::malloc_copy;
+    pub use super::track::Track;
+    pub use super::writing::Writer;
+}
 
 pub use calls::*;
 pub use key_calls::*;

@@ -5,23 +5,31 @@ use striae::sion::ByteOrder;
 
 /// What a mode string and the environment ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mode {
-    pub(super) writes: bool,
+pub struct Mode {
+    /// Whether the set is written.
+    pub writes: bool,
     /// Whether the program gets descriptors in place of `FILE *`.
-    pub(super) posix: bool,
+    pub posix: bool,
     /// Whether streams are key-value records; `None` if nobody says.
-    pub(super) keyval: Option<bool>,
+    pub keyval: Option<bool>,
     /// The byte order that is stated for the data.
-    pub(super) order: ByteOrder,
+    pub order: ByteOrder,
+}
+
+/// The words of a mode string, each with its value, which may be empty.
+pub fn words(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    text.split(|&byte| byte == b',').map(|word| {
+        let mut parts = word.splitn(2, |&byte| byte == b'=');
+        (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+    })
 }
 
 impl Mode {
     /// Reads a mode string. As in SIONlib, unknown words are ignored, and no mode means reading.
-    pub(super) fn parse(text: &[u8]) -> Self {
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Self {
         let mut mode = Self { writes: false, posix: false, keyval: None, order: ByteOrder::HOST };
-        for word in text.split(|&byte| byte == b',') {
-            let mut parts = word.splitn(2, |&byte| byte == b'=');
-            let (key, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        for (key, value) in words(text) {
             match key {
                 b"w" | b"wb" | b"bw" => mode.writes = true,
                 b"posix" => mode.posix = true,
@@ -37,7 +45,8 @@ impl Mode {
     }
 
     /// The mode with what `LSION_KEYVALUE_MODE` of the environment says, unless the string said it.
-    pub(super) fn with_environment(mut self) -> Self {
+    #[must_use]
+    pub fn with_environment(mut self) -> Self {
         let names = ["LSION_KEYVALUE_MODE", "SION_KEYVALUE_MODE"];
         let value = names.into_iter().find_map(std::env::var_os);
         if let Some(value) = value {

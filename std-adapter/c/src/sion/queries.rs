@@ -3,8 +3,9 @@
 #![allow(unsafe_code, reason = "the functions of sion.h get pointers of C programs")]
 #![allow(clippy::missing_safety_doc, reason = "the contract of all is in sion.h")]
 
+use super::failure::Failure;
 use super::registry::{run, with};
-use super::set::{Failure, Set};
+use super::set::{Opened, Set};
 use super::stdio::{free, malloc_copy};
 use crate::boundary::{slice, store};
 use libc::{c_char, c_int, size_t};
@@ -237,10 +238,10 @@ pub extern "C" fn lsion_get_filenumber(sid: c_int) -> c_int {
     with("sion_get_filenumber", sid, -1, |set| Ok(set.about.filenumber))
 }
 
-/// 1: all sets here are opened serially.
+/// Whether the set was opened serially.
 #[unsafe(no_mangle)]
 pub extern "C" fn lsion_is_serial_opened(sid: c_int) -> c_int {
-    with("sion_is_serial_opened", sid, -1, |_| Ok(1))
+    with("sion_is_serial_opened", sid, -1, |set| Ok(c_int::from(set.opened == Opened::Serially)))
 }
 
 /// 0: file systems get no hints.
@@ -316,7 +317,7 @@ pub extern "C" fn lsion_get_io_info_by_spec(
         show_all(set)?;
         let role = if set.writes() { WRITER } else { READER };
         let mut files = Vec::new();
-        for (number, path) in (0..).zip(&set.about.paths) {
+        for &(number, ref path) in &set.about.paths {
             let tasks = set.tracks.iter().filter(|track| track.entry.file == number);
             let bytes = tasks.fold(0, |sum: u64, track| sum.saturating_add(track.bytes()));
             files.push((CString::new(path.as_os_str().as_bytes())?, size_t::try_from(bytes)?));

@@ -1,17 +1,89 @@
 //! Sets that are read.
 
+use super::failure::{Failure, failure};
 use super::keys::Keys;
 use super::mode::Mode;
-use super::set::{About, Failure, Set, Shown, Side, Track, failure};
+use super::set::{About, Set, Side};
+use super::track::Track;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt::Debug;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use striae::sion::{ByteOrder, File, KeyvalMode, Meta1, TaskEntry, TaskStream};
+use striae::sion::{ByteOrder, File, KeyvalMode, Meta1, Record, TaskEntry, TaskStream};
+
+/// The streams of a set that is read.
+pub trait Streams: Debug + Send + Sync {
+    /// The used bytes of each chunk of a task.
+    ///
+    /// # Errors
+    /// A damaged file, or an error of the operating system.
+    fn chunk_lens(&self, entry: &TaskEntry) -> Result<Vec<u64>, Failure>;
+
+    /// The stream of a task.
+    ///
+    /// # Errors
+    /// The task is not one of this process.
+    fn stream(&self, entry: &TaskEntry) -> Result<Box<dyn Stream>, Failure>;
+
+    /// Whether all processes could do something; alone, whether this one could.
+    ///
+    /// # Errors
+    /// That of any process.
+    fn agree(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
+        mine
+    }
+
+    /// Ends the reading. Where other processes read as well, they get what this one has.
+    ///
+    /// # Errors
+    /// That of any process.
+    fn close(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
+        mine
+    }
+}
+
+/// The stream of a task that is read.
+pub trait Stream: Read + Seek + Debug + Send {
+    /// The position in the stream of a byte of a chunk.
+    ///
+    /// # Errors
+    /// The task did not use so much of this chunk.
+    fn position_of(&mut self, chunk: u64, at: u64) -> Result<u64, Failure>;
+
+    /// All key-value records.
+    ///
+    /// # Errors
+    /// The stream has none, or is damaged.
+    fn records(&mut self) -> Result<Vec<Record>, Failure>;
+}
+
+impl Streams for File {
+    fn chunk_lens(&self, entry: &TaskEntry) -> Result<Vec<u64>, Failure> {
+        // A damaged file may state any number of chunks; a stream has a limit.
+        self.stream_of(entry)?;
+        Ok(Self::chunk_lens(self, entry)?.collect::<Result<_, _>>()?)
+    }
+
+    fn stream(&self, entry: &TaskEntry) -> Result<Box<dyn Stream>, Failure> {
+        Ok(Box::new(self.stream_of(entry)?))
+    }
+}
+
+impl Stream for TaskStream {
+    fn position_of(&mut self, chunk: u64, at: u64) -> Result<u64, Failure> {
+        Ok(Self::position_of(self, chunk, at)?)
+    }
+
+    fn records(&mut self) -> Result<Vec<Record>, Failure> {
+        Ok(Self::records(self)?.collect::<Result<_, _>>()?)
+    }
+}
 
 /// What META1 and the list of tasks of a set say of it.
-pub(super) fn about(meta1: &Meta1, files: Vec<std::path::PathBuf>, tasks: &[TaskEntry]) -> About {
+#[must_use]
+pub fn about(meta1: &Meta1, files: Vec<PathBuf>, tasks: &[TaskEntry]) -> About {
     let number = meta1.filenumber().unwrap_or(0);
     let of_first = tasks.iter().filter(|entry| entry.file == 0);
     let globalskip =
@@ -26,7 +98,7 @@ pub(super) fn about(meta1: &Meta1, files: Vec<std::path::PathBuf>, tasks: &[Task
         start_of_varheader: 0,
         maxchunks: 0,
         mapping: Vec::new(),
-        paths: files,
+        paths: (0..).zip(files).collect(),
     }
 }
 
@@ -42,19 +114,8 @@ pub(super) fn open(path: &Path, mode: Mode) -> Result<Set, Failure> {
     let maxchunks = head.meta2.map_or(0, |meta2| meta2.maxchunks());
     about.maxchunks = usize::try_from(maxchunks.min(1 << 16))?;
     let tasks = in_order_of_ranks(&file, tasks, &mut about)?;
-    let side = Side::Read { file: Arc::new(file), streams: HashMap::new(), keys: HashMap::new() };
-    let mut set = Set {
-        path: path.to_owned(),
-        about,
-        tracks: tasks.into_iter().map(|entry| Track::new(entry, None)).collect(),
-        rank: 0,
-        is_alone: false,
-        is_dup: false,
-        is_posix: mode.posix,
-        side,
-        mirrors: HashMap::new(),
-        shown: Shown::default(),
-    };
+    let tracks = tasks.into_iter().map(|entry| Track::new(entry, None)).collect();
+    let mut set = Set::reading(path, (about, tracks), Arc::new(file)).posix(mode.posix);
     set.load(0)?;
     Ok(set)
 }
@@ -88,20 +149,30 @@ fn in_order_of_ranks(
 }
 
 impl Set {
-    /// The file and the stream of the current task.
-    pub(super) fn stream(&mut self) -> Result<&mut TaskStream, Failure> {
+    /// A set that is read.
+    #[must_use]
+    pub fn reading(path: &Path, known: (About, Vec<Track>), source: Arc<dyn Streams>) -> Self {
+        let side = Side::Read { source, streams: HashMap::new(), keys: HashMap::new() };
+        Self::new(path, known, side)
+    }
+
+    /// The stream of the current task.
+    pub(super) fn stream(&mut self) -> Result<&mut dyn Stream, Failure> {
         let (rank, entry) = (self.rank, self.track()?.entry);
-        let Side::Read { file, streams, .. } = &mut self.side else {
+        let Side::Read { source, streams, .. } = &mut self.side else {
             return Err(failure(&self.path, "was opened to write: it cannot be read"));
         };
         match streams.entry(rank) {
-            Entry::Occupied(open) => Ok(open.into_mut()),
-            Entry::Vacant(place) => Ok(place.insert(file.stream_of(&entry)?)),
+            Entry::Occupied(open) => Ok(open.into_mut().as_mut()),
+            Entry::Vacant(place) => Ok(place.insert(source.stream(&entry)?).as_mut()),
         }
     }
 
     /// Reads all of `bytes`, which must be in one chunk, or nothing.
-    pub(super) fn read(&mut self, bytes: &mut [u8]) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// The chunk has fewer; an error of the operating system.
+    pub fn read(&mut self, bytes: &mut [u8]) -> Result<(), Failure> {
         self.check_reading("it cannot be read")?;
         self.sync()?;
         let track = self.loaded()?;
@@ -128,42 +199,38 @@ impl Set {
     /// Does `work` with the records of the current task.
     pub(super) fn with_keys<T>(
         &mut self,
-        work: impl FnOnce(&mut Keys, &mut TaskStream) -> Result<T, Failure>,
+        work: impl FnOnce(&mut Keys, &mut dyn Stream) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.check_reading("its keys cannot be read")?;
         let rank = self.rank;
-        let stream = self.stream()?;
-        let mut own = stream.clone();
-        let Side::Read { keys, .. } = &mut self.side else {
+        self.stream()?;
+        let Side::Read { keys, streams, .. } = &mut self.side else {
             return Err("the set is written".into());
         };
+        let own = streams.get_mut(&rank).ok_or("there is no such stream")?.as_mut();
         let keys = match keys.entry(rank) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Keys::new(&mut own)?),
+            Entry::Vacant(place) => place.insert(Keys::new(own)?),
         };
-        work(keys, &mut own)
+        work(keys, own)
     }
 
     /// Another open set of the same files, with the positions of this one.
     pub(super) fn duplicate(&mut self) -> Result<Self, Failure> {
         self.check_reading("it cannot be duplicated")?;
         self.sync()?;
-        let Side::Read { file, keys, .. } = &self.side else {
+        let Side::Read { source, keys, .. } = &self.side else {
             return Err("the set is written".into());
         };
-        let side =
-            Side::Read { file: Arc::clone(file), streams: HashMap::new(), keys: keys.clone() };
+        let (source, keys) = (Arc::clone(source), keys.clone());
+        let side = Side::Read { source, streams: HashMap::new(), keys };
         Ok(Self {
-            path: self.path.clone(),
-            about: self.about.clone(),
-            tracks: self.tracks.clone(),
             rank: self.rank,
             is_alone: self.is_alone,
             is_dup: true,
             is_posix: self.is_posix,
-            side,
-            mirrors: HashMap::new(),
-            shown: Shown::default(),
+            opened: self.opened,
+            ..Self::new(&self.path, (self.about.clone(), self.tracks.clone()), side)
         })
     }
 }

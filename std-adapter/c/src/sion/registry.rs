@@ -1,6 +1,7 @@
 //! Open sets by their numbers, and how a call fails.
 
-use super::set::{Failure, Set};
+use super::failure::{Failure, Numbered};
+use super::set::{Opened, Set};
 use crate::boundary::{errno_of, guard, remember, set_errno, set_errno_of};
 use libc::c_int;
 use std::io::{self, Write};
@@ -14,7 +15,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Gives a set the smallest free number.
-pub(super) fn add(set: Set) -> Result<c_int, Failure> {
+///
+/// # Errors
+/// There are 2^31 sets.
+pub fn add(set: Set) -> Result<c_int, Failure> {
     let mut sets = lock(&SETS);
     let free = sets.iter().position(Option::is_none).unwrap_or(sets.len());
     let sid = c_int::try_from(free)?;
@@ -44,7 +48,7 @@ pub(super) fn remove(sid: c_int) {
 
 /// Runs the body of an exported function; a failure becomes `otherwise`, with a line on stderr as
 /// SIONlib writes one, unless `STRIAE_QUIET` is set.
-pub(super) fn run<T>(name: &str, otherwise: T, body: impl FnOnce() -> Result<T, Failure>) -> T
+pub fn run<T>(name: &str, otherwise: T, body: impl FnOnce() -> Result<T, Failure>) -> T
 where
     T: Copy,
 {
@@ -57,7 +61,7 @@ where
 }
 
 /// Does `work` with the set of a number.
-pub(super) fn with<T: Copy>(
+pub fn with<T: Copy>(
     name: &str,
     sid: c_int,
     otherwise: T,
@@ -76,9 +80,29 @@ pub(super) fn on<T>(
     work(&mut set)
 }
 
+/// Closes a set that several processes have opened so, and all of them close. It is closed also
+/// after an error: no process could do more with it. Returns 1, or 0 after an error.
+#[must_use]
+pub fn close_parallel(name: &str, sid: c_int, opened: &[Opened]) -> c_int {
+    let mut is_closed = false;
+    let closed = with(name, sid, 0, |set| {
+        if !opened.contains(&set.opened) || set.is_dup {
+            return Err(set.fail("was opened by another function, which has another one to close"));
+        }
+        is_closed = true;
+        set.close().map(|()| 1)
+    });
+    if is_closed {
+        remove(sid);
+    }
+    closed
+}
+
 fn report(name: &str, error: &Failure) {
     if let Some(error) = error.downcast_ref::<striae::Error>() {
         set_errno_of(error);
+    } else if let Some(error) = error.downcast_ref::<Numbered>() {
+        set_errno(error.errno);
     } else {
         set_errno(error.downcast_ref::<io::Error>().map_or(libc::EINVAL, errno_of));
     }

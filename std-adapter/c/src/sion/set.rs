@@ -1,114 +1,49 @@
 //! An open set, as a `sid` stands for it.
 
+use super::failure::{Failure, failure};
 use super::keys::{ABSOLUTE_POS, CURRENT_BLOCK, CURRENT_POS, Keys};
+use super::reading::{Stream, Streams};
 use super::stdio::Mirror;
+use super::track::Track;
+use super::writing::Writer;
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use striae::sion::{File, FileWriter, TaskEntry, TaskStream, TaskWriter};
-
-/// Why a call failed: its text is for the user.
-pub(super) type Failure = Box<dyn std::error::Error>;
-
-/// A task of a set, and the position of the program in it.
-#[derive(Debug, Clone)]
-pub(super) struct Track {
-    pub(super) entry: TaskEntry,
-    /// Used bytes of each chunk, at least one; `None` if they were not read yet.
-    pub(super) lens: Option<Vec<u64>>,
-    pub(super) chunk: usize,
-    /// Position in the chunk.
-    pub(super) at: u64,
-}
-
-impl Track {
-    pub(super) const fn new(entry: TaskEntry, lens: Option<Vec<u64>>) -> Self {
-        Self { entry, lens, chunk: 0, at: 0 }
-    }
-
-    pub(super) fn lens(&self) -> &[u64] {
-        self.lens.as_deref().unwrap_or_default()
-    }
-
-    /// Used bytes of the current chunk.
-    pub(super) fn len(&self) -> u64 {
-        self.lens().get(self.chunk).copied().unwrap_or(0)
-    }
-
-    /// Number of the last chunk.
-    pub(super) fn last(&self) -> usize {
-        self.lens().len().saturating_sub(1)
-    }
-
-    pub(super) fn is_at_end(&self) -> bool {
-        self.chunk == self.last() && self.at == self.len()
-    }
-
-    /// Goes on to the next chunk with bytes, if the current one is at its end; returns whether
-    /// there are more bytes.
-    pub(super) fn advance(&mut self) -> bool {
-        while self.at >= self.len() && self.chunk < self.last() {
-            (self.chunk, self.at) = (self.chunk.saturating_add(1), 0);
-        }
-        self.at < self.len()
-    }
-
-    /// Offset of a chunk in the physical file.
-    pub(super) fn start_of(&self, chunk: usize) -> Option<u64> {
-        let chunk = u64::try_from(chunk).ok()?;
-        Some(self.entry.place.chunks.chunk(chunk)?.offset())
-    }
-
-    /// Offset of the current position in the physical file.
-    pub(super) fn offset(&self) -> Option<u64> {
-        self.start_of(self.chunk)?.checked_add(self.at)
-    }
-
-    /// Bytes before the current position.
-    pub(super) fn bytes_before(&self) -> u64 {
-        let before =
-            self.lens().iter().take(self.chunk).fold(0, |sum: u64, len| sum.saturating_add(*len));
-        before.saturating_add(self.at)
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.lens().iter().fold(0, |sum: u64, len| sum.saturating_add(*len))
-    }
-}
 
 /// What is read or written.
 #[derive(Debug)]
 pub(super) enum Side {
     Read {
-        file: Arc<File>,
-        streams: HashMap<usize, TaskStream>,
+        source: Arc<dyn Streams>,
+        streams: HashMap<usize, Box<dyn Stream>>,
         keys: HashMap<usize, Keys>,
     },
-    Write {
-        /// Dropped after the tasks.
-        writer: FileWriter,
-        tasks: HashMap<usize, TaskWriter>,
-    },
+    Write(Box<dyn Writer>),
 }
 
 /// What is known of a set when it is opened.
-#[derive(Debug, Clone)]
-pub(super) struct About {
-    pub(super) nfiles: i32,
-    pub(super) filenumber: i32,
-    pub(super) fsblksize: i32,
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// The number of physical files.
+    pub nfiles: i32,
+    /// The number of the first of `paths` in the set.
+    pub filenumber: i32,
+    /// The block size that META1 has.
+    pub fsblksize: i32,
     /// Whether the data are stated to be big-endian.
-    pub(super) is_big: bool,
-    pub(super) is_keyval: bool,
-    pub(super) globalskip: i64,
-    pub(super) start_of_varheader: i64,
+    pub is_big: bool,
+    /// Whether streams are key-value records.
+    pub is_keyval: bool,
+    /// The sum of the sizes of the chunks of a file.
+    pub globalskip: i64,
+    /// The offset of META2.
+    pub start_of_varheader: i64,
     /// The most chunks of a task, at most 2^16: room for them is made at once.
-    pub(super) maxchunks: usize,
+    pub maxchunks: usize,
     /// File and local rank of each task, one after the other; empty for one file.
-    pub(super) mapping: Vec<i32>,
-    /// The paths of the physical files.
-    pub(super) paths: Vec<PathBuf>,
+    pub mapping: Vec<i32>,
+    /// Numbers and paths of the physical files.
+    pub paths: Vec<(u32, PathBuf)>,
 }
 
 /// Arrays that the program has pointers to, until the next call that fills them.
@@ -125,9 +60,20 @@ pub(super) struct Shown {
     pub(super) blocks: Vec<i64>,
 }
 
+/// Who has opened a set, and so how ranks are called and who closes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opened {
+    /// One process, with all tasks or for one.
+    Serially,
+    /// Several processes, each for its own task.
+    InParallel,
+    /// Several processes, each for any tasks, which are called by their global ranks.
+    Mapped,
+}
+
 /// An open set.
 #[derive(Debug)]
-pub(super) struct Set {
+pub struct Set {
     pub(super) path: PathBuf,
     pub(super) about: About,
     pub(super) tracks: Vec<Track>,
@@ -138,19 +84,68 @@ pub(super) struct Set {
     /// Whether it was made by `sion_dup`.
     pub(super) is_dup: bool,
     pub(super) is_posix: bool,
+    pub(super) opened: Opened,
     pub(super) side: Side,
     /// What the program got of each physical file, and where it was left.
     pub(super) mirrors: HashMap<u32, (Mirror, u64)>,
     pub(super) shown: Shown,
 }
 
-/// The failure of a call for a reason that is no error of the library.
-pub(super) fn failure(path: &Path, why: impl std::fmt::Display) -> Failure {
-    format!("{}: {why}", path.display()).into()
-}
-
 impl Set {
-    pub(super) fn fail(&self, why: impl std::fmt::Display) -> Failure {
+    /// A set with these tasks, at the first of them.
+    pub(super) fn new(path: &Path, (about, tracks): (About, Vec<Track>), side: Side) -> Self {
+        Self {
+            path: path.to_owned(),
+            about,
+            tracks,
+            rank: 0,
+            is_alone: false,
+            is_dup: false,
+            is_posix: false,
+            opened: Opened::Serially,
+            side,
+            mirrors: HashMap::new(),
+            shown: Shown::default(),
+        }
+    }
+
+    /// This set, in the mode `posix` or `ansi`.
+    #[must_use]
+    pub fn posix(self, is_posix: bool) -> Self {
+        Self { is_posix, ..self }
+    }
+
+    /// This set, opened by several processes.
+    #[must_use]
+    pub fn opened(self, opened: Opened) -> Self {
+        Self { opened, ..self }
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub const fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The tasks of this process.
+    #[must_use]
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    /// Whether all processes of the set could do something.
+    ///
+    /// # Errors
+    /// That of any process.
+    pub fn agree(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
+        match &self.side {
+            Side::Write(writer) => writer.agree(mine),
+            Side::Read { source, .. } => source.agree(mine),
+        }
+    }
+
+    /// A failure of a call for this set.
+    pub fn fail(&self, why: impl std::fmt::Display) -> Failure {
         failure(&self.path, why)
     }
 
@@ -173,12 +168,10 @@ impl Set {
 
     /// Reads the lengths of the chunks of a task, if they are not known.
     pub(super) fn load(&mut self, rank: usize) -> Result<(), Failure> {
-        let Side::Read { file, .. } = &self.side else { return Ok(()) };
+        let Side::Read { source, .. } = &self.side else { return Ok(()) };
         let Some(track) = self.tracks.get_mut(rank) else { return Ok(()) };
         if track.lens.is_none() {
-            // A damaged file may state any number of chunks; a stream has a limit.
-            file.stream_of(&track.entry)?;
-            let mut lens = file.chunk_lens(&track.entry)?.collect::<Result<Vec<_>, _>>()?;
+            let mut lens = source.chunk_lens(&track.entry)?;
             if lens.is_empty() {
                 lens.push(0);
             }
@@ -193,8 +186,8 @@ impl Set {
         let (writes, posix) = (self.writes(), self.is_posix);
         let number = self.loaded()?.entry.file;
         if !self.mirrors.contains_key(&number) {
-            let index = usize::try_from(number)?;
-            let path = self.about.paths.get(index).ok_or_else(|| self.fail("has no such file"))?;
+            let path = self.about.paths.iter().find(|(other, _)| *other == number);
+            let (_, path) = path.ok_or_else(|| self.fail("has no such file"))?;
             let mirror = Mirror::open(path, writes, posix).map_err(|error| failure(path, error))?;
             self.mirrors.insert(number, (mirror, u64::MAX));
         }
@@ -206,12 +199,12 @@ impl Set {
     /// Moves the mirror of the current file to the current position.
     pub(super) fn place(&mut self) -> Result<(), Failure> {
         let track = self.track()?;
-        let (number, offset) = (track.entry.file, track.offset());
+        let (task, number, offset) = (track.entry.task, track.entry.file, track.offset());
         if let Some((mirror, left)) = self.mirrors.get_mut(&number) {
             let offset = offset.ok_or("the position is no offset of a file")?;
-            if let Side::Write { tasks, .. } = &mut self.side {
+            if let Side::Write(writer) = &mut self.side {
                 // Or bytes of the buffer would later replace what the program writes there itself.
-                tasks.get_mut(&self.rank).map_or(Ok(()), Write::flush)?;
+                writer.flush(task)?;
             }
             if *left != offset {
                 mirror.seek(offset)?;
@@ -223,6 +216,9 @@ impl Set {
 
     /// Takes over the position to which the program has read or written itself.
     pub(super) fn sync(&mut self) -> Result<(), Failure> {
+        if self.tracks.is_empty() {
+            return Ok(()); // a process that has no task
+        }
         let (writes, number) = (self.writes(), self.track()?.entry.file);
         let Some((mirror, left)) = self.mirrors.get_mut(&number) else { return Ok(()) };
         let at = mirror.tell(writes).map_err(|error| failure(&self.path, error))?;
@@ -268,7 +264,8 @@ impl Set {
         };
         match at.checked_sub(len).filter(|&more| more > 0) {
             Some(more) => {
-                self.task_writer()?.count_written(more)?;
+                let (writer, task) = self.writer()?;
+                writer.count_written(task, more)?;
                 self.moved()
             }
             None => {
@@ -282,12 +279,13 @@ impl Set {
     pub(super) fn go_to(&mut self, rank: i32) -> Result<(), Failure> {
         const CURRENT: i32 = -101;
         let ntasks = self.tracks.len();
-        let wanted = if rank == CURRENT { Some(self.rank) } else { usize::try_from(rank).ok() };
-        let wanted = wanted.filter(|&rank| rank < ntasks).ok_or_else(|| {
-            self.fail(format_args!(
+        let wanted = if rank == CURRENT { Some(self.rank) } else { self.find_rank(rank) };
+        let wanted = wanted.filter(|&rank| rank < ntasks).ok_or_else(|| match self.opened {
+            Opened::Serially => self.fail(format_args!(
                 "there is no rank {rank}, ranks are 0 to {}",
                 ntasks.wrapping_sub(1)
-            ))
+            )),
+            _ => self.fail(format_args!("rank {rank} is not one of this process")),
         })?;
         if self.is_alone && wanted != self.rank {
             return Err(self.fail(format_args!("was opened for another rank than {rank}")));
@@ -295,6 +293,22 @@ impl Set {
         self.sync()?;
         self.rank = wanted;
         self.load(wanted)
+    }
+
+    /// The index of the task that a program calls so.
+    fn find_rank(&self, rank: i32) -> Option<usize> {
+        let calls = |track: &Track| match self.opened {
+            Opened::Serially => false,
+            Opened::InParallel => {
+                i64::from(rank) == track.entry.place.globalrank
+                    || u32::try_from(rank) == Ok(track.entry.place.local)
+            }
+            Opened::Mapped => i64::from(rank) == track.entry.place.globalrank,
+        };
+        match self.opened {
+            Opened::Serially => usize::try_from(rank).ok(),
+            _ => self.tracks.iter().position(calls),
+        }
     }
 
     /// Moves within the current task. `block` is the number of a chunk or a word for a position.
@@ -331,13 +345,14 @@ impl Set {
 
     /// Closes the set: what was written becomes part of the files.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
-        self.sync()?;
-        self.mirrors.clear();
-        if let Side::Write { writer, tasks } = &mut self.side {
-            tasks.clear();
-            writer.close()?;
+        let mine = self.sync();
+        if mine.is_ok() {
+            self.mirrors.clear();
         }
-        Ok(())
+        match &mut self.side {
+            Side::Write(writer) => writer.close(mine),
+            Side::Read { source, .. } => source.close(mine),
+        }
     }
 
     /// Refuses what only a set that is read can do.

@@ -104,7 +104,8 @@ impl Drop for Mirror {
 }
 
 /// Copies values into memory of `malloc`, which a C program frees; null if there is no memory.
-pub(super) fn malloc_copy<T: Copy>(values: &[T]) -> *mut T {
+#[must_use]
+pub fn malloc_copy<T: Copy>(values: &[T]) -> *mut T {
     // SAFETY: malloc(3) has no conditions; its memory is aligned for any type.
     let memory = unsafe { libc::malloc(size_of_val(values).max(1)) }.cast::<T>();
     if !memory.is_null() {
