@@ -238,11 +238,7 @@ pub trait Collective: Sized {
         window: usize,
         sink: impl FnMut(u32, &[u8]) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        let done = match self.rank() == root {
-            true => gather_at_root(self, mine, window, sink),
-            false => gather_from(self, root, mine, window),
-        };
-        self.agree(done)
+        gather(self, root, mine, window, sink)
     }
 
     /// Passes a state from rank to rank: rank 0 starts with `first`, and each rank's `step` makes
@@ -283,6 +279,21 @@ pub trait Collective: Sized {
 /// The message by which the root asks for the next piece, and the one by which it asks for none.
 const NEXT: [u8; 1] = [1];
 const STOP: [u8; 1] = [0];
+
+/// A gather by messages between two ranks.
+pub(crate) fn gather<C: Collective>(
+    comm: &C,
+    root: u32,
+    mine: Result<&[u8], Failure>,
+    window: usize,
+    sink: impl FnMut(u32, &[u8]) -> Result<(), Failure>,
+) -> Result<(), Error> {
+    let done = match comm.rank() == root {
+        true => gather_at_root(comm, mine, window, sink),
+        false => gather_from(comm, root, mine, window),
+    };
+    comm.agree(done)
+}
 
 fn gather_at_root<C: Collective>(
     comm: &C,

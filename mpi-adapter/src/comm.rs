@@ -1,6 +1,6 @@
 //! The rules of [`Collective`], once for every message layer, and what such a layer must have.
 
-use crate::collective::{Collective, Fold, Traffic};
+use crate::collective::{Collective, Fold, Traffic, gather};
 use crate::error::{Code, Error, Failure, RECORD};
 use crate::operation::Operation;
 use crate::words::Stamp;
@@ -60,6 +60,20 @@ pub trait Transport: Sized {
     /// # Errors
     /// As [`exchange`](Self::exchange).
     fn recv(&self, from: u32, buf: &mut [u8]) -> Result<usize, Error>;
+
+    /// The bytes of all ranks, at rank `root`, in their order, by other means than messages between
+    /// two ranks; `None` at all ranks of a layer that has such messages.
+    ///
+    /// # Errors
+    /// As [`exchange`](Self::exchange).
+    fn gather(&self, _root: u32, _bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Error> {
+        Ok(None)
+    }
+
+    /// Whether [`gather`](Self::gather) has a result.
+    fn gathers(&self) -> bool {
+        false
+    }
 
     /// A new communicator of the ranks with the same color, in the order of their keys, and of
     /// their ranks if those are equal.
@@ -388,6 +402,26 @@ impl<T: Transport> Collective for Comm<T> {
             return Err(Failure::new(Code::TooLong, text));
         }
         Ok(len)
+    }
+
+    fn gather(
+        &self,
+        root: u32,
+        mine: Result<&[u8], Failure>,
+        window: usize,
+        mut sink: impl FnMut(u32, &[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Error> {
+        if !self.transport.gathers() {
+            return gather(self, root, mine, window, sink);
+        }
+        let own = mine.as_ref().copied().unwrap_or_default();
+        self.agree(mine.as_ref().map(|_| ()).map_err(Clone::clone))?; // or the ranks differ
+        let all = self.call(|transport| transport.gather(root, own))?;
+        let mut pieces = (0..).zip(all.iter().flatten()).filter(|_| self.rank() == root);
+        let done = pieces.try_for_each(|(rank, bytes)| {
+            bytes.chunks(window.max(1)).try_for_each(|piece| sink(rank, piece))
+        });
+        self.agree(done)
     }
 
     fn split_ordered(&self, place: Result<(u32, u32), Failure>) -> Result<Self, Error> {

@@ -197,8 +197,9 @@ impl Error {
         Self(Failure::new(Code::Aborted(code), text).at(Some(rank)))
     }
 
-    #[cfg(feature = "mpi")]
-    pub(crate) fn carrier(rank: u32, class: i32, text: impl fmt::Display) -> Self {
+    /// An error of the message layer of a rank, for those who write one
+    /// ([`Transport`](crate::comm::Transport)).
+    pub fn carrier(rank: u32, class: i32, text: impl fmt::Display) -> Self {
         Self(Failure::new(Code::Carrier(class), text).at(Some(rank)))
     }
 

@@ -77,7 +77,32 @@ impl Mpi {
     {
         let rank = u32::try_from(comm.rank()).unwrap_or(0);
         let size = u32::try_from(comm.size()).unwrap_or(0);
-        let user = Communicator::whole(Base::of(comm.as_raw()), (rank, size), self.deadline);
+        self.duplicate_base(Base::of(comm.as_raw()), (rank, size))
+    }
+
+    /// As [`duplicate`](Self::duplicate), of a handle of MPI, as programs in C have it.
+    ///
+    /// # Errors
+    /// As [`duplicate`](Self::duplicate).
+    ///
+    /// # Safety
+    /// MPI is initialized, and `comm` is a communicator that is open, and not between two groups.
+    pub unsafe fn duplicate_raw(&self, comm: ffi::MPI_Comm) -> Result<Rank, Error> {
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: MPI-3.1 6.4.1: local calls with an open communicator, which the caller promises.
+        let codes = unsafe {
+            [ffi::MPI_Comm_rank(comm, &raw mut rank), ffi::MPI_Comm_size(comm, &raw mut size)]
+        };
+        let place = (u32::try_from(rank).unwrap_or(0), u32::try_from(size).unwrap_or(0));
+        let base = Base::of(comm);
+        if codes.into_iter().all(is_success) {
+            return self.duplicate_base(base, place);
+        }
+        Err(Error::carrier(place.0, 0, "MPI_Comm_rank or MPI_Comm_size failed"))
+    }
+
+    fn duplicate_base(&self, base: Base, (rank, size): (u32, u32)) -> Result<Rank, Error> {
+        let user = Communicator::whole(base, (rank, size), self.deadline);
         let _handler = ErrorsReturn::set(user.base.raw);
         let mut raw = vec![user.base.raw];
         let into = raw.as_mut_ptr();

@@ -329,7 +329,7 @@ where
 
     /// As [`spill`](Self::spill); when this returns all is written, also what a thread had to. Then
     /// the file is as this rank wants it.
-    fn written(&self) -> io::Result<&F> {
+    pub(crate) fn written(&self) -> io::Result<&F> {
         self.spill()?;
         self.finish()?;
         self.opened()

@@ -8,6 +8,7 @@
 //! | [`TaskWriter`] | the stream of one task of it, `Write` |
 //! | [`OpenOptions`] | the options of a set that is read |
 //! | [`FileReader`] | a set that all ranks read, by any number of ranks |
+//! | [`Streams`] | what a rank reads of it, without the others |
 //! | [`TaskStream`] | the stream of one task of it, `Read` and `Seek` |
 
 mod buddies;
@@ -15,6 +16,7 @@ mod builder;
 mod grouped;
 mod locks;
 mod mapped;
+mod outside;
 mod part;
 mod placed;
 mod read;
@@ -24,8 +26,9 @@ mod together;
 mod writer;
 
 pub use builder::Builder;
+pub use outside::OwnTask;
 pub use placed::Placed;
-pub use read::{FileReader, KeyReader, OpenOptions, TaskEntry, TaskStream};
+pub use read::{FileReader, KeyReader, OpenOptions, Streams, TaskEntry, TaskStream};
 pub use reopen::Reopen;
 pub use writer::TaskWriter;
 

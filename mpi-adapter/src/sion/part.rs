@@ -8,6 +8,7 @@
 mod create;
 mod known;
 mod merge;
+mod outside;
 mod reopen;
 mod rounds;
 mod survive;

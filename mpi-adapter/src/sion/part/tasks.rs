@@ -2,12 +2,14 @@
 
 use super::{CHECKSUM, refused};
 use crate::error::{Code, Failure};
+use crate::sion::outside::OwnTask;
 use std::io;
 use std::ops::Range;
 use striae_core::sion::create::TaskTable;
 use striae_core::sion::error::Error as SionError;
 use striae_core::sion::filegroups::{BuddySet, BuddyTask, EvenFiles, FileGroups};
 use striae_core::sion::pen::{Finished, Ledger, Pen, Pens};
+use striae_core::sion::{self, Chunks};
 use striae_core::store::{WriteAt, usize_to_u64};
 
 /// A task of this rank that is written.
@@ -140,6 +142,24 @@ impl Task {
     pub(super) fn wrote(&mut self, bytes: &[u8]) {
         let crc = self.pen.crc_after(bytes, CHECKSUM);
         self.pen.wrote(usize_to_u64(bytes.len()), crc);
+    }
+
+    /// Counts bytes at the cursor that the program has written itself, in a file without checksums.
+    pub(in crate::sion) const fn count(&mut self, len: u64) {
+        self.pen.wrote(len, self.pen.crc());
+    }
+
+    /// Where the task is, in a file with this number and these blocks.
+    pub(in crate::sion) fn own(&self, file: u32, globalskip: u64) -> Option<OwnTask> {
+        let cursor = self.pen.cursor();
+        let before = u64::from(cursor.chunk()).checked_mul(globalskip)?;
+        let start = cursor.place(0).ok()?.offset().checked_sub(before)?;
+        let start = start.checked_sub(cursor.used())?;
+        let chunksize = cursor.chunksize();
+        let chunks = Chunks { start, chunksize, globalskip: Some(globalskip) };
+        let (local, globalrank) = (self.pen.local(), self.globalrank.into());
+        let place = sion::Task { local, globalrank, chunks, blockcount: 0 };
+        Some(OwnTask { task: self.globalrank, file, place })
     }
 
     /// Leaves the current chunk if fewer than `len` bytes fit into it.

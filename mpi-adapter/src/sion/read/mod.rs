@@ -8,10 +8,12 @@ mod entries;
 mod picked;
 mod source;
 mod stream;
+mod streams;
 
 pub use source::TaskEntry;
 pub(super) use source::{OfFile, Source};
 pub use stream::{KeyReader, TaskStream};
+pub use streams::Streams;
 
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
@@ -23,8 +25,7 @@ use std::path::Path;
 use striae::posix::PosixFile;
 use striae::sion as serial;
 use striae_core::integrity::crc32c;
-use striae_core::sion::position::Ends;
-use striae_core::sion::{KeyvalMode, Stream};
+use striae_core::sion::KeyvalMode;
 use striae_core::store::ReadAt;
 
 /// How to open a set that is read by all ranks.
@@ -174,7 +175,7 @@ impl OpenOptions {
         let opened = done.and_then(|()| picked.open(open));
         comm.agree(opened.as_ref().map(drop).map_err(Clone::clone))?;
         let (ntasks, first, files, tasks) = opened.map_err(Error::agreed)?; // all are right
-        Ok(FileReader { comm, ntasks, first, files, tasks })
+        Ok(FileReader { comm, own: Streams { ntasks, first, files, tasks } })
     }
 
     /// Rank 0 first opens the set as a serial writer that appends to it, which locks and checks it.
@@ -215,11 +216,7 @@ impl OpenOptions {
 #[derive(Debug)]
 pub struct FileReader<C, F = PosixFile> {
     comm: C,
-    ntasks: u64,
-    /// The first file of the set.
-    first: Option<OfFile>,
-    files: Vec<Source<F>>,
-    tasks: Vec<TaskEntry>,
+    own: Streams<F>,
 }
 
 /// A reader's communicator, the first file of the set, and what this rank has of it.
@@ -237,19 +234,19 @@ where
     /// Number of tasks of the whole set.
     #[must_use]
     pub const fn ntasks(&self) -> u64 {
-        self.ntasks
+        self.own.ntasks()
     }
 
     /// Whether streams are key-value records.
     #[must_use]
     pub fn keyval(&self) -> KeyvalMode {
-        self.first.as_ref().map_or(KeyvalMode::None, |first| first.head.meta1.keyval())
+        self.own.keyval()
     }
 
     /// The tasks of this rank, in the order of their numbers.
     #[must_use]
     pub fn tasks(&self) -> &[TaskEntry] {
-        &self.tasks
+        self.own.tasks()
     }
 
     /// Opens the stream of task `task`, which must be one of this rank. This reads nothing.
@@ -257,17 +254,13 @@ where
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] if it is not of this rank.
     pub fn stream(&self, task: u64) -> io::Result<TaskStream<'_, F>> {
-        let index = self.tasks.binary_search_by_key(&task, |entry| entry.task).ok();
-        let entry = index.and_then(|index| self.tasks.get(index));
-        let found = entry.and_then(|entry| {
-            let source = self.files.get(entry.file)?;
-            let lengths = Ends::new(entry.ends.as_slice())?; // sums are in order
-            let stream = Stream::new(&source.file, entry.place.chunks, lengths);
-            let meta1 = &source.of.head.meta1;
-            Some(TaskStream::new(stream, entry.bytes, meta1.keyval(), meta1.order()))
-        });
-        let text = || format!("task {task} is not one of this rank");
-        found.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, text()))
+        self.own.stream(task)
+    }
+
+    /// The communicator of the set, and what this rank reads of it. The ranks close the set with
+    /// the communicator, if they have to agree that all could read.
+    pub fn into_streams(self) -> (C, Streams<F>) {
+        (self.comm, self.own)
     }
 
     /// Compares the streams of all ranks with the seals of the files: each rank reads all data of
@@ -281,8 +274,8 @@ where
     /// seal; an error of the operating system.
     pub fn check(&self) -> Result<bool, Error> {
         self.comm.begin(Operation::SionCheck, 0);
-        let tasks = |file| self.tasks.iter().filter(move |entry| entry.file == file);
-        let mut files = (0..).zip(&self.files);
+        let tasks = |file| self.own.tasks.iter().filter(move |entry| entry.file == file);
+        let mut files = (0..).zip(&self.own.files);
         let unsealed = files.try_fold(0u64, |unsealed, (number, file)| {
             let is_sealed = file.check(tasks(number))?;
             Ok(unsealed.saturating_add(u64::from(!is_sealed)))
@@ -292,7 +285,8 @@ where
     }
 
     pub(super) fn into_parts(self) -> Parts<C, F> {
-        (self.comm, self.first, self.files, self.tasks)
+        let Streams { first, files, tasks, .. } = self.own;
+        (self.comm, first, files, tasks)
     }
 
     /// Closes the set, and tells all ranks whether one of them failed to read. Returns the

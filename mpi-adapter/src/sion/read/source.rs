@@ -36,6 +36,14 @@ pub struct TaskEntry {
     pub(in crate::sion) ends: Vec<u64>,
 }
 
+impl TaskEntry {
+    /// The used bytes of each of its chunks.
+    pub fn chunk_lens(&self) -> impl Iterator<Item = u64> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        self.ends.iter().zip(begins).map(|(end, begin)| end.saturating_sub(begin))
+    }
+}
+
 /// A physical file of a set.
 #[derive(Debug, Clone)]
 pub(in crate::sion) struct OfFile {

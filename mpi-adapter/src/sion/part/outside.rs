@@ -1,0 +1,36 @@
+//! What a program does to a file besides appending to streams.
+
+use super::Part;
+use crate::collective::Collective;
+use crate::error::Failure;
+use crate::sion::outside::OwnTask;
+use std::io;
+use striae_core::store::WriteAt;
+
+impl<C: Collective, F> Part<C, F>
+where
+    for<'f> &'f F: WriteAt<Error = io::Error>,
+{
+    /// The tasks of this rank, with their places.
+    pub(in crate::sion) fn own_tasks(&self) -> impl Iterator<Item = OwnTask> {
+        let file = self.meta1().filenumber().unwrap_or(0);
+        let globalskip = self.book.blocks().globalskip;
+        self.mine.tasks().iter().filter_map(move |task| task.own(file, globalskip))
+    }
+
+    /// Writes what waits of this rank, by a handle of its own.
+    pub(in crate::sion) fn flush_own(&mut self) -> io::Result<()> {
+        self.leave_lane().file.written().map(drop)
+    }
+
+    /// Writes bytes at an offset of the file at once.
+    pub(in crate::sion) fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.file.written()?;
+        file.write_all_at(offset, bytes)
+    }
+
+    /// Remembers why this rank failed, for the next collective.
+    pub(in crate::sion) fn fail(&mut self, failure: Failure) {
+        self.mine.fail_with(failure);
+    }
+}
