@@ -282,7 +282,7 @@ int lsion_get_mapping(int sid, int *mapping_size, sion_int32 **mapping, int *num
 
 int lsion_get_number_of_files(int sid);
 int lsion_get_filenumber(int sid);
-int lsion_is_serial_opened(int sid); /* 1 */
+int lsion_is_serial_opened(int sid); /* 0 if several processes have opened the set */
 int lsion_using_hints(int sid);      /* 0 */
 int lsion_get_sizeof(int sid, int *numbytes, int *numfds);
 
@@ -346,6 +346,15 @@ const char *striae_last_error(void);
 
 #ifdef __cplusplus
 }
+#endif
+
+/* The functions for several processes, where the library that has them is installed. */
+#ifdef __has_include
+#if __has_include("striae_sion_mpi.h")
+#include "striae_sion_mpi.h"
+#endif
+#elif defined(MPI_VERSION) || defined(SION_MPI)
+#include "striae_sion_mpi.h"
 #endif
 
 #endif /* STRIAE_SION_H */
