@@ -34,6 +34,7 @@ mod sion_grouped;
 mod sion_locks;
 mod sion_mapped;
 mod sion_merged;
+mod sion_outside;
 mod sion_placed;
 mod sion_read;
 mod sion_reopen;
