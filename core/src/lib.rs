@@ -59,7 +59,7 @@
 //! use embedded_io::Read;
 //! use striae_core::sion::{Opened, Physical};
 //!
-//! # const FILE: &[u8] = include_bytes!("../../tests/golden/sion/s01_one_task.sion");
+//! # const FILE: &[u8] = include_bytes!("../doc/s01_one_task.sion");
 //! let mut window = [0; 2048]; // the only memory that opening and searching may use
 //! let Opened::Closed(file) = Physical::open(FILE, &mut window)? else { panic!("not closed") };
 //! let task = file.task(0, &mut window)?;

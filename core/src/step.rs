@@ -20,7 +20,7 @@
 //!         }
 //!     }
 //! }
-//! # let file = include_bytes!("../../tests/golden/sion/s01_one_task.sion");
+//! # let file = include_bytes!("../doc/s01_one_task.sion");
 //! # let fetch = |at: u64, len: usize| file[at as usize..][..len].to_vec();
 //! # assert_eq!(head(file.len() as u64, fetch)?.meta1.ntasks(), 1);
 //! # Ok::<(), Error>(())

@@ -10,7 +10,7 @@
 //! use striae_core::span::Span;
 //! use striae_mpi::{Error, Threads, direct};
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_sparse_chunks.gsd");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/v21_sparse_chunks.gsd");
 //! let read = |rank: striae_mpi::threads::Rank| -> Result<(), Error> {
 //!     let file = direct::File::open(rank, path)?;
 //!     let wanted = [Span::new(0, 4), Span::new(1, 2)].map(|span| span.expect("short"));

@@ -5,7 +5,7 @@
 //! ```
 //! use std::io::Read;
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/sion/m05_np8_3files.sion");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/m05_np8_3files.sion");
 //! let file = striae::sion::File::open(path)?; // and the other two files of the set
 //! assert_eq!(file.ntasks(), 8);
 //! for task in file.tasks()? {

@@ -10,7 +10,7 @@ use std::path::Path;
 /// ```
 /// use striae::Verify;
 ///
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_hoomd_full_single.gsd");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/v21_hoomd_full_single.gsd");
 /// let summary = Verify::new().gsd(path, &mut |finding| println!("{finding}"))?;
 /// assert!(summary.is_sound());
 /// # Ok::<(), striae::Error>(())

@@ -31,7 +31,7 @@ const SHORT: u64 = 1 << 24;
 ///
 /// ```
 /// # use striae_hoomd::{File, Trajectory};
-/// # const BYTES: &[u8] = include_bytes!("../../../tests/golden/gsd/v21_hoomd_full_single.gsd");
+/// # const BYTES: &[u8] = include_bytes!("../doc/v21_hoomd_full_single.gsd");
 /// let trajectory = Trajectory::<File<_>>::open(BYTES)?;
 /// for frame in trajectory.frames(1..) {
 ///     let frame = frame?;

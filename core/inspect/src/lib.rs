@@ -25,6 +25,7 @@
 //! module of each format states the bound.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(any(feature = "sion", feature = "gsd", feature = "ffrecord")),
     allow(dead_code, unused_macros, reason = "what these formats share, the others may not use")

@@ -30,7 +30,7 @@ pub type Finding = finding::Finding<FindingKind>;
 /// use std::num::NonZeroU32;
 /// use striae::blob::map::{Map, Request};
 ///
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/map/map_f_holes_5p.nc");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/map_f_holes_5p.nc");
 /// let map = Map::open(path)?;
 /// assert_eq!((map.nprocs(), map.decompositions().len()), (5, 3));
 /// let first = map.decomposition(NonZeroU32::MIN).unwrap();

@@ -5,7 +5,7 @@
 //! use striae::blob::Set;
 //! use striae::cdf::Region;
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/blob/f5h_n5_s1/blob_h1.h5");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/blob_h1.h5");
 //! let set = Set::open(path)?; // path.0000, path.0001, ...
 //! let variable = set.variable("U")?;
 //! let all: Vec<f64> = set.read(variable)?;

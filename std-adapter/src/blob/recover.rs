@@ -3,7 +3,7 @@
 //! ```
 //! use striae::blob::recover::Recover;
 //!
-//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/blob/f8_n10_s2/blob_h1.nc");
+//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/blob_h1.nc");
 //! # let folder = tempfile::tempdir()?;
 //! # let (damaged, whole) = (folder.path().join("blob_h1.nc"), folder.path().join("whole.nc"));
 //! # std::fs::copy(format!("{golden}.0000"), folder.path().join("blob_h1.nc.0000"))?;

@@ -4,7 +4,7 @@
 //! ```
 //! use striae::cdf::{File, Region};
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/cdf/cdf1_onerec_short.nc");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/cdf1_onerec_short.nc");
 //! let file = File::open(path)?;
 //! let variable = file.variable("r")?;
 //! assert_eq!(variable.shape(), [4, 3]); // 4 records of 3 values

@@ -3,7 +3,7 @@
 //! ```
 //! use striae::cdf::recover::Recover;
 //!
-//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/cdf/cdf5_alltypes.nc");
+//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/cdf5_alltypes.nc");
 //! # let folder = tempfile::tempdir()?;
 //! # let (damaged, whole) = (folder.path().join("damaged.nc"), folder.path().join("whole.nc"));
 //! # let mut bytes = std::fs::read(golden)?;

@@ -14,7 +14,7 @@
 //! use striae::direct::{DirectFile, Order};
 //! use striae_core::span::Span;
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_sparse_chunks.gsd");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/v21_sparse_chunks.gsd");
 //! let file = DirectFile::open(path)?;
 //! // Of any length, at any offset.
 //! let spans = [Span::new(0, 4).unwrap(), Span::new(1, 2).unwrap()];

@@ -5,7 +5,7 @@
 //! [files](super::File).
 //!
 //! ```
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd/v21_hoomd_full_single.gsd");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/doc/v21_hoomd_full_single.gsd");
 //! let trajectory = striae::gsd::hoomd::Trajectory::open(path)?;
 //! for frame in trajectory.frames(1..) {
 //!     let frame = frame?;

@@ -4,7 +4,7 @@
 //! ```
 //! use striae::gsd::recover::Recover;
 //!
-//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/gsd");
+//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/doc");
 //! # let cut = format!("{golden}/bad_trunc_relocated_index.gsd");
 //! # let folder = tempfile::tempdir()?;
 //! # let whole = folder.path().join("whole.gsd");

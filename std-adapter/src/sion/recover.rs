@@ -3,7 +3,7 @@
 //! ```
 //! use striae::sion::recover::Recover;
 //!
-//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/sion");
+//! # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/doc");
 //! # let unclosed = format!("{golden}/s21_unclosed_keyval.sion");
 //! # let folder = tempfile::tempdir()?;
 //! # let closed = folder.path().join("closed.sion");

@@ -132,7 +132,7 @@ pub enum Item {
 /// use striae_core::cdf::{Cursor, Item};
 /// use striae_core::endian::ByteOrder;
 ///
-/// # let file = include_bytes!("../../../../tests/golden/cdf/cdf1_onerec_short.nc");
+/// # let file = include_bytes!("../../../doc/cdf1_onerec_short.nc");
 /// let (mut cursor, mut lengths) = (Cursor::new(ByteOrder::Big), vec![]);
 /// loop {
 ///     let (item, next) = cursor.next(&file[..])?;

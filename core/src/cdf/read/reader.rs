@@ -27,7 +27,7 @@ use striae_twin::twin;
 /// ```
 /// use striae_core::cdf::{Reader, Region};
 ///
-/// # let file = include_bytes!("../../../../tests/golden/cdf/cdf1_onerec_short.nc");
+/// # let file = include_bytes!("../../../doc/cdf1_onerec_short.nc");
 /// let (mut lengths, mut window) = ([0; 16], [0; 512]); // of dimensions; for headers
 /// let file = Reader::open(&file[..], &mut lengths, &mut window)?;
 /// let r = file.variable(b"r", &mut window)?.unwrap();

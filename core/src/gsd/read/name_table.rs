@@ -36,7 +36,7 @@ impl NamePlace {
 /// ```
 /// use striae_core::gsd::{NamePlace, NameTable, Reader};
 ///
-/// # const FILE: &[u8] = include_bytes!("../../../../tests/golden/gsd/v21_names_70.gsd");
+/// # const FILE: &[u8] = include_bytes!("../../../doc/v21_names_70.gsd");
 /// let mut window = [0; 512];
 /// let file = Reader::open(FILE, &mut window)?;
 /// let mut memory = [NamePlace::EMPTY; 100];

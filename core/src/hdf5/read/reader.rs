@@ -18,7 +18,7 @@ type Pages<'m> = View<'m, PAGES>;
 /// ```
 /// use striae_core::hdf5::Reader;
 ///
-/// # let file = include_bytes!("../../../../tests/golden/hdf5/es_h1.h5.0001");
+/// # let file = include_bytes!("../../../doc/es_h1.h5.0001");
 /// let mut memory = [0; Reader::<()>::MEMORY];
 /// let file = Reader::open(&file[..], &mut memory)?;
 /// let header = file.dataset(b"header_blob", &mut memory)?.unwrap();

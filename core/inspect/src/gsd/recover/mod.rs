@@ -3,7 +3,7 @@
 //! ```
 //! use striae_inspect::gsd::recover::Recovery;
 //!
-//! # const CUT: &[u8] = include_bytes!("../../../../../tests/golden/gsd/bad_trunc_relocated_index.gsd");
+//! # const CUT: &[u8] = include_bytes!("../../../doc/bad_trunc_relocated_index.gsd");
 //! let recovery = Recovery::examine(&CUT)?;
 //! let runs: Vec<String> =
 //!     recovery.runs().map(|run| format!("frames {:?}: {}", run.frames, run.certainty)).collect();

@@ -1,0 +1,1 @@
+../../tests/golden/cdf/cdf1_onerec_short.nc

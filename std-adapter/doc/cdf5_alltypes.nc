@@ -1,0 +1,1 @@
+../../tests/golden/cdf/cdf5_alltypes.nc

@@ -1,0 +1,1 @@
+../../tests/golden/map/map_f_holes_5p.nc
