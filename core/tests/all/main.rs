@@ -30,6 +30,7 @@ mod gsd_writer;
 mod hdf5;
 mod hostile;
 mod layout_laws;
+mod limits;
 mod recover;
 mod sion_book;
 mod source;

@@ -13,6 +13,7 @@ mod asynchronous;
 mod blank;
 mod fixed_streams;
 mod fuzz_replay;
+mod limits;
 mod power_cut;
 mod power_cut_blob;
 mod power_cut_cdf;

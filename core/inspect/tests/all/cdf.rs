@@ -7,6 +7,7 @@ use striae_core::cdf::{
     Alignment, AttrDef, Definition, DimDef, Encode, Plan, Type, VarDef, Version,
 };
 use striae_core::endian::ByteOrder;
+use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use striae_inspect::blob::map::{is_netcdf as is_netcdf_map, is_text};
 use striae_inspect::cdf::recover::{Certainty, Doubt, Records, Recovery};
@@ -423,4 +424,37 @@ fn a_map_is_recognized_by_a_bounded_number_of_bytes() {
     assert!(!is_netcdf_map(&counted).unwrap() && !is_text(&counted).unwrap());
     let (calls, read) = counted.1.get();
     assert!(calls <= 2 && read <= (1 << 16) + 8, "{calls} reads of {read} bytes");
+}
+
+/// A file that goes on with zeros after its first bytes.
+struct Long<'b>(&'b [u8], u64);
+
+impl ReadAt for Long<'_> {
+    type Error = core::convert::Infallible;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        let rest = usize::try_from(offset).ok().and_then(|at| self.0.get(at..)).unwrap_or(&[]);
+        let given = rest.len().min(buf.len());
+        buf[..given].copy_from_slice(&rest[..given]);
+        buf[given..].fill(0);
+        let exists = self.1.saturating_sub(offset).min(buf.len() as u64);
+        Ok(exists as usize)
+    }
+
+    fn size(&self) -> Result<u64, Self::Error> {
+        Ok(self.1)
+    }
+}
+
+#[test]
+fn a_header_of_more_than_1_gib_is_refused_before_there_is_memory_for_it() {
+    // CDF-5, no records, a list of one dimension, whose name has 2^30 bytes.
+    let mut bytes = b"CDF\x05".to_vec();
+    bytes.extend(0_u64.to_be_bytes());
+    bytes.extend(10_u32.to_be_bytes());
+    bytes.extend(1_u64.to_be_bytes());
+    bytes.extend((1_u64 << 30).to_be_bytes());
+    let error = Header::read(&Long(&bytes, 1 << 40)).unwrap_err();
+    let DriveError::BufferTooSmall { need } = error else { panic!("{error:?}") };
+    assert!(need > 1 << 30, "{need}");
 }
