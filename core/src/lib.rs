@@ -160,6 +160,14 @@
 #[cfg(test)]
 extern crate std;
 
+// The packages whose types and traits are in the interfaces here.
+#[cfg(feature = "defmt")]
+pub use defmt;
+pub use embedded_io;
+#[cfg(feature = "async")]
+pub use embedded_io_async;
+pub use zerocopy;
+
 pub mod endian;
 pub mod error;
 pub mod field;

@@ -156,6 +156,8 @@ impl<E: core::error::Error + 'static> core::error::Error for Fault<E> {
 pub struct Pins(u32);
 
 /// Bytes of a file, as a parser sees them.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Source {
     /// Length of the file in bytes.
     fn file_len(&self) -> u64;

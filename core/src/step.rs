@@ -121,6 +121,8 @@ impl<T> From<ReadStep<T>> for Step<'_, T> {
 }
 
 /// Work in several steps, done by a driver.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Machine {
     /// The result of the work.
     type Output;
@@ -139,6 +141,8 @@ pub trait Machine {
 }
 
 /// Work in several steps that are all reads. Each `ReadMachine` is also a [`Machine`].
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait ReadMachine {
     /// The result of the work.
     type Output;

@@ -33,6 +33,8 @@ use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Wr
 ///
 /// Reading takes `&self`, so that several readers can share a store. A store that needs a cursor
 /// keeps it inside (see [`SeekStore`]).
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait ReadAt {
     /// The store's own error.
     type Error: embedded_io::Error + 'static;
@@ -87,6 +89,8 @@ pub trait ReadAt {
 /// A store that can name its medium, for example by the CID of a card, should compare the name
 /// before it writes, and fail for as long as the medium is another one. Writers look at the medium
 /// only after an error, and know it only by the bytes that they wrote.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait WriteAt: ReadAt {
     /// Writes all of `bytes` at `offset`. A store that can grow does so; a gap before `offset`
     /// reads as zeros.

@@ -51,6 +51,8 @@ pub struct Traffic {
 /// [`exscan`](Self::exscan), [`send`](Self::send) and [`recv`](Self::recv) are for use between two
 /// collectives. Only the ranks that take part in their messages learn of a failure, so they return
 /// a [`Failure`], which must be passed to the next collective.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Collective: Sized {
     /// This rank, counted from 0.
     fn rank(&self) -> u32;

@@ -16,6 +16,8 @@ use striae_core::store::usize_to_u64;
 /// [`recv`](Self::recv) and [`abort`](Self::abort): [`exchange`](Self::exchange) is called before
 /// any other one, and shows whether they all will. After an error no rank gets past the same call:
 /// either all of them have finished it, or none can.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Transport: Sized {
     /// This rank, counted from 0.
     fn rank(&self) -> u32;

@@ -84,6 +84,7 @@ pub use error::{Code, Error, Failure};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use operation::Operation;
+pub use striae; // what its types need besides those that have a name here
 pub use threads::Threads;
 
 /// The part of rank `rank` of `n` things that are dealt to `size` ranks, in their order.

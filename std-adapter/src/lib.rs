@@ -72,6 +72,7 @@ pub use striae_core; // what its types need besides those that have a name here
 pub use striae_core::span::Span;
 pub use striae_core::store::{ReadAt, WriteAt};
 pub use striae_hoomd;
+pub use striae_inspect;
 pub use verify::Verify;
 
 /// The README's examples compile.

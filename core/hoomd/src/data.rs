@@ -16,6 +16,8 @@ use core::slice::from_ref;
 ///
 /// A field that is `None` is not written, so a reader takes the value of frame 0 or the default.
 /// Arrays hold their rows one after another.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FrameData {
     /// Step, dimensions, box.
@@ -39,6 +41,8 @@ pub struct FrameData {
 }
 
 /// The step, the dimensions and the box of a frame.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConfigurationData {
     /// Step of the simulation.
@@ -51,6 +55,8 @@ pub struct ConfigurationData {
 }
 
 /// Particles in memory, `n` rows each.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ParticleData {
     /// Number of particles.
@@ -84,6 +90,8 @@ pub struct ParticleData {
 }
 
 /// Bonds, angles, dihedrals, impropers or special pairs in memory, `n` rows each.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BondData {
     /// Number of members.
@@ -97,6 +105,8 @@ pub struct BondData {
 }
 
 /// Constraints in memory, `n` rows each.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConstraintData {
     /// Number of constraints.

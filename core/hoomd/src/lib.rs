@@ -83,6 +83,7 @@ pub use logs::{Logs, Series};
 pub use names::{Name, NameList};
 pub use sink::Sink;
 pub use source::{File, Open, Refresh, Source};
+pub use striae_core; // its types are in the interfaces here
 pub use trajectory::Trajectory;
 pub use values::{Floats, Precision, Quantity, Values};
 pub use writer::{Start, Writer};

@@ -10,6 +10,8 @@ use striae_core::store::WriteAt;
 ///
 /// All methods return the sink's own error. The data of a failed call is not in the file, and the
 /// call can be repeated.
+///
+/// Other crates may implement it; a method of a later version has a default.
 #[allow(clippy::missing_errors_doc, reason = "above")]
 pub trait Sink {
     /// The error of the sink.

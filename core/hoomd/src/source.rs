@@ -18,6 +18,8 @@ use zerocopy::IntoBytes;
 const WINDOW: usize = 1 << 13;
 
 /// An open GSD file from which a [`Trajectory`](crate::Trajectory) is read.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Source {
     /// The error of the source.
     type Error;
@@ -52,6 +54,8 @@ pub trait Source {
 }
 
 /// A source that is opened from a `P`, such as a path or a store.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Open<P>: Source + Sized {
     /// Opens the file at `place`.
     ///
@@ -61,6 +65,8 @@ pub trait Open<P>: Source + Sized {
 }
 
 /// A source that can be read again while another program writes to the file.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Refresh: Source {
     /// Reads the state of the file again; returns whether it has changed.
     ///

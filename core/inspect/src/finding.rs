@@ -56,12 +56,20 @@ impl Kind {
 }
 
 /// A finding of any format. `Display` prints it on one line, without file and severity.
-pub trait Found: fmt::Display {
+///
+/// Other crates cannot implement it.
+pub trait Found: sealed::Sealed + fmt::Display {
     /// How severe it is.
     fn severity(&self) -> Severity;
 
     /// The finding as a list of named values.
     fn facts(&self) -> Facts;
+}
+
+pub(crate) mod sealed {
+    /// No other types are findings.
+    #[allow(unnameable_types, reason = "sealed")]
+    pub trait Sealed {}
 }
 
 /// The amount of a file's data that was compared with checksums.
@@ -379,6 +387,8 @@ macro_rules! findings {
                 $($more_kinds,)*
             ];
         }
+
+        impl $crate::finding::sealed::Sealed for $enum {}
 
         impl $crate::finding::Found for $enum {
             fn severity(&self) -> $crate::finding::Severity {

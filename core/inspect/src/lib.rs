@@ -33,6 +33,11 @@
 
 extern crate alloc;
 
+// The packages whose types and traits are in the interfaces here.
+pub use striae_core;
+#[cfg(feature = "gsd")]
+pub use striae_hoomd;
+
 pub mod certainty;
 pub mod dump;
 pub mod finding;

@@ -34,6 +34,8 @@ pub enum Sum {
 /// Tables are read through [`ReadAt`] in the order in which they are needed. Data is most of a
 /// file; it is requested by offset, and an implementation may read it with many threads, ahead, or
 /// past a page cache. The default methods read it in a plain way.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Subject: ReadAt {
     /// The function that computes such a checksum; the default is in software.
     #[must_use]
@@ -82,6 +84,8 @@ pub trait Subject: ReadAt {
 }
 
 /// The physical files of a set, by number. A slice of byte slices implements it.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Files {
     /// A physical file.
     type Subject: Subject;

@@ -36,6 +36,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// The packages whose types and traits are in the interfaces here.
+pub use embedded_sdmmc_types;
+pub use striae_core;
+
 use core::ops::Deref;
 use embedded_sdmmc_types::blockdevice::{Block, BlockDevice as SdBlockDevice, BlockIdx};
 use striae_core::store::BlockDevice;

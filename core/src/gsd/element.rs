@@ -6,6 +6,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// A type of values in memory: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`.
 ///
 /// Files are little-endian; values in memory are in the byte order of the host.
+///
+/// Other crates cannot implement it.
 pub trait Element: sealed::Sealed + FromBytes + IntoBytes + Immutable + Copy {
     /// The type of such values in a file.
     const KIND: ChunkType;

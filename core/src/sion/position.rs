@@ -31,6 +31,8 @@ impl Stretch {
 }
 
 /// The lengths of a task's chunks, in memory or in a file; `E` is the error of reading them.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Lengths<E> {
     /// The chunk with the byte at stream position `position`, or `None` at and after the end of the
     /// stream.

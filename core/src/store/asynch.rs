@@ -7,6 +7,8 @@ use embedded_io_async::{Read, Seek, Write};
 /// Bytes that can be read by offset, asynchronously; see [`ReadAt`].
 ///
 /// After a future is dropped, the store must not write to its `buf`.
+///
+/// Other crates may implement it; a method of a later version has a default.
 #[allow(async_fn_in_trait, reason = "whether a future is Send is the store's affair")]
 pub trait AsyncReadAt {
     /// The store's own error.
@@ -61,6 +63,8 @@ pub trait AsyncReadAt {
 /// it may happen later: a store that cannot stop an operation must finish it before it begins
 /// another. After a dropped sync, nothing is known to be durable; the next sync must cover the
 /// earlier writes, too.
+///
+/// Other crates may implement it; a method of a later version has a default.
 #[allow(async_fn_in_trait, reason = "whether a future is Send is the store's affair")]
 pub trait AsyncWriteAt: AsyncReadAt {
     /// Writes all of `bytes` at `offset`. A store that can grow does so; a gap before `offset`

@@ -48,6 +48,8 @@ use core::ops::Range;
 ///     }
 /// }
 /// ```
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait BlockDevice<const B: usize = 512> {
     /// The device's own error.
     type Error: embedded_io::Error + 'static;

@@ -13,6 +13,8 @@ pub type Picoseconds = u64;
 /// - Files are opened one after another, in the order in which ranks ask for it. Those that ask at
 ///   the same moment all go on when the last of them has its file.
 /// - A rank writes and reads alone, at a speed that no other rank changes.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Model {
     /// From one node to another.

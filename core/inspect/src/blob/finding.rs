@@ -30,6 +30,8 @@ impl From<FindingKind> for SetFinding {
     }
 }
 
+impl crate::finding::sealed::Sealed for SetFinding {}
+
 impl Found for SetFinding {
     fn severity(&self) -> Severity {
         match self {

@@ -10,11 +10,19 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// A type of values in memory.
 ///
 /// `u8` holds `ubyte` and `char`; every other type of netCDF has one type: `i8` holds `byte`.
+///
+/// Other crates cannot implement it.
 pub trait Element:
-    FromBytes + IntoBytes + Immutable + Copy + Default + Send + Sync + 'static
+    sealed::Sealed + FromBytes + IntoBytes + Immutable + Copy + Default + Send + Sync + 'static
 {
     /// Whether values of this type of netCDF have this type in memory.
     fn holds(nc_type: Type) -> bool;
+}
+
+mod sealed {
+    /// No other types are elements.
+    #[allow(unnameable_types, reason = "sealed")]
+    pub trait Sealed {}
 }
 
 /// Defines [`Element`] and [`OwnedValues`] from a row for each type.
@@ -91,6 +99,8 @@ types! {
 macro_rules! elements {
     ($($T:ty: $($Type:ident)|+;)+) => {
         $(
+            impl sealed::Sealed for $T {}
+
             impl Element for $T {
                 fn holds(nc_type: Type) -> bool {
                     matches!(nc_type, $(Type::$Type)|+)

@@ -3,6 +3,8 @@
 use crate::size::Demand;
 
 /// What a new file gets.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Bytes of all chunks.

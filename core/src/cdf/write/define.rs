@@ -53,6 +53,8 @@ pub struct VarDef<'a> {
 
 /// A definition whose items are found by number, from 0 without a gap. It must not change while it
 /// is in use.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Define {
     /// The dimension with this number.
     fn dim(&self, dimid: u64) -> Option<DimDef<'_>>;
@@ -90,6 +92,8 @@ pub trait Define {
 /// };
 /// # assert_eq!(definition.vars.len(), 1);
 /// ```
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Definition<'a> {
     /// The dimensions.

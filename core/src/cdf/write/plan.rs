@@ -12,6 +12,8 @@ use core::num::NonZeroU64;
 pub(in crate::cdf) const MAX_FILE: u64 = i64::MAX.unsigned_abs();
 
 /// Where the sections of a new file begin. All offsets are rounded up to 4.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alignment {
     /// The least free bytes after the header; `h_minfree` of `nc__enddef`.

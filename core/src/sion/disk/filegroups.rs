@@ -11,6 +11,8 @@ use core::num::NonZeroU32;
 /// The tasks of a set in groups, one group for each physical file.
 ///
 /// Global ranks start at 0 without gaps, as in a parallel program; each is in one file.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait FileGroups {
     /// The number of physical files of the set.
     fn nfiles(&self) -> u32;

@@ -10,6 +10,8 @@ use crate::store::{ReadAt, SeekStore, usize_to_u64};
 ///
 /// The default methods are right for any store. The methods of a sparse file on a file system save
 /// reads of its holes.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Sparse: ReadAt {
     /// The first part of `span` that may have a byte other than zero; all bytes of `span` before it
     /// are zero. `None` if all bytes are zero.

@@ -24,6 +24,8 @@ use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// The tasks of a new physical file.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait TaskTable {
     /// The number of tasks.
     fn ntasks(&self) -> u64;

@@ -180,6 +180,8 @@ impl Finished {
 }
 
 /// A list of the chunks that were finished since the last commit, for one or several tasks.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Ledger {
     /// Adds a chunk.
     ///
@@ -192,6 +194,8 @@ pub trait Ledger {
 }
 
 /// The Pens and finished chunks of a physical file, as a commit needs them.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Pens {
     /// The Pens of all tasks in the range `tasks` that may differ from the last commit.
     fn pens(&self, tasks: Range<u32>) -> impl Iterator<Item = &Pen>;

@@ -23,6 +23,8 @@ use embedded_io::ErrorKind;
 use striae_twin::twin;
 
 /// Parameters of a publication.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     /// The number of free blocks before META2; a close leaves none.

@@ -28,6 +28,8 @@ use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// The changes of tasks since the last commit.
+///
+/// Other crates may implement it; a method of a later version has a default.
 pub trait Written {
     /// Sets those of `entries` that differ from the last commit. If there was no commit, they
     /// differ from the entries of a task that wrote nothing: one empty chunk.
@@ -187,7 +189,9 @@ pub(in crate::sion) fn check_window(window: &[u8]) -> Result<(), Error> {
 }
 
 /// The tables of a publication, or a part of them, in pieces that fit into a window.
-pub trait Pieces {
+///
+/// Other crates cannot implement it.
+pub trait Pieces: sealed::Sealed {
     /// Goes to the first piece of `publication`.
     fn start(&mut self, publication: &Publication);
 
@@ -200,6 +204,12 @@ pub trait Pieces {
 
     /// The trailer of the seal, after the last piece; `None` if there is no seal.
     fn trailer(&self, publication: &Publication) -> Option<raw::SealTrailer>;
+}
+
+pub(in crate::sion) mod sealed {
+    /// No other types are tables.
+    #[allow(unnameable_types, reason = "sealed")]
+    pub trait Sealed {}
 }
 
 /// A piece of the tables.
@@ -332,6 +342,8 @@ impl<T: Written> Tables<T> {
         self.run = (0, 0);
     }
 }
+
+impl<T> sealed::Sealed for Tables<T> {}
 
 impl<T: Written> Pieces for Tables<T> {
     fn start(&mut self, publication: &Publication) {

@@ -35,6 +35,8 @@ use zerocopy::IntoBytes;
 pub const WINDOW: usize = Meta1::MAX_LEN;
 
 /// Options of a [`Writer`].
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'m> {
     /// For the first file of several: the physical file and the local rank of each global rank.

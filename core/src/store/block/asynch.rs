@@ -12,6 +12,8 @@ use core::ops::Range;
 ///
 /// Dropping a future is a failed operation, as for [`AsyncWriteAt`]: no part of it may happen
 /// later.
+///
+/// Other crates may implement it; a method of a later version has a default.
 #[allow(async_fn_in_trait, reason = "whether a future is Send is the device's affair")]
 pub trait AsyncBlockDevice<const B: usize = 512> {
     /// The device's own error.

@@ -60,6 +60,8 @@ const RAW_NREQS: &str = "Number of file offsets accessed per process before merg
 const RAW_OFFSETS: &str = "File offsets accessed before merge";
 
 /// How to write a netCDF map.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NetCdf<'a> {
     /// The attribute `command_line`.

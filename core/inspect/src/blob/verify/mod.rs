@@ -42,6 +42,8 @@ use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
 
 /// What to check.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
     /// The number of the only subfile to check; `None` for the whole set.

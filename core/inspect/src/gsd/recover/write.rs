@@ -27,6 +27,8 @@ pub enum Copied {
 }
 
 /// The new file, which gets the saved frames of the damaged file.
+///
+/// Other crates may implement it; a method of a later version has a default.
 #[allow(clippy::missing_errors_doc, reason = "errors are the output's own")]
 pub trait Output {
     /// The error of the output.

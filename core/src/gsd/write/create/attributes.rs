@@ -17,6 +17,8 @@ use zerocopy::little_endian::{U32, U64};
 pub(in crate::gsd) use crate::field::checked;
 
 /// The attributes of a new file (`spec/gsd.md#a-new-file`).
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Attributes<'a> {

@@ -3,6 +3,8 @@
 use crate::endian::ByteOrder;
 
 /// Properties of a new physical file that its writer chooses, besides its tasks.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Attributes {

@@ -4,7 +4,7 @@ use crate::endian::I64;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::raw::SealTrailer;
 use crate::sion::write::cursor::Cursor;
-use crate::sion::write::tables::{Piece, Pieces, Publication};
+use crate::sion::write::tables::{Piece, Pieces, Publication, sealed};
 use crate::span::Span;
 use crate::store::{copy_front, usize_to_u64};
 use core::cmp::Ordering;
@@ -33,6 +33,8 @@ impl<'c> Rows<'c> {
         Self { cursors, left: Span::ZERO, old: 0, task: 0, row: 0 }
     }
 }
+
+impl sealed::Sealed for Rows<'_> {}
 
 impl Pieces for Rows<'_> {
     fn start(&mut self, publication: &Publication) {
