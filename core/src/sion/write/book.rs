@@ -212,6 +212,7 @@ impl Book {
     /// Between two collective calls, ranks call this and never [`enter`](Self::enter), so that
     /// their Books stay equal.
     #[must_use]
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
     pub fn reach(&self) -> u64 {
         let start = |at: &Option<Varheader>| at.as_ref().map_or(u64::MAX, Varheader::start);
         match start(&self.published).min(start(&self.unsettled)) {
