@@ -107,6 +107,14 @@ impl Span {
         }
     }
 
+    /// The span after `part`, which has its first bytes.
+    #[cfg(feature = "gsd")]
+    pub(crate) const fn after(self, part: &[u8]) -> Self {
+        let len = crate::store::usize_to_u64(part.len());
+        debug_assert!(len <= self.len, "the span has the part");
+        Self { offset: self.offset.wrapping_add(len), len: self.len.wrapping_sub(len) }
+    }
+
     /// Entry `number` of a table of entries of `entry_len` bytes, or `None` if it is not wholly
     /// inside the span.
     #[must_use]

@@ -205,6 +205,7 @@ pub const fn row_len(m: u32, kind: ChunkType) -> u64 {
 
 /// The smallest size of an index with room for `slots`: it doubles, as in gsd.
 #[must_use]
+#[cfg_attr(target_os = "none", inline(never))] // a device's code is small
 pub fn grown(reserved: u64, slots: u64) -> Option<u64> {
     let mut size = reserved.max(1);
     while size < slots {

@@ -6,7 +6,7 @@ use crate::gsd::raw;
 use crate::integrity::{Checksum, crc32c};
 use crate::store::copy_front;
 use zerocopy::little_endian::U32;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// A version of the file layer or of a schema (`spec/gsd.md#versions`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,6 +76,12 @@ impl Label {
     pub fn as_bytes(&self) -> &[u8] {
         let len = self.0.iter().position(|&byte| byte == 0);
         self.0.get(..len.unwrap_or(Self::MAX_LEN)).unwrap_or_default()
+    }
+
+    /// Whether this is the label of `text`. It is one function: a device's code is small.
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub(in crate::gsd) fn is(&self, text: &str) -> bool {
+        self.as_bytes() == text.as_bytes()
     }
 
     /// The text, or `None` if it is not UTF-8.
@@ -253,7 +259,16 @@ impl raw::Header {
     /// The part of the header that commits change.
     #[must_use]
     pub fn image(&self) -> raw::Image {
-        raw::Image {
+        let mut image = raw::Image::new_zeroed();
+        self.copy_image(&mut image);
+        image
+    }
+
+    /// Makes `image` the part of the header that commits change. It is one function: a device's
+    /// code is small.
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub(in crate::gsd) fn copy_image(&self, image: &mut raw::Image) {
+        *image = raw::Image {
             index_location: self.index_location,
             index_allocated_entries: self.index_allocated_entries,
             namelist_location: self.namelist_location,
@@ -261,7 +276,7 @@ impl raw::Header {
             schema_version: self.schema_version,
             gsd_version: self.gsd_version,
             commit: zerocopy::transmute!(self.reserved),
-        }
+        };
     }
 
     /// Whether the header has a commit record with the right checksum.
@@ -290,6 +305,7 @@ impl raw::Header {
     }
 
     /// Replaces the part that commits change by `image`.
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
     pub(in crate::gsd) fn set_image(&mut self, image: &raw::Image) {
         self.index_location = image.index_location;
         self.index_allocated_entries = image.index_allocated_entries;

@@ -65,7 +65,7 @@ impl Open {
     }
 
     /// Whether the file is open.
-    const fn is_done(&self) -> bool {
+    pub(in crate::gsd) const fn is_done(&self) -> bool {
         matches!(self.stage, Stage::Done)
     }
 
@@ -117,7 +117,7 @@ impl Open {
     }
 
     fn name_list(&self) -> Span {
-        self.judge.image.name_block().span().unwrap_or(Span::ZERO)
+        self.judge.image.name_block().exact_span() // it was checked
     }
 
     #[inline(never)]
@@ -125,7 +125,7 @@ impl Open {
         let raw = header::read(bytes, self.judge.file_len)?;
         (self.application, self.schema) =
             (Label::from_raw(raw.application), Label::from_raw(raw.schema));
-        self.judge.image = raw.image();
+        raw.copy_image(&mut self.judge.image);
         self.stage = Stage::Judge;
         self.judge.start();
         Ok(())
@@ -142,15 +142,15 @@ impl Open {
         }
         image.check_blocks(*file_len)?;
         let commit = &image.commit;
-        self.stage = if self.judge.kind.has_record() {
+        if self.judge.kind.has_record() {
             let (entries, names_len) = (commit.entries.get(), commit.names_len.get().into());
             self.counted = Counted { entries, names: commit.names.get(), names_len, frames: 0 };
-            if entries == 0 { Stage::Done } else { Stage::LastEntry }
+            self.stage = if entries == 0 { Stage::Done } else { Stage::LastEntry };
         } else if image.namelist_allocated_entries.get() == 0 {
-            self.count_slots()
+            self.count_slots();
         } else {
-            Stage::Names(Counter::new(self.version()))
-        };
+            self.stage = Stage::Names(Counter::new(self.version()));
+        }
         Ok(())
     }
 
@@ -179,17 +179,17 @@ impl Open {
         counter.is_done() || counter.read() >= block_len
     }
 
-    const fn count_slots(&self) -> Stage {
-        match self.index().slots {
+    const fn count_slots(&mut self) {
+        self.stage = match self.index().slots {
             0 => Stage::Done,
             _ => Stage::FirstSlot,
-        }
+        };
     }
 
     /// Notes that `entries` slots are used, and that the last one has a chunk of `frame`.
-    const fn used(&mut self, entries: u64, frame: u64) -> Stage {
+    const fn used(&mut self, entries: u64, frame: u64) {
         (self.counted.entries, self.counted.frames) = (entries, frame.saturating_add(1));
-        Stage::Done
+        self.stage = Stage::Done;
     }
 
     #[inline(never)]
@@ -197,7 +197,7 @@ impl Open {
         &mut self,
         (used, frame, unused): (u64, u64, u64),
         bytes: &[u8],
-    ) -> Result<Stage, Error> {
+    ) -> Result<(), Error> {
         let slot = middle(used, unused);
         let (used, frame, unused) = match self.frame(bytes, slot)? {
             None => (used, frame, slot),
@@ -208,79 +208,81 @@ impl Open {
             Some(found) => (slot, found, unused),
         };
         match unused.exact_sub(used) > 1 {
-            true => Ok(Stage::Search { used, frame, unused }),
-            false => Ok(self.used(unused, frame)),
+            true => self.stage = Stage::Search { used, frame, unused },
+            false => self.used(unused, frame),
         }
+        Ok(())
     }
 
     /// Takes the frames of a committed file from its last entry.
-    fn feed_last(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
+    fn feed_last(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let entries = self.counted.entries;
         let slot = entries.exact_sub(1);
         match self.frame(bytes, slot)? {
-            Some(last) => Ok(self.used(entries, last)),
-            None => Err(Chunk::unused(self.index(), slot)),
+            Some(last) => self.used(entries, last),
+            None => return Err(Chunk::unused(self.index(), slot)),
         }
+        Ok(())
     }
 
-    /// What comes after a stage of counting, with its bytes.
+    /// Goes on after a stage of counting, with its bytes.
     #[inline(never)]
-    fn count(&mut self, bytes: &[u8]) -> Result<Stage, Error> {
+    fn count(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match self.stage {
-            Stage::Names(_) => Ok(Stage::LastByte),
+            Stage::Names(_) => self.stage = Stage::LastByte,
             Stage::LastByte => match bytes.first() {
                 Some(&value) if value != 0 => {
                     let end = self.name_list().end();
-                    Err(Error::NotTerminated { offset: end.exact_sub(1), value })
+                    return Err(Error::NotTerminated { offset: end.exact_sub(1), value });
                 }
-                _ => Ok(self.count_slots()),
+                _ => self.count_slots(),
             },
             Stage::FirstSlot => match (self.frame(bytes, 0)?, self.index().slots) {
-                (None, _) => Ok(Stage::Done),
-                (Some(frame), 1) => Ok(self.used(1, frame)),
-                (Some(frame), unused) => Ok(Stage::Search { used: 0, frame, unused }),
+                (None, _) => self.stage = Stage::Done,
+                (Some(frame), 1) => self.used(1, frame),
+                (Some(frame), unused) => self.stage = Stage::Search { used: 0, frame, unused },
             },
-            Stage::Search { used, frame, unused } => self.feed_search((used, frame, unused), bytes),
-            Stage::LastEntry => self.feed_last(bytes),
-            Stage::Header | Stage::Judge | Stage::Done => Ok(Stage::Done), // never
+            Stage::Search { used, frame, unused } => {
+                self.feed_search((used, frame, unused), bytes)?;
+            }
+            Stage::LastEntry => self.feed_last(bytes)?,
+            Stage::Header | Stage::Judge | Stage::Done => self.stage = Stage::Done, // never
         }
+        Ok(())
     }
 
     /// The next read. For a refused file, it is empty, and the file is refused again.
-    fn next_read(&self) -> Read {
-        let read = match &self.stage {
+    pub(in crate::gsd) fn next_read(&self) -> Read {
+        const NOTHING: Read = Read { offset: 0, need: 0, want: 0 };
+        match &self.stage {
             Stage::Header => {
                 let want = usize_to_u64(Header::LEN).min(self.judge.file_len);
-                Some(Read { offset: 0, need: usize::try_from(want).unwrap_or(0), want })
+                Read { offset: 0, need: usize::try_from(want).unwrap_or(0), want }
             }
-            Stage::Judge => self.judge.next_read(),
+            Stage::Judge => self.judge.next_read().unwrap_or(NOTHING),
             Stage::Names(counter) => {
                 let (names, read) = (self.name_list(), counter.read());
                 let want = names.len().exact_sub(read);
                 let need = usize::try_from(want.min(NAME_UNIT)).unwrap_or(0);
-                Some(Read { offset: names.offset().exact_add(read), need, want })
+                Read { offset: names.offset().exact_add(read), need, want }
             }
             Stage::LastByte => {
-                Some(Read { offset: self.name_list().end().exact_sub(1), need: 1, want: 1 })
+                Read { offset: self.name_list().end().exact_sub(1), need: 1, want: 1 }
             }
-            Stage::FirstSlot => Some(self.slot(0)),
-            Stage::Search { used, unused, .. } => Some(self.slot(middle(*used, *unused))),
-            Stage::LastEntry => Some(self.slot(self.counted.entries.exact_sub(1))),
-            Stage::Done => None,
-        };
-        read.unwrap_or(Read { offset: 0, need: 0, want: 0 })
+            Stage::FirstSlot => self.slot(0),
+            Stage::Search { used, unused, .. } => self.slot(middle(*used, *unused)),
+            Stage::LastEntry => self.slot(self.counted.entries.exact_sub(1)),
+            Stage::Done => NOTHING,
+        }
     }
 
     // The parts are separate functions: each one's place on a small stack is free for the others.
-    fn feed_stage(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    pub(in crate::gsd) fn feed_stage(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match self.stage {
             Stage::Header => self.feed_header(bytes)?,
             Stage::Judge => self.judge.feed_stage(bytes),
             _ => {
-                if self.has_counted(bytes) {
-                    self.stage = self.count(bytes)?;
-                }
-                return Ok(());
+                return if self.has_counted(bytes) { self.count(bytes) } else { Ok(()) };
             }
         }
         if self.judge.next_read().is_none() { self.judged() } else { Ok(()) }
@@ -304,25 +306,5 @@ impl ReadMachine for Open {
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.feed_stage(bytes)
-    }
-}
-
-/// Opens in place: the result stays in [`Open`] and is not moved on a small stack.
-#[derive(Debug)]
-pub(in crate::gsd) struct InPlace<'a>(pub &'a mut Open);
-
-impl ReadMachine for InPlace<'_> {
-    type Output = ();
-    type Error = Error;
-
-    fn poll(&mut self) -> ReadStep<()> {
-        match self.0.is_done() {
-            true => ReadStep::Done(()),
-            false => self.0.next_read().step(),
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.0.feed_stage(bytes)
     }
 }

@@ -37,7 +37,6 @@ pub struct Create {
     store_len: u64,
 }
 
-const ZEROS: [u8; 64] = [0; 64];
 /// Length of the header's magic.
 const MAGIC: usize = 8;
 
@@ -158,12 +157,12 @@ impl Create {
             store.sync().await?;
         }
         store.write_all_at(SHADOW, self.shadow.as_bytes()).await?;
-        for cleared in self.zeros() {
-            let mut left = cleared;
+        for mut left in self.zeros() {
+            let mut zeros = [0; 64];
             while !left.is_empty() {
-                let len = usize::try_from(left.len()).unwrap_or(ZEROS.len()).min(ZEROS.len());
-                store.write_all_at(left.offset(), ZEROS.get(..len).unwrap_or_default()).await?;
-                left = left.skip(usize_to_u64(len));
+                let part = left.front_of(&mut zeros);
+                store.write_all_at(left.offset(), part).await?;
+                left = left.after(part);
             }
         }
         Ok(())

@@ -46,7 +46,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             let mut small = [0; SMALL];
             let names = self.disk.read_front(left, self.window, &mut small).await?;
             crc = (self.checksum)(crc, names);
-            left = left.skip(usize_to_u64(names.len()));
+            left = left.after(names);
         }
         self.tail.names_crc = crc;
         Ok(())

@@ -6,9 +6,11 @@ use super::waiting::Counts;
 use crate::gsd::disk::header::ident_crc;
 use crate::gsd::error::Error;
 use crate::gsd::raw::{self, Commit, Shadow};
-use crate::gsd::read::open::{InPlace, Open};
+use crate::gsd::read::open::Open;
+use crate::gsd::verdict::Read;
 use crate::gsd::write::create::{Attributes, Blank, Create, OTHER_SHADOW, SHADOW};
-use crate::step::{DriveError, ReadMachine, ReadStep};
+use crate::span::Span;
+use crate::step::{DriveError, ReadStep};
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::copy_front;
@@ -153,8 +155,9 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         attributes: Option<&Attributes<'_>>,
         window: &mut [u8],
     ) -> Result<(), Failure> {
-        while let ReadStep::Read { offset, need, want } = InPlace(open).poll() {
-            let part = front(window, want);
+        while !open.is_done() {
+            let Read { offset, need, want } = open.next_read();
+            let part = Span::exact(offset, want).front_of(window);
             if part.len() < need {
                 self.disk.result = Err(DriveError::BufferTooSmall { need });
                 return Err(Failure);
@@ -163,7 +166,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             if offset == 0 {
                 copy_front(header, part);
             }
-            self.disk.check(InPlace(open).feed(part))?;
+            self.disk.check(open.feed_stage(part))?;
         }
         match attributes {
             Some(attributes) => self.disk.check(check_own(attributes, open)),
@@ -195,7 +198,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         if let Start::Log(_) = start {
             let mut blank = Blank::unseen(create.data_end(), self.tail.store_len);
             while let Some(ReadStep::<()>::Read { offset, want, .. }) = blank.read() {
-                let part = front(window, want);
+                let part = Span::exact(offset, want).front_of(window);
                 self.disk.read(offset, part).await?;
                 self.disk.check(blank.see(part, &create, |_| None))?;
             }
@@ -226,12 +229,6 @@ impl<S, E> Desk<'_, S, E> {
         self.can_make(&mut create, attributes, memory_len)?;
         Ok(create.len())
     }
-}
-
-/// The first `len` bytes of `window`, or all of it.
-fn front(window: &mut [u8], len: u64) -> &mut [u8] {
-    let len = usize::try_from(len).unwrap_or(usize::MAX).min(window.len());
-    window.get_mut(..len).unwrap_or_default()
 }
 
 /// Checks that the opened file has the expected attributes.

@@ -1,7 +1,8 @@
 //! A book at work in a store.
 
-use super::tail::Tail;
+use super::tail::{Move, Tail};
 use super::waiting::Waiting;
+use crate::exact::Exact;
 use crate::gsd::error::Error;
 use crate::gsd::raw::Image;
 use crate::integrity::Checksum;
@@ -79,7 +80,6 @@ impl<S, E> Medium<'_, S, E> {
 
 /// Bytes of small memory for copies.
 pub(super) const SMALL: usize = 256;
-const ZEROS: [u8; SMALL] = [0; SMALL];
 /// The most bytes of one read into small memory.
 const PIECE: usize = 64;
 
@@ -122,11 +122,11 @@ impl<S: WriteAt> Medium<'_, S, S::Error> {
     }
 
     pub(super) async fn write_zeros(&mut self, span: Span) -> Result<(), Failure> {
-        let mut left = span;
+        let (mut zeros, mut left) = ([0; SMALL], span);
         while !left.is_empty() {
-            let len = usize::try_from(left.len()).unwrap_or(SMALL).min(SMALL);
-            self.write(left.offset(), ZEROS.get(..len).unwrap_or(&ZEROS)).await?;
-            left = left.skip(usize_to_u64(len));
+            let part = left.front_of(&mut zeros);
+            self.write(left.offset(), part).await?;
+            left = left.after(part);
         }
         Ok(())
     }
@@ -175,9 +175,9 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         }
     }
 
-    /// Copies the front of `from` to the offset `to`; returns the length of that part.
+    /// Copies the front of what must be moved.
     #[inline(never)]
-    pub(super) async fn copy_front(&mut self, from: Span, to: u64) -> Result<u64, Failure> {
+    pub(super) async fn copy_front(&mut self, moving: &mut Move) -> Result<(), Failure> {
         let mut small = [0; SMALL];
         // Long copies write few sectors twice.
         let room = match self.window.is_empty() {
@@ -185,9 +185,11 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             false => &mut *self.window,
         };
         let room = if room.len() < SMALL { &mut [] } else { room };
-        let part = self.disk.read_front(from, room, &mut small).await?;
-        self.disk.write(to, part).await?;
-        Ok(usize_to_u64(part.len()))
+        let part = self.disk.read_front(moving.from, room, &mut small).await?;
+        self.disk.write(moving.to, part).await?;
+        let to = moving.to.exact_add(usize_to_u64(part.len()));
+        *moving = Move { from: moving.from.after(part), to };
+        Ok(())
     }
 
     pub(super) async fn set_store_len(&mut self, len: u64) -> Result<(), Failure> {

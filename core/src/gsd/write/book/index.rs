@@ -102,22 +102,18 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         let end = block.exact_span().end();
         self.reserve(end).await?;
         let tail = &mut *self.tail;
-        tail.moving = Some(Move { from: tail.index, copied: 0, count: tail.entries });
+        let from = Span::exact(tail.index.location, tail.entries.exact_mul(ENTRY_LEN));
+        tail.moving = Move { from, to: block.location };
         (tail.index, tail.data_end) = (block, end);
         Ok(())
     }
 
     /// Copies the entries that the current index block still lacks.
     pub(super) async fn copy_entries(&mut self) -> Result<(), Failure> {
-        while let Some(Move { from, copied, count }) = self.tail.moving {
-            if copied == count {
-                self.tail.moving = None;
-                break;
-            }
-            let left = Span::between(from.slot(copied), from.slot(count)).unwrap_or(Span::ZERO);
-            let len = self.copy_front(left, self.tail.index.slot(copied)).await?;
-            let copied = copied.exact_add(len / ENTRY_LEN);
-            self.tail.moving = Some(Move { from, copied, count });
+        while !self.tail.moving.from.is_empty() {
+            let mut moving = self.tail.moving;
+            self.copy_front(&mut moving).await?;
+            self.tail.moving = moving;
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! Names: a new name goes to the end of the list.
 
 use super::desk::{Desk, Failure, SMALL};
-use super::tail::Tail;
+use super::tail::{Move, NO_NAMES, Tail};
 use crate::exact::Exact;
 use crate::gsd::disk::checksums;
 use crate::gsd::disk::names::check_name;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{MAX_NAMES, MAX_NAMES_LEN, NAME_UNIT, NameBlock};
+use crate::gsd::layout::{MAX_NAMES, MAX_NAMES_LEN, NAME_UNIT, NameBlock, grown};
 use crate::integrity::Checksum;
 use crate::span::Span;
 #[twin(WriteAt)]
@@ -32,6 +32,7 @@ impl Tail {
         }
     }
 
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
     const fn shows_names(&self) -> bool {
         let shown = self.image.name_block();
         self.names.location == shown.location && self.names.units == shown.units
@@ -39,10 +40,9 @@ impl Tail {
 
     /// The previous visible name list and its used bytes, if names of `len` bytes fit there.
     fn names_before(&self, len: u64) -> Option<(NameBlock, u64)> {
-        self.names_before.filter(|(block, _)| {
-            let is_long = block.exact_span().len() >= len;
-            is_long && self.shows_names() && *block != self.names
-        })
+        let (block, _) = self.names_before;
+        let is_long = block.exact_span().len() >= len;
+        (is_long && self.shows_names() && block != self.names).then_some(self.names_before)
     }
 
     /// Whether a list of `len` bytes needs another place.
@@ -66,10 +66,8 @@ impl Tail {
         if len > MAX_NAMES_LEN {
             return Err(Error::FileFull { data_end: self.data_end, len });
         }
-        let mut units = self.names.units.clamp(1, most);
-        while units.exact_mul(NAME_UNIT) < len {
-            units = units.exact_mul(2).min(most);
-        }
+        let units = grown(self.names.units.min(most), len.div_ceil(NAME_UNIT));
+        let units = units.unwrap_or(most).min(most);
         let location = self.behind(units.exact_mul(NAME_UNIT))?.offset();
         Ok(NameBlock { location, units })
     }
@@ -91,8 +89,10 @@ impl Tail {
     fn take_names(&mut self, block: NameBlock) {
         if self.shows_names() {
             // Only a list with zeros after its names can be used again.
-            let before = Some((self.names, self.names_len));
-            self.names_before = before.filter(|_| !self.names_found);
+            self.names_before = match self.names_found {
+                true => (NO_NAMES, 0),
+                false => (self.names, self.names_len),
+            };
         }
         (self.names, self.names_found, self.names_torn) = (block, false, false);
     }
@@ -129,13 +129,14 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         if before.is_none() {
             self.reserve(end).await?;
         }
-        let (mut left, mut to) = (self.tail.name_list().skip(done), block.exact_span().skip(done));
-        while !left.is_empty() {
-            let copied = self.copy_front(left, to.offset()).await?;
-            (left, to) = (left.skip(copied), to.skip(copied));
+        let to = block.location.exact_add(done);
+        let mut moving = Move { from: self.tail.name_list().skip(done), to };
+        while !moving.from.is_empty() {
+            self.copy_front(&mut moving).await?;
         }
         if before.is_none() {
-            self.disk.write_zeros(to).await?; // what is after the names
+            let rest = Span::between(moving.to, end).unwrap_or(Span::ZERO);
+            self.disk.write_zeros(rest).await?; // what is after the names
             self.tail.data_end = self.tail.data_end.max(end);
         }
         self.tail.take_names(block);
@@ -151,11 +152,11 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         while !left.is_empty() {
             let mut small = [0; SMALL];
             let found = self.disk.read_front(left, &mut [], &mut small).await?;
-            let len = usize_to_u64(found.len());
             if found.iter().any(|&byte| byte != 0) {
+                let len = usize_to_u64(found.len());
                 self.disk.write_zeros(Span::exact(left.offset(), len)).await?;
             }
-            left = left.skip(len);
+            left = left.after(found);
         }
         self.tail.names_torn = false;
         Ok(())

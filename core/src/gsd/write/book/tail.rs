@@ -39,8 +39,8 @@ pub(in crate::gsd) struct Tail {
     pub(super) is_adopted: bool,
     /// The index block for new entries.
     pub(super) index: IndexBlock,
-    /// An older block whose entries must be copied before the next commit.
-    pub(super) moving: Option<Move>,
+    /// Entries of an older block that must be copied before the next commit.
+    pub(super) moving: Move,
     /// Entries in the current block, including those that must still be copied, committed or not.
     pub(super) entries: u64,
     /// Committed entries.
@@ -51,8 +51,8 @@ pub(in crate::gsd) struct Tail {
     pub(super) shown_slots: u64,
     /// The name list for new names.
     pub(super) names: NameBlock,
-    /// The previous visible name list, and its used bytes.
-    pub(super) names_before: Option<(NameBlock, u64)>,
+    /// The previous visible name list, and its used bytes; empty if there is none.
+    pub(super) names_before: (NameBlock, u64),
     /// Whether another program made the name list, perhaps with unused names.
     pub(super) names_found: bool,
     /// Whether names may be added to the visible list.
@@ -106,15 +106,21 @@ pub(super) enum Stands {
     Durable,
 }
 
-/// Entries that must be copied to the current index block.
+/// Bytes that must be copied.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Move {
-    pub(super) from: IndexBlock,
-    /// Entries that are copied already.
-    pub(super) copied: u64,
-    /// All entries to copy.
-    pub(super) count: u64,
+    /// Those that are left.
+    pub(super) from: Span,
+    /// Where the first of them goes to.
+    pub(super) to: u64,
 }
+
+impl Move {
+    pub(super) const NOTHING: Self = Self { from: Span::ZERO, to: 0 };
+}
+
+/// No name list.
+pub(super) const NO_NAMES: NameBlock = NameBlock { location: 0, units: 0 };
 
 impl Tail {
     /// The state of no file.
@@ -128,13 +134,13 @@ impl Tail {
             stands: Stands::Found,
             is_adopted: false,
             index: nothing,
-            moving: None,
+            moving: Move::NOTHING,
             entries: 0,
             committed: 0,
             index_frames: 0,
             shown_slots: SHOWN_SLOTS,
-            names: NameBlock { location: 0, units: 0 },
-            names_before: None,
+            names: NO_NAMES,
+            names_before: (NO_NAMES, 0),
             names_found: true,
             names_in_place: false,
             names_len: 0,
@@ -226,9 +232,7 @@ impl Tail {
     pub(super) fn blocks_end(&self) -> u64 {
         let end = self.image.commit.data_end.get();
         let end = end.max(self.index.exact_span().end()).max(self.names.exact_span().end());
-        let before = self.names_before.map_or(0, |(block, _)| block.exact_span().end());
-        let from = self.moving.map_or(0, |moving| moving.from.exact_span().end());
-        end.max(before).max(from)
+        end.max(self.names_before.0.exact_span().end()) // an index that moves is before the new one
     }
 
     /// The span of the names and of the padding between them.

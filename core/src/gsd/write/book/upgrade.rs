@@ -2,7 +2,7 @@
 //! commit.
 
 use super::desk::{Desk, Failure};
-use super::tail::Tail;
+use super::tail::{NO_NAMES, Tail};
 use super::waiting::Counts;
 use crate::exact::Exact;
 use crate::gsd::disk::header::Version;
@@ -98,14 +98,14 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             let name = slot.get(..len.saturating_add(1)).unwrap_or_default();
             crc = (self.checksum)(crc, name);
             self.disk.write(free.offset(), name).await?;
-            (left, free) = (left.skip(NAME_UNIT), free.skip(usize_to_u64(name.len())));
+            (left, free) = (left.skip(NAME_UNIT), free.after(name));
         }
         self.disk.write_zeros(free).await?;
         let tail = &mut *self.tail;
         tail.names = NameBlock { location: block.offset(), units: block.len() / NAME_UNIT };
         tail.names_len = free.offset().saturating_sub(block.offset());
         (tail.names_crc, tail.names_torn) = (crc, false);
-        (tail.names_before, tail.names_found) = (None, false); // the old one has slots
+        (tail.names_before, tail.names_found) = ((NO_NAMES, 0), false); // the old one has slots
         tail.data_end = block.end().min(MAX_LEN);
         Ok(())
     }
@@ -151,7 +151,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         self.waiting.counts.end_frame();
         let sorted = self.waiting.ended();
         self.disk.write(free.offset(), sorted).await?;
-        let behind = (free.skip(usize_to_u64(sorted.len())), (self.checksum)(crc, sorted));
+        let behind = (free.after(sorted), (self.checksum)(crc, sorted));
         self.waiting.counts.clear();
         Ok(behind)
     }

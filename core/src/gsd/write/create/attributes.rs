@@ -150,7 +150,7 @@ impl Attributes<'_> {
     ) -> Result<u64, Error> {
         let (mut record, _) = self.template(header)?;
         record.ident_crc = header.ident_crc(checksum);
-        *image = header.image();
+        header.copy_image(image);
         image.set_record(&record, checksum);
         header.set_image(image);
         Ok(record.data_end)
@@ -223,13 +223,13 @@ impl Attributes<'_> {
         (application, schema): (&Label, &Label),
         schema_version: u32,
     ) -> Option<FieldId> {
-        let has_application = application.as_bytes() == self.application.as_bytes();
-        let has_schema = schema.as_bytes() == self.schema.as_bytes();
-        match (has_application, has_schema, schema_version == self.schema_version.number()) {
-            (false, ..) => Some(raw::Header::application),
-            (_, false, _) => Some(raw::Header::schema),
-            (.., false) => Some(raw::Header::schema_version),
-            _ => None,
+        if !application.is(self.application) {
+            Some(raw::Header::application)
+        } else if !schema.is(self.schema) {
+            Some(raw::Header::schema)
+        } else {
+            let is_same = schema_version == self.schema_version.number();
+            (!is_same).then_some(raw::Header::schema_version)
         }
     }
 

@@ -82,7 +82,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         while !left.is_empty() {
             let part = left.front_of(copies);
             self.disk.write(left.offset(), part).await?;
-            left = left.skip(usize_to_u64(part.len()));
+            left = left.after(part);
         }
         Ok(())
     }

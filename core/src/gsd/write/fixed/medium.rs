@@ -6,7 +6,7 @@ use crate::span::Span;
 use crate::step::DriveError;
 #[twin(read_exact)]
 use crate::step::read_exact;
-use crate::store::{Disk, Proof, usize_to_u64};
+use crate::store::{Disk, Proof};
 #[twin(ReadAt, WriteAt)]
 use crate::store::{ReadAt, WriteAt};
 use striae_twin::twin;
@@ -88,7 +88,7 @@ impl<S: WriteAt> Medium<S> {
             let part = if !from.is_empty() {
                 let part = from.front_of(&mut piece);
                 self.read(from.offset(), part).await?;
-                from = from.skip(usize_to_u64(part.len()));
+                from = from.after(part);
                 &*part
             } else if !bytes.is_empty() {
                 core::mem::take(&mut bytes)
@@ -96,7 +96,7 @@ impl<S: WriteAt> Medium<S> {
                 &*to.front_of(&mut zeros)
             };
             self.write(to.offset(), part).await?;
-            to = to.skip(usize_to_u64(part.len()));
+            to = to.after(part);
         }
         Ok(())
     }
