@@ -4,5 +4,6 @@ pub mod book;
 pub mod create;
 pub mod fixed;
 pub mod logger;
+mod medium;
 pub mod stream;
 pub mod writer;

@@ -172,6 +172,7 @@ impl ReadMachine for FindName<'_> {
         ReadStep::Read { offset: self.list.offset(), need: 1, want: self.list.len() }
     }
 
+    #[inline]
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         for &byte in bytes {
             if self.found.is_some() {
@@ -179,7 +180,7 @@ impl ReadMachine for FindName<'_> {
             }
             self.take(byte);
         }
-        self.list = self.list.skip(usize_to_u64(bytes.len()));
+        self.list = self.list.rest(usize_to_u64(bytes.len())).unwrap_or(Span::ZERO);
         Ok(())
     }
 }

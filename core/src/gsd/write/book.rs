@@ -22,6 +22,7 @@ mod waiting;
 
 pub use waiting::Slot;
 
+use super::medium::Medium;
 use crate::exact::Exact;
 #[twin(WriteError = AsyncError)]
 use crate::gsd::WriteError;
@@ -39,7 +40,7 @@ use crate::store::WriteAt;
 use crate::store::usize_to_u64;
 pub(in crate::gsd) use begin::Start;
 use core::num::NonZeroU64;
-use desk::{Desk, Medium};
+use desk::{Desk, Kept};
 use striae_twin::twin;
 pub(in crate::gsd) use sums::Sums;
 use tail::{Found, Tail};
@@ -323,7 +324,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         let memory = memory.split_at_mut_checked(self.counts.memory_len());
         let (front, window) = memory.unwrap_or_default();
         Desk {
-            disk: Medium { store, result: Ok(()) },
+            disk: Medium { store, errors: Kept(Ok(())) },
             tail: &mut self.tail,
             waiting: Waiting::new(front, &mut self.counts),
             checksum: self.checksum,

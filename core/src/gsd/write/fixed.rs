@@ -48,12 +48,12 @@ macro_rules! logger {
 
             /// The store.
             pub const fn store(&self) -> &S {
-                self.0.disk.store().store()
+                self.0.disk.store.store()
             }
 
             /// Returns the store. Chunks of a frame that has not ended, and new names, are lost.
             pub fn into_store(self) -> S {
-                self.0.disk.into_store()
+                self.0.disk.store.into_store()
             }
         }
 

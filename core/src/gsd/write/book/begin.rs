@@ -1,16 +1,17 @@
 //! The start of a writer: it opens the file, makes a new one, or restores an erased header.
 
 use super::desk::{Desk, Failure};
-use super::tail::{Found, Stands};
+use super::tail::{Found, Stands, Tail};
 use super::waiting::Counts;
 use crate::gsd::disk::header::ident_crc;
 use crate::gsd::error::Error;
 use crate::gsd::raw::{self, Commit, Shadow};
 use crate::gsd::read::open::Open;
 use crate::gsd::verdict::Read;
-use crate::gsd::write::create::{Attributes, Blank, Create, OTHER_SHADOW, SHADOW};
+use crate::gsd::write::create::{Attributes, Create, OTHER_SHADOW, SHADOW};
+use crate::gsd::write::medium::Errors;
 use crate::span::Span;
-use crate::step::{DriveError, ReadStep};
+use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::copy_front;
@@ -87,15 +88,9 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Whether the shadows prove a header: it is the tail's image then.
     #[inline(never)]
     async fn find_proof(&mut self) -> Result<bool, Failure> {
-        if self.tail.store_len < SHADOW.saturating_add(Shadow::BOTH_LEN) {
-            return Ok(false);
-        }
-        self.tail.image.zero();
-        for offset in [SHADOW, OTHER_SHADOW] {
-            let mut shadow = Shadow::new_zeroed();
-            self.disk.read(offset, shadow.as_mut_bytes()).await?;
-            Shadow::prove(shadow.as_bytes(), offset, &mut self.tail.image);
-        }
+        let Tail { image, store_len, .. } = self.tail;
+        image.zero();
+        self.disk.find_proof(*store_len, &mut [0; size_of::<Shadow>()], image).await?;
         Ok(self.tail.image.commit.layer != 0)
     }
 
@@ -142,8 +137,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         attributes.restore(&mut header, &self.tail.image);
         let mut open = Open::new(self.tail.store_len);
         self.read_open(&mut open, header.as_bytes(), Some(attributes), window).await?;
-        self.disk.write(0, header.as_bytes()).await?;
-        self.disk.sync().await
+        self.disk.restore(&header).await
     }
 
     /// Opens the file, as if it had this header, if there is one; it must have these attributes.
@@ -159,8 +153,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             let Read { offset, need, want } = open.next_read();
             let part = Span::exact(offset, want).front_of(window);
             if part.len() < need {
-                self.disk.result = Err(DriveError::BufferTooSmall { need });
-                return Err(Failure);
+                return Err(self.disk.errors.take(DriveError::BufferTooSmall { need }));
             }
             self.disk.read(offset, part).await?;
             if offset == 0 {
@@ -196,14 +189,9 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         let can = self.can_make(&mut create, attributes, memory_len);
         self.disk.check(can)?;
         if let Start::Log(_) = start {
-            let mut blank = Blank::unseen(create.data_end(), self.tail.store_len);
-            while let Some(ReadStep::<()>::Read { offset, want, .. }) = blank.read() {
-                let part = Span::exact(offset, want).front_of(window);
-                self.disk.read(offset, part).await?;
-                self.disk.check(blank.see(part, &create, |_| None))?;
-            }
+            self.disk.check_blank(&create, self.tail.store_len, window, |_| None).await?;
         }
-        let made = create.run(self.disk.store).await;
+        let made = create.run(&mut *self.disk.store).await;
         self.disk.done(made)?;
         self.tail.store_len = create.len();
         Ok(())

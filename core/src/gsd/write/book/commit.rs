@@ -12,7 +12,7 @@ use crate::span::Span;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use striae_twin::twin;
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::FromZeros;
 
 #[twin(WriteAt)]
 impl<S: WriteAt> Desk<'_, S, S::Error> {
@@ -118,10 +118,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// other.
     #[inline(never)]
     async fn replace_header(&mut self, shadow: &Shadow) -> Result<(), Failure> {
-        let commit = &shadow.new.commit;
-        let offset = Shadow::offset_of(commit.shadow.get(), commit.sequence.get());
-        self.disk.write(offset, shadow.as_bytes()).await?;
-        self.disk.sync().await?;
+        self.disk.prepare(shadow).await?;
         // From here on the header may be the new one, even after an error.
         let is_of_one_sync = shadow.added_crc.get() != 0;
         (self.tail.image, self.tail.is_torn) = (shadow.new, true);
@@ -144,9 +141,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             self.settle_before().await?;
         }
         if self.tail.is_torn {
-            self.disk.sync().await?;
-            self.disk.show(&self.tail.image).await?;
-            self.disk.sync().await?;
+            self.disk.complete(&self.tail.image).await?;
             (self.tail.is_torn, self.tail.stands) = (false, Stands::Durable);
             self.tail.committed = self.tail.image.commit.entries.get();
         }
@@ -164,9 +159,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         let mut small = [0; SMALL];
         let shadow = Shadow::parse(self.disk.read_front(place, &mut [], &mut small).await?);
         let before = self.disk.check(shadow.ok_or_else(|| self.tail.image.crc_error()))?;
-        self.disk.sync().await?;
-        self.disk.show(&before.new).await?;
-        self.disk.sync().await?;
+        self.disk.complete(&before.new).await?;
         self.tail.is_torn_before = false;
         Ok(())
     }

@@ -4,12 +4,10 @@ use super::tail::{Move, Tail};
 use super::waiting::Waiting;
 use crate::exact::Exact;
 use crate::gsd::error::Error;
-use crate::gsd::raw::Image;
+use crate::gsd::write::medium::{Errors, Medium, PIECE};
 use crate::integrity::Checksum;
 use crate::span::Span;
 use crate::step::DriveError;
-#[twin(read_exact)]
-use crate::step::read_exact;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::usize_to_u64;
@@ -21,7 +19,7 @@ use striae_twin::twin;
 /// an error or a dropped future, and be done again.
 #[derive(Debug)]
 pub(super) struct Desk<'w, S, E> {
-    pub(super) disk: Medium<'w, S, E>,
+    pub(super) disk: Medium<&'w mut S, Kept<E>>,
     pub(super) tail: &'w mut Tail,
     pub(super) waiting: Waiting<'w>,
     pub(super) checksum: Checksum,
@@ -29,28 +27,39 @@ pub(super) struct Desk<'w, S, E> {
     pub(super) window: &'w mut [u8],
 }
 
-/// Work has failed; its [`Medium`] says why.
+/// Work has failed; its [`Medium`] has the error.
 ///
 /// An error has 32 bytes and passes many functions on its way. A device's code would copy it, and
 /// look into it, in each of them.
 #[derive(Debug)]
 pub(super) struct Failure;
 
-/// A store, and why work in it failed.
+/// The error after a [`Failure`].
 #[derive(Debug)]
-pub(super) struct Medium<'w, S, E> {
-    pub(super) store: &'w mut S,
-    /// An error after a [`Failure`].
-    pub(super) result: Result<(), DriveError<E, Error>>,
-}
+pub(super) struct Kept<E>(pub(super) Result<(), DriveError<E, Error>>);
 
-impl<S, E> Medium<'_, S, E> {
-    /// Notes why work failed.
+impl<E> Errors<E> for Kept<E> {
+    type Format = Error;
+    type Failure = Failure;
+
+    #[inline]
+    fn take(&mut self, error: DriveError<E, Error>) -> Failure {
+        self.0 = Err(error);
+        Failure
+    }
+
     #[cold]
     #[inline(never)]
-    pub(super) fn fail(&mut self, error: &Error) -> Failure {
-        self.result = Err(DriveError::Format(*error));
+    fn refuse(&mut self, error: &Error) -> Failure {
+        self.0 = Err(DriveError::Format(*error));
         Failure
+    }
+}
+
+impl<S, E> Medium<S, Kept<E>> {
+    /// Notes why work failed.
+    pub(super) fn fail(&mut self, error: &Error) -> Failure {
+        self.errors.refuse(error)
     }
 
     /// The value of a result, if it has one.
@@ -58,39 +67,13 @@ impl<S, E> Medium<'_, S, E> {
     pub(super) fn check<T>(&mut self, result: Result<T, Error>) -> Result<T, Failure> {
         result.map_err(|error| self.fail(&error))
     }
-
-    /// The value of the result of an operation of the store.
-    #[inline]
-    pub(super) fn done<T>(&mut self, done: Result<T, E>) -> Result<T, Failure> {
-        done.map_err(|error| {
-            self.result = Err(DriveError::Store(error));
-            Failure
-        })
-    }
-
-    /// The value of the result of reads.
-    #[inline]
-    pub(super) fn note<T>(&mut self, read: Result<T, DriveError<E, Error>>) -> Result<T, Failure> {
-        read.map_err(|error| {
-            self.result = Err(error);
-            Failure
-        })
-    }
 }
 
 /// Bytes of small memory for copies.
 pub(super) const SMALL: usize = 256;
-/// The most bytes of one read into small memory.
-const PIECE: usize = 64;
 
 #[twin(WriteAt)]
-impl<S: WriteAt> Medium<'_, S, S::Error> {
-    #[inline(never)]
-    pub(super) async fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), Failure> {
-        let read = read_exact(&*self.store, offset, bytes).await;
-        self.note(read)
-    }
-
+impl<S: WriteAt, K: Errors<S::Error>> Medium<S, K> {
     /// Reads the front of `span`, as much as there is room for in the `window`, or in small memory
     /// if that is empty.
     #[inline(never)]
@@ -99,7 +82,7 @@ impl<S: WriteAt> Medium<'_, S, S::Error> {
         span: Span,
         window: &'r mut [u8],
         small: &'r mut [u8; SMALL],
-    ) -> Result<&'r [u8], Failure> {
+    ) -> Result<&'r [u8], K::Failure> {
         let room = if window.is_empty() { small } else { window };
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX).min(room.len());
         let front = room.get_mut(..len).unwrap_or_default();
@@ -112,16 +95,7 @@ impl<S: WriteAt> Medium<'_, S, S::Error> {
         Ok(front)
     }
 
-    #[inline(never)]
-    pub(super) async fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let done = self.store.write_all_at(offset, bytes).await;
-        self.done(done)
-    }
-
-    pub(super) async fn write_zeros(&mut self, span: Span) -> Result<(), Failure> {
+    pub(super) async fn write_zeros(&mut self, span: Span) -> Result<(), K::Failure> {
         let (mut zeros, mut left) = ([0; SMALL], span);
         while !left.is_empty() {
             let part = left.front_of(&mut zeros);
@@ -129,28 +103,6 @@ impl<S: WriteAt> Medium<'_, S, S::Error> {
             left = left.after(part);
         }
         Ok(())
-    }
-
-    /// Writes the part of the header that commits change.
-    pub(super) async fn show(&mut self, image: &Image) -> Result<(), Failure> {
-        let store = &mut *self.store;
-        let done = image.show(store).await;
-        self.done(done)
-    }
-
-    pub(super) async fn set_size(&mut self, len: u64) -> Result<(), Failure> {
-        let done = self.store.set_size(len).await;
-        self.done(done)
-    }
-
-    pub(super) async fn order(&mut self) -> Result<(), Failure> {
-        let done = self.store.order().await;
-        self.done(done)
-    }
-
-    pub(super) async fn sync(&mut self) -> Result<(), Failure> {
-        let done = self.store.sync().await;
-        self.done(done)
     }
 }
 
@@ -160,7 +112,7 @@ impl<S, E> Desk<'_, S, E> {
     pub(super) fn result(self, done: Result<(), Failure>) -> Result<(), DriveError<E, Error>> {
         match done {
             Ok(()) => Ok(()),
-            Err(Failure) => self.disk.result,
+            Err(Failure) => self.disk.errors.0,
         }
     }
 }

@@ -7,12 +7,13 @@ use super::fault::Fault;
 use super::form::Form;
 use super::log::Log;
 use crate::gsd::disk::record::Record;
-use crate::gsd::raw::{Header, Image, IndexEntry, Shadow};
+use crate::gsd::raw::{Header, Image, IndexEntry};
 use crate::gsd::verdict::{Judge, Kind};
-use crate::gsd::write::create::{Blank, Create, OLD_SHADOW, OTHER_SHADOW, SHADOW};
+use crate::gsd::write::create::{Create, OLD_SHADOW, SHADOW};
+use crate::gsd::write::medium::PIECE;
 use crate::integrity::crc32c;
 use crate::span::Span;
-use crate::step::{DriveError, ReadStep};
+use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::usize_to_u64;
@@ -37,9 +38,6 @@ type OwnJudge = Judge<false, true>;
 
 const HEADER_LEN: usize = size_of::<Header>();
 
-/// Bytes that are read at once to see if a store is blank.
-const PIECE: usize = 64;
-
 // Each in a function of its own, so that its part of the stack is free before the next one.
 #[twin(WriteAt, FixedError)]
 impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
@@ -59,12 +57,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     async fn find(&mut self, store_len: u64) -> Result<Found, FixedError<S>> {
         let mut judge = OwnJudge::unasked(&Image::new_zeroed(), store_len);
         let mut bytes = [0; HEADER_LEN];
-        if store_len >= SHADOW.saturating_add(Shadow::BOTH_LEN) {
-            for offset in [SHADOW, OTHER_SHADOW] {
-                self.disk.read(offset, &mut bytes).await?;
-                Shadow::prove(&bytes, offset, &mut judge.image);
-            }
-        }
+        self.disk.find_proof(store_len, &mut bytes, &mut judge.image).await?;
         let front = Span::exact(0, store_len).front_of(&mut bytes);
         self.disk.read(0, front).await?;
         let found = self.log.see_header(front, &mut judge)?;
@@ -92,28 +85,16 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         let mut create = Create::nothing();
         let end = self.log.record.data_end;
         create.set_header(|header, image| self.log.fill(header, image), end, store_len, crc32c);
-        self.check_blank(&create, store_len).await?;
-        create.clear(self.disk.store_mut()).await.map_err(DriveError::Store)?;
+        let (base, names) = (self.log.form.base(), self.log.form.first_names());
+        let more = |at| base.name_byte(names, at);
+        self.disk.check_blank(&create, store_len, &mut [0; PIECE], more).await?;
+        create.clear(&mut self.disk.store).await.map_err(DriveError::Store)?;
         let mut offset = self.log.form.base().name_block().location;
         for name in self.log.form.first_names() {
             self.disk.write(offset, name.as_bytes()).await?;
             offset = offset.saturating_add(usize_to_u64(name.len())).saturating_add(1);
         }
-        create.show(self.disk.store_mut()).await.map_err(DriveError::Store)
-    }
-
-    /// Checks that the store is blank, or as a power cut left it while a log was made there.
-    async fn check_blank(&mut self, create: &Create, store_len: u64) -> Result<(), FixedError<S>> {
-        let mut blank = Blank::unseen(create.data_end(), store_len);
-        let mut piece = [0; PIECE];
-        while let Some(ReadStep::Read { offset, want, .. }) = blank.read::<()>() {
-            let part = Span::exact(offset, want).front_of(&mut piece);
-            self.disk.read(offset, part).await?;
-            let (base, names) = (self.log.form.base(), self.log.form.first_names());
-            let seen = blank.see(part, create, |at| base.name_byte(names, at));
-            seen.map_err(|_| Fault::NotBlank)?;
-        }
-        Ok(())
+        create.show(&mut self.disk.store).await.map_err(DriveError::Store)
     }
 
     /// Writes the header again, whose sector was erased.
@@ -121,8 +102,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     async fn restore(&mut self) -> Result<(), FixedError<S>> {
         let (mut header, mut image) = (Header::new_zeroed(), Image::new_zeroed());
         self.log.fill(&mut header, &mut image);
-        self.disk.write(0, header.as_bytes()).await?;
-        self.disk.sync().await
+        self.disk.restore(&header).await
     }
 }
 

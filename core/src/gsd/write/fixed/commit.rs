@@ -7,10 +7,9 @@ use super::fault::Fault;
 use super::form::Form;
 use crate::gsd::disk::record::Record;
 use crate::gsd::layout::ENTRY_LEN;
-use crate::gsd::raw::{Image, Shadow};
+use crate::gsd::raw::Shadow;
 use crate::integrity::crc32c;
 use crate::span::Span;
-use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::{copy_front, usize_to_u64};
@@ -47,19 +46,19 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         shadow.old = self.log.image();
         shadow.new = self.log.form.next_image(&next);
         shadow.seal(0, crc32c);
-        let offset = Shadow::offset_of(next.shadow, next.sequence);
-        self.disk.write(offset, shadow.as_bytes()).await?;
-        self.disk.sync().await?;
+        self.disk.prepare(&shadow).await?;
         self.log.end_frame(&next); // from here on, readers may see it
-        self.show(&shadow.new).await
+        self.disk.publish(&shadow.new).await?;
+        self.log.is_torn = false;
+        Ok(())
     }
 
-    /// Completes the last commit, which is in the log already. Who made it may have had no time to
-    /// make durable what it shows.
+    /// Completes the last commit, which is in the log already.
     pub(super) async fn settle(&mut self) -> Result<(), FixedError<S>> {
         let image = self.log.image();
-        self.disk.sync().await?;
-        self.show(&image).await
+        self.disk.complete(&image).await?;
+        self.log.is_torn = false;
+        Ok(())
     }
 
     /// Writes the entries of the current frame, and copies of the last one up to those of `next`;
@@ -84,15 +83,6 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
             self.disk.write(left.offset(), part).await?;
             left = left.after(part);
         }
-        Ok(())
-    }
-
-    /// Writes the part of the header that commits change, and makes it durable.
-    #[inline(never)]
-    async fn show(&mut self, new: &Image) -> Result<(), FixedError<S>> {
-        new.show(self.disk.store_mut()).await.map_err(DriveError::Store)?;
-        self.disk.sync().await?;
-        self.log.is_torn = false;
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use super::desk::Desk;
 use super::fault::Fault;
 use super::form::Form;
 use super::log::Log;
-use super::medium::PIECE;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, grown};
+use crate::gsd::write::medium::PIECE;
 use crate::span::Span;
 #[twin(WriteAt)]
 use crate::store::WriteAt;

@@ -1,76 +1,58 @@
-//! The store of a log.
+//! The store of a log, whose errors are those of logging.
 
 #[twin(FixedError)]
 use super::FixedError;
+use super::fault::Fault;
+use crate::gsd::error::Error;
+use crate::gsd::write::medium::{self, Errors, PIECE};
 use crate::span::Span;
 use crate::step::DriveError;
-#[twin(read_exact)]
-use crate::step::read_exact;
+#[twin(WriteAt)]
+use crate::store::WriteAt;
 use crate::store::{Disk, Proof};
-#[twin(ReadAt, WriteAt)]
-use crate::store::{ReadAt, WriteAt};
 use striae_twin::twin;
 
-/// The store of a log, whose errors are those of logging. Each operation is one function: a
-/// device's code is small.
-#[derive(Debug)]
-pub(super) struct Medium<S> {
-    store: Disk<S>,
-}
+/// The store of a log.
+pub(super) type Medium<S> = medium::Medium<Disk<S>, Returned>;
 
-/// Bytes that are copied at once.
-pub(super) const PIECE: usize = 64;
+/// Errors are returned: they are small.
+#[derive(Debug)]
+pub(super) struct Returned;
+
+impl<E> Errors<E> for Returned {
+    type Format = Fault;
+    type Failure = DriveError<E, Fault>;
+
+    #[inline]
+    fn take(&mut self, error: Self::Failure) -> Self::Failure {
+        error
+    }
+
+    #[inline]
+    fn refuse(&mut self, _: &Error) -> Self::Failure {
+        Fault::NotBlank.into()
+    }
+}
 
 impl<S> Medium<S> {
     #[inline]
     pub(super) const fn new(store: S) -> Self {
-        Self { store: Disk::new(store) }
-    }
-
-    pub(super) const fn store(&self) -> &Disk<S> {
-        &self.store
-    }
-
-    pub(super) const fn store_mut(&mut self) -> &mut Disk<S> {
-        &mut self.store
-    }
-
-    pub(super) fn into_store(self) -> S {
-        self.store.into_store()
+        Self { store: Disk::new(store), errors: Returned }
     }
 }
 
 #[twin(WriteAt, FixedError)]
 impl<S: WriteAt> Medium<S> {
-    #[inline(never)]
-    pub(super) async fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), FixedError<S>> {
-        read_exact(&self.store, offset, bytes).await
-    }
-
-    #[inline(never)]
-    pub(super) async fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedError<S>> {
-        self.store.write_all_at(offset, bytes).await.map_err(DriveError::Store)
-    }
-
     /// Writes bytes of a chunk.
     pub(super) async fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedError<S>> {
         let disk = &mut self.store;
         disk.put(offset, bytes).await.map_err(DriveError::Store)
     }
 
-    #[inline(never)]
-    pub(super) async fn sync(&mut self) -> Result<(), FixedError<S>> {
-        self.store.sync().await.map_err(DriveError::Store)
-    }
-
-    pub(super) async fn size(&self) -> Result<u64, FixedError<S>> {
-        self.store.size().await.map_err(DriveError::Store)
-    }
-
     /// Makes the store at least `len` bytes long.
     pub(super) async fn reserve(&mut self, len: u64) -> Result<(), FixedError<S>> {
         if self.size().await? < len {
-            self.store.set_size(len).await.map_err(DriveError::Store)?;
+            self.set_size(len).await?;
         }
         Ok(())
     }

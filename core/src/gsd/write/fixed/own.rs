@@ -5,13 +5,13 @@ mod form;
 #[twin(FixedError)]
 use super::FixedError;
 use super::desk::Desk;
-use super::medium::PIECE;
 use super::{Fault, Shape, logger};
 use crate::gsd::disk::header::Version;
 use crate::gsd::disk::names::FindName;
 use crate::gsd::element::Element;
 use crate::gsd::error::Error;
 use crate::gsd::kind::ChunkType;
+use crate::gsd::write::medium::PIECE;
 #[twin(drive_read)]
 use crate::step::drive_read;
 #[twin(WriteAt)]
@@ -118,7 +118,7 @@ impl<S: WriteAt, const N: usize> Desk<S, Own<'_>, N> {
     #[inline(never)]
     async fn find_name(&mut self, name: &[u8]) -> Result<Option<u16>, FixedError<S>> {
         let mut find = FindName::new(name, self.log.form.list(), Version::LAYER);
-        let found = drive_read(&mut find, self.disk.store(), &mut [0; PIECE]).await;
+        let found = drive_read(&mut find, &self.disk.store, &mut [0; PIECE]).await;
         found.map_err(|error| error.map_format(never))
     }
 
