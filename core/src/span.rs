@@ -1,11 +1,12 @@
 //! Byte ranges of a file: layouts compute them, stores read and write them.
 
 use core::num::NonZeroU64;
+use zerocopy::FromZeros;
 
 /// A range of bytes of a file: `len` bytes from `offset`.
 ///
 /// The end never wraps: a span that would reach past `u64::MAX` cannot be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, FromZeros)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Span {
     offset: u64,

@@ -8,6 +8,7 @@ use crate::field::FieldId;
 use crate::span::Span;
 use core::num::NonZeroU64;
 use core::ops::Range;
+use zerocopy::FromZeros;
 
 /// The least alignment of blocks: a sector.
 pub const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
@@ -28,7 +29,7 @@ pub const MAX_NAMES_LEN: u64 = (1 << 31) - NAME_UNIT;
 pub const MAX_FRAME: u64 = u64::MAX - 1;
 
 /// The slots of an index (`spec/gsd.md#index`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromZeros)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexBlock {
     /// The offset of the first slot in the file.
@@ -102,7 +103,7 @@ impl IndexBlock {
 }
 
 /// The name list (`spec/gsd.md#name-list`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromZeros)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NameBlock {
     /// The offset of the first name in the file.
@@ -237,6 +238,16 @@ pub const fn padded(entries: u64, frames: u64, least: u64) -> u64 {
 
 /// The length of the longest file: the reference programs use signed offsets.
 pub(super) const MAX_LEN: u64 = i64::MAX.unsigned_abs();
+
+/// The next `len` free bytes of a file that ends at `data_end`: they start at a multiple of `unit`,
+/// a power of two, if there are any. `None` if a file cannot have them.
+#[inline]
+pub(super) fn free(data_end: u64, unit: NonZeroU64, len: u64) -> Option<Span> {
+    let mask = unit.get().wrapping_sub(1);
+    // A store may say that it is longer than any file: then this is, too.
+    let start = if len == 0 { data_end } else { data_end.saturating_add(mask) & !mask };
+    Span::new(start, len).filter(|span| span.end() <= MAX_LEN)
+}
 
 /// The smallest multiple of `unit`, a power of two, that is at least `value`, which is so small
 /// that there is one.

@@ -9,7 +9,7 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// A version of the file layer or of a schema (`spec/gsd.md#versions`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, FromZeros)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Version {
     /// Layouts of different major versions differ.

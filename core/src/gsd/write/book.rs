@@ -194,7 +194,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
             Err(Error::NoName { id, names: tail.names_count })
         } else if kind == ChunkType::Character && tail.version < Version::LAYER {
             Err(Error::Layer { gsd_version: tail.version.number(), kind: Some(kind) })
-        } else if !is_new || tail.checksums_id == Some(id) {
+        } else if !is_new || tail.checksums_id == id {
             Err(Error::Duplicate { id, frame: tail.frame })
         } else {
             Ok(())

@@ -1,7 +1,7 @@
 //! Frames: how they begin and end.
 
 use super::desk::{Desk, Failure};
-use super::tail::Tail;
+use super::tail::{NO_NAME, Tail};
 use super::waiting::Counts;
 use crate::exact::Exact;
 use crate::gsd::disk::checksums;
@@ -41,10 +41,10 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
 
     /// Adds the chunk of checksums to the current frame.
     async fn write_checksums(&mut self) -> Result<(), Failure> {
-        if self.tail.checksums_id.is_none() {
+        if self.tail.checksums_id == NO_NAME {
             self.add_name(checksums::NAME).await?;
         }
-        let (id, frame) = (self.tail.checksums_id.unwrap_or(0), self.tail.frame);
+        let (id, frame) = (self.tail.checksums_id, self.tail.frame);
         if self.waiting.position(id).is_err() {
             return Err(self.disk.fail(&Error::Duplicate { id, frame }));
         }

@@ -1,7 +1,7 @@
 //! Entries of ended frames go to slots that no header shows.
 
 use super::desk::{Desk, Failure};
-use super::tail::{Move, Tail};
+use super::tail::{Move, NO_NAME, Tail};
 use crate::exact::Exact;
 use crate::gsd::disk::checksums;
 use crate::gsd::error::Error;
@@ -42,7 +42,7 @@ impl Tail {
         let rows = chunks.saturating_add(own).saturating_mul(8);
         let sums = of(rows).saturating_mul(own);
         let each = of(bytes).saturating_mul(chunks).saturating_add(sums);
-        let end = match own == 1 && self.checksums_id.is_none() {
+        let end = match own == 1 && self.checksums_id == NO_NAME {
             // behind the chunks of the frame, at a sector
             true => self.end_with_name(checksums::NAME.len()).saturating_add(SECTOR.get()),
             false => self.data_end,
@@ -63,6 +63,7 @@ impl Tail {
     }
 
     /// Notes entries that were written after the last one.
+    #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
     pub(super) fn add_entries(&mut self, bytes: &[u8], checksum: crate::integrity::Checksum) {
         self.index_crc = checksum(self.index_crc, bytes);
         self.sums.add_entries(bytes, checksum);

@@ -1,7 +1,7 @@
 //! Names: a new name goes to the end of the list.
 
 use super::desk::{Desk, Failure, SMALL};
-use super::tail::{Move, NO_NAMES, Tail};
+use super::tail::{Move, NO_NAME, NO_NAMES, Tail};
 use crate::exact::Exact;
 use crate::gsd::disk::checksums;
 use crate::gsd::disk::names::check_name;
@@ -40,9 +40,10 @@ impl Tail {
 
     /// The previous visible name list and its used bytes, if names of `len` bytes fit there.
     fn names_before(&self, len: u64) -> Option<(NameBlock, u64)> {
-        let (block, _) = self.names_before;
+        let block = self.names_before;
         let is_long = block.exact_span().len() >= len;
-        (is_long && self.shows_names() && block != self.names).then_some(self.names_before)
+        let may = is_long && self.shows_names() && block != self.names;
+        may.then_some((block, self.names_before_len))
     }
 
     /// Whether a list of `len` bytes needs another place.
@@ -79,7 +80,7 @@ impl Tail {
             crc = checksum(crc, &[0]);
         }
         if name == checksums::NAME && self.checksums {
-            self.checksums_id = u16::try_from(self.names_count).ok();
+            self.checksums_id = u16::try_from(self.names_count).unwrap_or(NO_NAME);
         }
         (self.names_crc, self.names_len) = (crc, end);
         self.names_count = self.names_count.exact_add(1);
@@ -89,10 +90,8 @@ impl Tail {
     fn take_names(&mut self, block: NameBlock) {
         if self.shows_names() {
             // Only a list with zeros after its names can be used again.
-            self.names_before = match self.names_found {
-                true => (NO_NAMES, 0),
-                false => (self.names, self.names_len),
-            };
+            self.names_before = if self.names_found { NO_NAMES } else { self.names };
+            self.names_before_len = self.names_len;
         }
         (self.names, self.names_found, self.names_torn) = (block, false, false);
     }

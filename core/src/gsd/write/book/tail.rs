@@ -9,14 +9,14 @@ use crate::gsd::disk::record::Record;
 use crate::gsd::error::Error;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::{
-    HEADER_END, IndexBlock, MAX_LEN, Misplaced, NameBlock, SECTOR, SHOWN_SLOTS, check_places,
-    chunk_len,
+    HEADER_END, IndexBlock, Misplaced, NameBlock, SECTOR, SHOWN_SLOTS, check_places, chunk_len,
+    free,
 };
 use crate::gsd::raw::{Commit, Header, Image, Shadow};
 use crate::gsd::verdict::{Counted, Kind};
 use crate::gsd::write::create::align_of;
 use crate::integrity::Checksum;
-use crate::span::{Span, round_up};
+use crate::span::Span;
 use core::num::NonZeroU64;
 use zerocopy::FromZeros;
 
@@ -24,7 +24,7 @@ use zerocopy::FromZeros;
 const BLOCKS: [FieldId; 3] = [Header::index_location, Header::namelist_location, Commit::shadow];
 
 /// The places of the next writes, and what is committed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, FromZeros)]
 pub(in crate::gsd) struct Tail {
     /// The part of the header that commits change, as in the file.
     pub(super) image: Image,
@@ -51,8 +51,10 @@ pub(in crate::gsd) struct Tail {
     pub(super) shown_slots: u64,
     /// The name list for new names.
     pub(super) names: NameBlock,
-    /// The previous visible name list, and its used bytes; empty if there is none.
-    pub(super) names_before: (NameBlock, u64),
+    /// The previous visible name list; empty if there is none.
+    pub(super) names_before: NameBlock,
+    /// Its used bytes.
+    pub(super) names_before_len: u64,
     /// Whether another program made the name list, perhaps with unused names.
     pub(super) names_found: bool,
     /// Whether names may be added to the visible list.
@@ -61,8 +63,8 @@ pub(in crate::gsd) struct Tail {
     pub(super) names_count: u32,
     /// Whether a failed write may have left bytes after the names.
     pub(super) names_torn: bool,
-    /// Id of [`checksums::NAME`], once it is known.
-    pub(super) checksums_id: Option<u16>,
+    /// Id of [`checksums::NAME`], or [`NO_NAME`] until it is known.
+    pub(super) checksums_id: u16,
     /// The frame of the next chunks.
     pub(super) frame: u64,
     pub(super) data_end: u64,
@@ -96,10 +98,11 @@ pub(super) struct Found<'a> {
 }
 
 /// How durable the header in the store is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromZeros)]
+#[repr(u8)]
 pub(super) enum Stands {
     /// It was found: the program that wrote it may have been killed before its sync.
-    Found,
+    Found = 0,
     /// It is written, and the next sync makes it durable; until then a shadow proves it.
     Written,
     /// It is durable.
@@ -107,7 +110,7 @@ pub(super) enum Stands {
 }
 
 /// Bytes that must be copied.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, FromZeros)]
 pub(super) struct Move {
     /// Those that are left.
     pub(super) from: Span,
@@ -119,6 +122,9 @@ impl Move {
     pub(super) const NOTHING: Self = Self { from: Span::ZERO, to: 0 };
 }
 
+/// The id that no name has.
+pub(super) const NO_NAME: u16 = u16::MAX;
+
 /// No name list.
 pub(super) const NO_NAMES: NameBlock = NameBlock { location: 0, units: 0 };
 
@@ -126,41 +132,10 @@ impl Tail {
     /// The state of no file.
     #[inline]
     pub(super) fn unopened() -> Self {
-        let nothing = IndexBlock { location: 0, slots: 0 };
-        Self {
-            image: Image::new_zeroed(),
-            is_torn: false,
-            is_torn_before: false,
-            stands: Stands::Found,
-            is_adopted: false,
-            index: nothing,
-            moving: Move::NOTHING,
-            entries: 0,
-            committed: 0,
-            index_frames: 0,
-            shown_slots: SHOWN_SLOTS,
-            names: NO_NAMES,
-            names_before: (NO_NAMES, 0),
-            names_found: true,
-            names_in_place: false,
-            names_len: 0,
-            names_count: 0,
-            names_torn: false,
-            checksums_id: None,
-            frame: 0,
-            data_end: 0,
-            placed_from: None,
-            store_len: 0,
-            crc_from: 0,
-            index_crc: 0,
-            names_crc: 0,
-            ident_crc: 0,
-            align: 0,
-            checksums: false,
-            one_sync: false,
-            sums: Sums::NONE,
-            version: Version::LAYER,
-        }
+        let mut tail = Self::new_zeroed();
+        (tail.shown_slots, tail.names_found, tail.checksums_id) = (SHOWN_SLOTS, true, NO_NAME);
+        (tail.stands, tail.version) = (Stands::Found, Version::LAYER);
+        tail
     }
 
     /// Makes this, the state of no file, that of a file of `file_len` bytes. It is made in place:
@@ -232,7 +207,7 @@ impl Tail {
     pub(super) fn blocks_end(&self) -> u64 {
         let end = self.image.commit.data_end.get();
         let end = end.max(self.index.exact_span().end()).max(self.names.exact_span().end());
-        end.max(self.names_before.0.exact_span().end()) // an index that moves is before the new one
+        end.max(self.names_before.exact_span().end()) // an index that moves is before the new one
     }
 
     /// The span of the names and of the padding between them.
@@ -243,9 +218,7 @@ impl Tail {
     /// A new block of `len` bytes at the end of the file, which starts at a sector or later.
     #[inline(never)]
     pub(super) fn behind(&self, len: u64) -> Result<Span, Error> {
-        let start = round_up(self.data_end, self.align().max(SECTOR));
-        let span = start.and_then(|start| Span::new(start, len));
-        let span = span.filter(|span| span.end() <= MAX_LEN);
+        let span = free(self.data_end, self.align().max(SECTOR), len);
         span.ok_or(Error::FileFull { data_end: self.data_end, len })
     }
 
@@ -298,12 +271,7 @@ impl Tail {
     pub(super) fn place(&self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
         let full = |len| Error::FileFull { data_end: self.data_end, len };
         let len = chunk_len(n, m, kind).ok_or(full(u64::MAX))?;
-        let start = match (len, self.align) {
-            (0, _) | (_, 0) => Some(self.data_end),
-            _ => round_up(self.data_end, self.align()),
-        };
-        let span = start.and_then(|start| Span::new(start, len));
-        let span = span.filter(|span| span.end() <= MAX_LEN).ok_or(full(len))?;
+        let span = free(self.data_end, self.align(), len).ok_or(full(len))?;
         Ok(Chunk { frame: self.frame, id, kind, n, m, span })
     }
 
@@ -324,7 +292,7 @@ impl Tail {
     pub(super) fn found_name(&mut self, name: &[u8], id: Option<u16>) -> Option<u16> {
         let id = id.filter(|&id| u32::from(id) < self.names_count);
         if name == checksums::NAME && self.checksums {
-            self.checksums_id = id;
+            self.checksums_id = id.unwrap_or(NO_NAME);
         }
         id
     }

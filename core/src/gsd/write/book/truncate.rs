@@ -1,7 +1,7 @@
 //! Truncation: it removes the frames and names of a file.
 
 use super::desk::{Desk, Failure};
-use super::tail::{Move, NO_NAMES, Tail};
+use super::tail::{Move, NO_NAME, NO_NAMES, Tail};
 use super::upgrade::Undo;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{IndexBlock, NameBlock, SHOWN_SLOTS};
@@ -66,7 +66,7 @@ impl Tail {
         (self.names, self.index) = (names, index);
         (self.names_len, self.names_count, self.names_crc) = (0, 0, 0);
         (self.names_torn, self.names_found) = (false, false);
-        (self.checksums_id, self.names_before) = (None, (NO_NAMES, 0));
+        (self.checksums_id, self.names_before) = (NO_NAME, NO_NAMES);
         (self.entries, self.committed, self.index_frames, self.frame) = (0, 0, 0, 0);
         (self.index_crc, self.crc_from, self.moving) = (0, 0, Move::NOTHING);
         (self.data_end, self.placed_from) = (data_end, None);

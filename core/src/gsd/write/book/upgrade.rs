@@ -105,7 +105,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         tail.names = NameBlock { location: block.offset(), units: block.len() / NAME_UNIT };
         tail.names_len = free.offset().saturating_sub(block.offset());
         (tail.names_crc, tail.names_torn) = (crc, false);
-        (tail.names_before, tail.names_found) = ((NO_NAMES, 0), false); // the old one has slots
+        (tail.names_before, tail.names_found) = (NO_NAMES, false); // the old one has slots
         tail.data_end = block.end().min(MAX_LEN);
         Ok(())
     }

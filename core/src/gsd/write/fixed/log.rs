@@ -5,10 +5,10 @@ use super::form::Form;
 use crate::gsd::disk::record::Record;
 use crate::gsd::element::Element;
 use crate::gsd::kind::ChunkType;
-use crate::gsd::layout::{MAX_LEN, Room, SECTOR};
+use crate::gsd::layout::{Room, SECTOR, free};
 use crate::gsd::raw::{Header, Image, IndexEntry};
 use crate::integrity::crc32c;
-use crate::span::{Span, round_up};
+use crate::span::Span;
 use crate::store::{Proof, usize_to_u64};
 use core::num::NonZeroU64;
 use heapless::Vec;
@@ -90,23 +90,13 @@ impl<F: Form, const N: usize> Log<F, N> {
         if self.entries.is_full() {
             return Err(Fault::FrameFull); // never with a chunk of each of N names
         }
-        let mask = self.align().get().saturating_sub(1); // of a power of two
-        let start = match len {
-            0 => self.data_end,
-            _ => self.data_end.saturating_add(mask) & !mask,
-        };
-        let end = start.saturating_add(usize_to_u64(len));
-        match end <= MAX_LEN {
-            true => Ok((start, end)),
-            false => Err(Fault::Full),
-        }
+        let span = free(self.data_end, self.align(), usize_to_u64(len)).ok_or(Fault::Full)?;
+        Ok((span.offset(), span.end()))
     }
 
     /// A block of `len` bytes at the end of the file.
     pub(super) fn at_end(&self, len: u64) -> Result<Span, Fault> {
-        let start = round_up(self.data_end, self.align().max(SECTOR));
-        let span = start.and_then(|start| Span::new(start, len));
-        span.filter(|span| span.end() <= MAX_LEN).ok_or(Fault::Full)
+        free(self.data_end, self.align().max(SECTOR), len).ok_or(Fault::Full)
     }
 
     /// Adds a chunk, which is in the store, to the current frame.
