@@ -89,7 +89,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         let more = |at| base.name_byte(names, at);
         self.disk.check_blank(&create, store_len, &mut [0; PIECE], more).await?;
         create.clear(&mut self.disk.store).await.map_err(DriveError::Store)?;
-        let mut offset = self.log.form.base().name_block().location;
+        let mut offset = self.log.form.base().blocks().names.location;
         for name in self.log.form.first_names() {
             self.disk.write(offset, name.as_bytes()).await?;
             offset = offset.saturating_add(usize_to_u64(name.len())).saturating_add(1);
@@ -145,7 +145,8 @@ impl<F: Form, const N: usize> Log<F, N> {
             record.shadow = OLD_SHADOW;
         }
         let is_right = self.form.take(committed, &judge.image, &mut record)
-            && self.form.image(&record).as_bytes() == judge.image.as_bytes();
+            && self.form.base().image(&record, &self.form.shown()).as_bytes()
+                == judge.image.as_bytes();
         if !is_right || record.data_end < self.record.data_end {
             return Err(Fault::Another);
         }

@@ -44,7 +44,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         let mut shadow = Shadow::new_zeroed();
         self.write_entries(&next, shadow.as_mut_bytes()).await?;
         shadow.old = self.log.image();
-        shadow.new = self.log.form.next_image(&next);
+        shadow.new = self.log.next_image(&next);
         shadow.seal(0, crc32c);
         self.disk.prepare(&shadow).await?;
         self.log.end_frame(&next); // from here on, readers may see it

@@ -1,6 +1,6 @@
 //! What differs between logs: their names, and the places of their blocks.
 
-use super::shape::{Base, Shape};
+use super::shape::{Base, Blocks, Shape};
 use crate::gsd::disk::record::Record;
 use crate::gsd::layout::IndexBlock;
 use crate::gsd::raw::Image;
@@ -22,20 +22,14 @@ pub(super) trait Form {
     /// turns `record`, that of a new file, into the one that it must have. Returns whether it can.
     fn take(&mut self, found: &Record, image: &Image, record: &mut Record) -> bool;
 
-    /// The index for the next entries.
-    fn index(&self) -> IndexBlock;
+    /// The blocks that the header shows.
+    fn shown(&self) -> Blocks;
 
-    /// Whether that is not the first index.
-    fn has_moved(&self) -> bool;
+    /// The blocks that the next commit shows.
+    fn next(&self) -> Blocks;
 
     /// The index is at `block` with the next commit.
     fn move_index(&mut self, block: IndexBlock);
-
-    /// The header after the last commit, that of `record`.
-    fn image(&self, record: &Record) -> Image;
-
-    /// The header after the next commit, that of `record`.
-    fn next_image(&self, record: &Record) -> Image;
 
     /// Adds to `record`, that of the next commit, what other calls than those for chunks changed.
     fn complete(&self, record: &mut Record);
@@ -43,8 +37,22 @@ pub(super) trait Form {
     /// The next commit is now the last one.
     fn commit(&mut self);
 
-    /// The end of all blocks.
-    fn end(&self) -> u64;
+    /// The index for the next entries.
+    fn index(&self) -> IndexBlock {
+        self.next().index
+    }
+
+    /// Whether that is not the first index.
+    fn has_moved(&self) -> bool {
+        Self::MOVES && self.index() != self.base().index
+    }
+
+    /// The end of all blocks that may have moved.
+    fn end(&self) -> u64 {
+        let Blocks { names, index } = self.next();
+        let end = names.exact_span().end().max(index.exact_span().end());
+        if Self::MOVES { end } else { 0 }
+    }
 }
 
 /// All is as it was made.
@@ -70,30 +78,17 @@ impl<const N: usize> Form for &Shape<'_, N> {
         true
     }
 
-    fn index(&self) -> IndexBlock {
-        self.base().index
+    fn shown(&self) -> Blocks {
+        self.base().blocks()
     }
 
-    fn has_moved(&self) -> bool {
-        false
+    fn next(&self) -> Blocks {
+        self.shown()
     }
 
     fn move_index(&mut self, _: IndexBlock) {}
 
-    fn image(&self, record: &Record) -> Image {
-        let base = self.base();
-        base.image(record, base.index, base.name_block())
-    }
-
-    fn next_image(&self, record: &Record) -> Image {
-        self.image(record)
-    }
-
     fn complete(&self, _: &mut Record) {}
 
     fn commit(&mut self) {}
-
-    fn end(&self) -> u64 {
-        0
-    }
 }

@@ -60,7 +60,12 @@ impl<F: Form, const N: usize> Log<F, N> {
 
     /// What commits change of the header, after the last commit.
     pub(super) fn image(&self) -> Image {
-        self.form.image(&self.record)
+        self.form.base().image(&self.record, &self.form.shown())
+    }
+
+    /// What commits change of the header, after the next commit, that of `record`.
+    pub(super) fn next_image(&self, record: &Record) -> Image {
+        self.form.base().image(record, &self.form.next())
     }
 
     /// Makes `header` the one after the last commit, and `image` what commits change of it.

@@ -45,6 +45,13 @@ pub(super) struct Base {
     pub(super) index: IndexBlock,
 }
 
+/// The places of the blocks of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Blocks {
+    pub(super) names: NameBlock,
+    pub(super) index: IndexBlock,
+}
+
 impl<'a, const N: usize> Shape<'a, N> {
     /// The shape of files with these attributes and names. The id of a name is its place in
     /// `names`. The name list has [`names_len`](Attributes::names_len) bytes, or more if the names
@@ -95,12 +102,13 @@ impl Base {
         self.header.index_allocated_entries.get()
     }
 
-    /// The name list of a new file.
-    pub(super) const fn name_block(&self) -> NameBlock {
-        NameBlock {
+    /// The blocks of a new file.
+    pub(super) const fn blocks(&self) -> Blocks {
+        let names = NameBlock {
             location: self.header.namelist_location.get(),
             units: self.header.namelist_allocated_entries.get(),
-        }
+        };
+        Blocks { names, index: self.index }
     }
 
     /// The commit record of a new file with these names.
@@ -114,7 +122,8 @@ impl Base {
 
     /// The part of the header that commits change, after the commit of `record` with these blocks.
     #[inline(never)]
-    pub(super) fn image(&self, record: &Record, index: IndexBlock, names: NameBlock) -> Image {
+    pub(super) fn image(&self, record: &Record, blocks: &Blocks) -> Image {
+        let Blocks { names, index } = blocks;
         let mut image = self.header.image();
         if record.entries > 0 {
             image.index_location = index.location.into();

@@ -8,7 +8,7 @@ use crate::gsd::raw::Image;
 use crate::gsd::write::fixed::fault::Fault;
 use crate::gsd::write::fixed::form::Form;
 use crate::gsd::write::fixed::log::Log;
-use crate::gsd::write::fixed::shape::Base;
+use crate::gsd::write::fixed::shape::{Base, Blocks};
 use crate::integrity::crc32c;
 use crate::span::Span;
 use crate::store::usize_to_u64;
@@ -32,12 +32,6 @@ pub(super) struct Own<'s> {
     names_crc: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Blocks {
-    names: NameBlock,
-    index: IndexBlock,
-}
-
 impl Blocks {
     /// Whether the next writes overwrite nothing: the blocks lie after the shadows and before
     /// `end`, and are apart.
@@ -48,7 +42,7 @@ impl Blocks {
 
 impl<'s> Own<'s> {
     pub(super) const fn new(base: &'s Base) -> Self {
-        let shown = Blocks { names: base.name_block(), index: base.index };
+        let shown = base.blocks();
         let (before, before_len, shown_len) = (NameBlock { location: 0, units: 0 }, 0, 0);
         let (names, names_len, names_crc) = (0, 0, 0);
         Self {
@@ -108,27 +102,19 @@ impl Form for Own<'_> {
         (record.entries, record.data_end) = (found.entries, found.data_end);
         (record.index_crc, record.sequence) = (found.index_crc, found.sequence);
         self.complete(record);
-        blocks.are_right(self.base.name_block().location, found.data_end)
+        blocks.are_right(self.base.blocks().names.location, found.data_end)
     }
 
-    fn index(&self) -> IndexBlock {
-        self.next.index
+    fn shown(&self) -> Blocks {
+        self.shown
     }
 
-    fn has_moved(&self) -> bool {
-        self.next.index != self.base.index
+    fn next(&self) -> Blocks {
+        self.next
     }
 
     fn move_index(&mut self, block: IndexBlock) {
         self.next.index = block;
-    }
-
-    fn image(&self, record: &Record) -> Image {
-        self.base.image(record, self.shown.index, self.shown.names)
-    }
-
-    fn next_image(&self, record: &Record) -> Image {
-        self.base.image(record, self.next.index, self.next.names)
     }
 
     fn complete(&self, record: &mut Record) {
@@ -142,10 +128,6 @@ impl Form for Own<'_> {
             (self.before, self.before_len) = (self.shown.names, self.shown_len);
         }
         (self.shown, self.shown_len) = (self.next, self.names_len);
-    }
-
-    fn end(&self) -> u64 {
-        self.next.names.exact_span().end().max(self.next.index.exact_span().end())
     }
 }
 
