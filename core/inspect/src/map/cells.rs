@@ -71,7 +71,7 @@ pub struct Cells {
     pub cell_len: NonZeroU64,
     /// The cells; each has at least one byte.
     pub cells: Vec<Cell>,
-    /// Bytes of each kind in the file.
+    /// Bytes of each kind in all cells.
     pub amounts: Amounts,
     /// Whether amounts are estimates, except for tables with a fixed place: a cell has more regions
     /// than [`MOST_REGIONS`], or the map has examined only neighbours of a place.
@@ -117,10 +117,20 @@ impl<S: Subject, F> Map<'_, S, F> {
     /// # Errors
     /// An error of the store.
     pub fn cells(&mut self, cell_len: NonZeroU64) -> Result<Cells, Failed<S, F>> {
+        self.cells_of(Span::new(0, self.file_len).unwrap_or(Span::ZERO), cell_len)
+    }
+
+    /// A part of the file in cells of `cell_len` bytes; the last one may be shorter. What is after
+    /// the end of the file is left out.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub fn cells_of(&mut self, part: Span, cell_len: NonZeroU64) -> Result<Cells, Failed<S, F>> {
+        let part = Span::between(part.offset(), part.end().min(self.file_len));
         let mut all =
             Cells { cell_len, cells: Vec::new(), amounts: Amounts::default(), is_sampled: false };
         let mut last = None;
-        for span in Span::new(0, self.file_len).unwrap_or(Span::ZERO).pieces(cell_len) {
+        for span in part.unwrap_or(Span::ZERO).pieces(cell_len) {
             let mut filling =
                 Filling { amounts: Amounts::default(), longest: Default::default(), mark: None };
             all.is_sampled |= self.fill(span, &mut last, &mut filling)?;

@@ -10,7 +10,7 @@ use striae_core::span::Span;
 use striae_core::store::ReadAt;
 use striae_core::{ffrecord, gsd};
 use striae_inspect::dump::Line;
-use striae_inspect::map::{Amounts, Kind, Map, Region};
+use striae_inspect::map::{Amounts, Cells, Kind, Map, Region};
 use striae_inspect::subject::Subject;
 
 /// Files in a folder of the repository.
@@ -99,7 +99,22 @@ fn check_cells<S: Subject, F>(
     }
     if !cells.is_sampled {
         assert_eq!(amounts, *sums);
+        check_part(map, &cells);
     }
+}
+
+/// Cells of a part of a file are those of the whole.
+fn check_part<S: Subject, F>(map: &mut Map<'_, S, F>, cells: &Cells) {
+    let third = cells.cells.len() / 3;
+    let part = &cells.cells[third..2 * third];
+    let (Some(first), Some(last)) = (part.first(), part.last()) else { return };
+    let span = Span::between(first.span.offset(), last.span.end()).unwrap();
+    let found = map.cells_of(span, cells.cell_len).unwrap_or_else(|_| panic!());
+    assert_eq!(found.cells, part);
+    assert_eq!(found.amounts.total(), span.len());
+    let behind = Span::new(map.file_len(), 100).unwrap();
+    let none = map.cells_of(behind, cells.cell_len).unwrap_or_else(|_| panic!());
+    assert_eq!((none.cells, none.amounts.total()), (vec![], 0));
 }
 
 fn at(regions: &[Region], offset: u64) -> &Region {
