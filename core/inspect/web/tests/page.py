@@ -1,0 +1,417 @@
+"""Tests of the page in headless Chromium: it says what the program says, reads slices, is worked by
+keyboard, and makes no request.
+
+usage: page.py CHROMIUM PAGE.html STRIAE GOLDEN SHOTS
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from browser import Browser
+
+# What the page leaves out: it would need the lists of all elements of all subfiles.
+LEFT_OUT = {"covered", "overlaps"}
+ALL = 1 << 40  # rows
+GIB = 1 << 30
+MOST_READ = 32 << 20  # bytes of a file of 6 GiB
+
+
+class Failed(Exception):
+    pass
+
+
+def check(is_so, *what):
+    if not is_so:
+        raise Failed(" ".join(str(one) for one in what)[:2000])
+
+
+def program(striae, folder, *words):
+    """What the program prints: the values of its JSON, if any, and its complaints."""
+    run = subprocess.run([striae, *words], cwd=folder, capture_output=True, text=True)
+    told = json.loads(run.stdout) if run.stdout.strip() else None
+    complaints = [line.removeprefix("striae: ") for line in run.stderr.splitlines()]
+    return told, complaints, run.returncode
+
+
+def is_large(number):
+    """Whether it is an integer that JavaScript would round: the page has it as a text."""
+    return isinstance(number, int) and len(str(abs(number))) > 15
+
+
+def differs(told, shown, where=""):
+    """Where the page says something else than the program; `None` if nowhere."""
+    if isinstance(told, dict) and isinstance(shown, dict):
+        for name in told.keys() - shown.keys() - LEFT_OUT:
+            return f"{where}.{name}: the page does not say {told[name]}"
+        for name in shown.keys() - told.keys() - {"remark"}:
+            return f"{where}.{name}: only the page says {shown[name]}"
+        pairs = [(name, told[name], shown[name]) for name in told.keys() & shown.keys()]
+    elif isinstance(told, list) and isinstance(shown, list):
+        if len(told) != len(shown):
+            return f"{where}: {len(told)} and {len(shown)} values"
+        pairs = [(f"[{index}]", *pair) for index, pair in enumerate(zip(told, shown))]
+    else:
+        same = told == shown or (is_large(told) and str(told) == shown)
+        # JavaScript prints a large number as an integer, and Python compares all of its digits.
+        if isinstance(told, float) and isinstance(shown, (int, float)):
+            same = told == float(shown)
+        return None if same else f"{where}: {told!r} and {shown!r}"
+    found = (differs(*pair, f"{where}.{name}") for name, *pair in pairs)
+    return next((one for one in found if one), None)
+
+
+class Tests:
+    def __init__(self, chromium, page, striae, golden, shots):
+        self.browser = Browser(chromium)
+        self.striae = os.path.abspath(striae)
+        self.golden = pathlib.Path(golden).resolve()
+        self.shots = pathlib.Path(shots)
+        self.url = pathlib.Path(page).resolve().as_uri()
+        self.compared = 0
+        self.open_page()
+
+    def open_page(self):
+        self.browser.call("Page.navigate", url=self.url)
+        self.browser.until("document.readyState === 'complete' && typeof choose === 'function'")
+
+    def ready(self, condition="true"):
+        self.browser.until(f"document.getElementById('panel').dataset.ready === 'yes' && ({condition})")
+
+    def choose(self, paths):
+        self.browser.run("document.getElementById('panel').dataset.ready = 'no'")
+        self.browser.choose([str(path) for path in paths])
+        self.ready()
+
+    def ask(self, *words):
+        """The page's answer to a question, or `{"error": ..}`."""
+        question = json.dumps(words)
+        answer = f"ask(...{question}).then(answer => ({{ answer }}), error => ({{ error: error.message }}))"
+        # As text: numbers of 64 bits stay whole where Python compares them.
+        return json.loads(self.browser.run(f"{answer}.then(JSON.stringify)"))
+
+    def text(self, selector="#panel"):
+        return self.browser.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+
+    # ---- the tests ----
+
+    def compare(self, folder, names, number):
+        """All that is said of a file by the page and by the program."""
+        name = names[number]
+        for verb, words, question in [
+            ("info", ["info", "--json"], ["info", number]),
+            ("ls", ["ls", "--json"], ["ls", number, 0, ALL]),
+            ("verify", ["verify", "--json", "--limit", "500"], ["verify", number, 500]),
+            ("dump", ["dump", "--json"], ["dump", number, 0, ALL]),
+        ]:
+            told, complaints, _ = program(self.striae, folder, *words, name)
+            shown = self.ask(*question)
+            self.compared += 1
+            where = f"{verb} {folder.name}/{name}"
+            error = shown.get("error")
+            answer = shown.get("answer")
+            if verb == "dump" and answer is not None:
+                # The program prints what it has read before an error.
+                error = answer.get("error")
+                check(bool(error) == bool(complaints), where, error, complaints)
+                check(not error or any(line.startswith(error) for line in complaints), where, error, complaints)
+                told, answer = told or [], answer["lines"]
+            elif error is not None:
+                unverified = verb == "verify" and told is not None and told["sound"] is None
+                check(told is None or unverified, where, "only the page refuses it:", error)
+                # The program may add advice, about verbs and options.
+                check(any(line == error or line.startswith(f"{error}; ") for line in complaints)
+                      or self.is_same_refusal(error, complaints), where, [error], complaints)
+                continue
+            check(told is not None, where, "only the program refuses it:", complaints)
+            different = differs(told, answer)
+            check(different is None, where, different)
+
+    def compare_all(self, folder, names):
+        found = []
+        for number in range(len(names)):
+            try:
+                self.compare(folder, names, number)
+            except Failed as different:
+                found.append(str(different)[:300])
+        check(not found, f"{len(found)} differ:", "\n".join(found[:10]))
+
+    def is_same_refusal(self, error, complaints):
+        """A verb that a format does not have: the program names the verb, and the page what there is."""
+        return "is text, and has no" in error and any("does not support" in line for line in complaints)
+
+    def test_says_what_the_program_says(self):
+        folders = sorted({path.parent for path in self.golden.rglob("*") if path.is_file()})
+        for folder in folders:
+            names = [path.name for path in sorted(folder.iterdir())
+                     if path.is_file() and path.suffix not in (".json", ".md", ".txt")]
+            if not names:
+                continue
+            self.choose([folder / name for name in names])
+            self.compare_all(folder, names)
+
+    def test_refuses_damaged_files_as_the_program_does(self):
+        wanted = ["sion/s03_eight_mixed.sion", "gsd/v21_hoomd_full_single.gsd", "ffrecord/folder.ffr",
+                  "cdf/cdf5_alltypes.nc", "cdf/cdf1_pn_default.nc"]
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for path in wanted:
+                bytes = (self.golden / path).read_bytes()
+                name = pathlib.Path(path).name
+                for cut in (0, 3, 7, 20, len(bytes) // 3, len(bytes) - 1):
+                    (folder / f"{cut}-{name}").write_bytes(bytes[:cut])
+                for at in range(0, min(len(bytes), 300), 37):
+                    wrong = bytes[:at] + b"\xff" * 8 + bytes[at + 8:]
+                    (folder / f"at{at}-{name}").write_bytes(wrong)
+            (folder / "text.txt").write_bytes(b"root:x:0:0\n")
+            (folder / "empty").write_bytes(b"")
+            names = sorted(path.name for path in folder.iterdir())
+            self.choose([folder / name for name in names])
+            self.compare_all(folder, names)
+
+    def test_shows_it(self):
+        self.choose([self.golden / "gsd/bad_torn_last_frame.gsd"])
+        self.browser.run("show('info')")
+        self.ready()
+        told, _, _ = program(self.striae, self.golden / "gsd", "info", "--json", "bad_torn_last_frame.gsd")
+        check(told["application"] in self.text() and "gsd" in self.text("#files"), self.text())
+        self.browser.run("show('verify')")
+        self.ready("document.getElementById('verdict')")
+        told, _, _ = program(self.striae, self.golden / "gsd", "verify", "--json", "bad_torn_last_frame.gsd")
+        check(self.text("#verdict") == told["verdict"], self.text())
+        check(all(finding["finding"] in self.text() for finding in told["findings"]), self.text())
+        # What a file is named cannot become a part of the page.
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "<img src=x onerror=choose=null>.gsd"
+            path.write_bytes((self.golden / "gsd/bad_magic_byteswapped.gsd").read_bytes())
+            self.choose([path])
+            check("<img src=x" in self.text("#title") and not self.browser.run("document.querySelector('img')"))
+            check("is neither a SIONlib file nor a GSD" in self.text(), self.text())
+
+    def test_a_byte_has_a_field_and_a_sentence(self):
+        self.choose([self.golden / "sion/m05_np8_3files.sion"])
+        self.browser.run("show('map', { at: 24 })")
+        self.ready("document.getElementById('detail').dataset.at === '24'")
+        detail = self.text("#detail")
+        # ntasks of the first of three files, at offset 24 by the specification.
+        check("Byte 24" in detail and "META1.ntasks = " in detail and "Specification: " in detail, detail)
+        # By mouse: the first byte.
+        box = self.browser.run("(({x, y, width, height}) => [x + width / 2, y + height / 2])"
+                               "(document.querySelector('[data-at=\"0\"]').getBoundingClientRect())")
+        for step in (40, 0):
+            self.browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + step, y=box[1])
+        self.browser.until("document.getElementById('detail').dataset.at === '0'")
+        check('0x73, 115, "s"' in self.text("#detail"), self.text("#detail"))
+
+    def test_works_by_keyboard(self):
+        browser = self.browser
+        self.choose([self.golden / "gsd/v21_realloc_500_flush.gsd"])
+        browser.run("show('info')")
+        self.ready()
+        # From the field for files to the first button, to the tabs.
+        browser.run("document.getElementById('input').focus()")
+        browser.press("Tab")
+        check(browser.run("document.activeElement.closest('#files') !== null"))
+        browser.press("Tab")
+        check(browser.run("document.activeElement.dataset.tab") == "info")
+        for tab in ["ls", "verify", "dump", "map"]:
+            browser.press("ArrowRight")
+            self.ready(f"shown.tab === '{tab}'")
+            check(browser.run("document.activeElement.closest('[role=tablist]') !== null") or tab == "map")
+        browser.until("document.activeElement.id === 'map'")
+        cell = browser.run("view.cell_bytes")
+        check(cell > 1, cell)
+        browser.press("ArrowRight")
+        browser.press("ArrowDown")
+        here = browser.run("view.here")
+        check(here == 97 * cell, here, cell)
+        while browser.run("view.end - view.start") > 512:
+            before = browser.run("view.end - view.start")
+            browser.press("+")
+            self.ready(f"view.end - view.start < {before}")
+        browser.until("document.activeElement.id === 'hex' && document.querySelector('.here')")
+        check(browser.run("view.start <= view.here && view.here < view.end"))
+        browser.press("Home")
+        self.ready("document.activeElement.id === 'map' && view.start === 0")
+        browser.press("n")
+        browser.until("view.here === 8")  # index_location, after the magic
+        check("header.index_location" in self.text("#detail"), self.text("#detail"))
+        browser.press("p")
+        browser.until("view.here === 0")
+
+    def saved(self, folder, name):
+        """The bytes of a download, when all are there."""
+        path = pathlib.Path(folder) / name
+        self.browser.run("new Promise(done => setTimeout(done, 50))")
+        for _ in range(200):
+            if path.exists() and not list(pathlib.Path(folder).glob("*.crdownload")):
+                return path
+            self.browser.run("new Promise(done => setTimeout(done, 50))")
+        raise Failed(f"no download {name}: {list(pathlib.Path(folder).iterdir())}")
+
+    def test_saves_what_cat_prints(self):
+        for path, address in [
+            ("sion/s03_eight_mixed.sion", "task/3"),
+            ("sion/m05_np8_3files.sion", "task/7"),
+            ("gsd/v21_hoomd_full_single.gsd", "frame/1/particles/position"),
+            ("gsd/v21_utf8_names.gsd", None),
+            ("ffrecord/folder.ffr", "sample/1"),
+        ]:
+            path = self.golden / path
+            siblings = sorted(path.parent.glob(f"{path.name}*"))
+            siblings = [one for one in siblings if one.suffix not in (".json", ".txt")]
+            self.choose(siblings)
+            number = self.browser.run(f"chosen.findIndex(file => file.name === {json.dumps(path.name)})")
+            if address is None:
+                address = self.ask("ls", number, 0, 1)["answer"]["chunks"][0]["address"]
+            cat = subprocess.run([self.striae, "cat", path.name, address], cwd=path.parent, capture_output=True)
+            check(cat.returncode == 0, cat.stderr)
+            with tempfile.TemporaryDirectory() as folder:
+                self.browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder)
+                self.browser.run(f"open({number}, 'ls')")
+                self.ready("document.getElementById('saved')")
+                self.browser.run(f"saveTo({number}, {json.dumps(address)})")
+                name = f"{path.name}-{address.replace('/', '-')}".replace("%", "%")
+                found = self.saved(folder, name).read_bytes()
+                check(found == cat.stdout, path.name, address, len(found), len(cat.stdout))
+
+    def test_recovers_to_a_download(self):
+        for path in ["gsd/bad_trunc_relocated_index.gsd", "sion/s21_unclosed_keyval.sion",
+                     "cdf_damaged/zeroed_var_list.nc", "cdf/cdf5_alltypes.nc"]:
+            path = self.golden / path
+            self.choose([path])
+            shown = self.ask("recover", 0)
+            with tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                told, complaints, code = program(self.striae, path.parent, "recover", "--json", path.name,
+                                                 str(folder / "by-program"))
+                if told is None:
+                    check(shown.get("error") == complaints[0], path.name, shown, complaints)
+                    continue
+                shown["answer"].pop("made")
+                different = differs(told, shown["answer"])
+                check(different is None, path.name, different)
+                self.browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+                self.browser.run("show('recover')")
+                self.ready()
+                self.browser.run("document.querySelector('#panel [data-first]').click()")
+                self.browser.until("document.querySelector('#made button')")
+                check(self.text("#word") == told["word"], self.text())
+                self.browser.run("document.querySelector('#made button').click()")
+                by_page = self.saved(folder, f"recovered-{path.name}")
+                for verb in (["verify"], ["ls"]):
+                    seen = [program(self.striae, folder, *verb, "--json", name)[0]
+                            for name in ("by-program", by_page.name)]
+                    for one in seen:
+                        one.pop("path", None)
+                        for file in one["files"] if isinstance(one.get("files"), list) else []:
+                            file.pop("path")
+                        # Index and names of a new GSD file have room for other numbers of them.
+                        one.pop("findings", None)
+                    check(seen[0].get("sound", True) and seen[0] == seen[1], path.name, verb, seen)
+
+    def bytes_of_processes(self):
+        """Bytes that the browser and all of its processes have read."""
+        parents = {}
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parents[int(folder.name)] = int((folder / "stat").read_text().rsplit(") ", 1)[1].split()[1])
+            except OSError:
+                continue
+        own = {self.browser.process.pid}
+        while more := {pid for pid, parent in parents.items() if parent in own} - own:
+            own |= more
+        read = 0
+        for pid in own:
+            try:
+                lines = (pathlib.Path("/proc") / str(pid) / "io").read_text().splitlines()
+                read += int(lines[0].removeprefix("rchar: "))
+            except OSError:
+                continue
+        return read
+
+    def test_a_large_file_is_read_in_slices(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "task").write_bytes(b"a few bytes")
+            subprocess.run([self.striae, "pack", "--chunksize", str(3 * GIB), "large.sion", "task", "task"],
+                           cwd=folder, check=True)
+            gsd = folder / "large.gsd"
+            gsd.write_bytes((self.golden / "gsd/v21_hoomd_full_single.gsd").read_bytes())
+            os.truncate(gsd, 6 * GIB)
+            for name in ("large.sion", "large.gsd"):
+                path = folder / name
+                check(path.stat().st_size >= 6 * GIB, path.stat())
+                before = self.bytes_of_processes()
+                self.choose([path])
+                for verb, question in [("info", ["info", 0]), ("ls", ["ls", 0, 0, ALL])]:
+                    told, _, _ = program(self.striae, folder, verb, "--json", name)
+                    different = differs(told, self.ask(*question).get("answer"))
+                    check(different is None, name, verb, different)
+                end = path.stat().st_size
+                for then in ["{}", f"{{ at: {end - 20} }}", f"{{ start: {2 * GIB}, end: {3 * GIB} }}"]:
+                    self.browser.run(f"show('map', {then})")
+                    self.ready("document.getElementById('detail')?.innerText")
+                if name == "large.sion":
+                    self.browser.run("show('verify')")
+                    self.ready("document.getElementById('verdict')")
+                    check("sound" in self.text("#verdict"), self.text())
+                counted = int(self.browser.run("document.getElementById('stats').dataset.bytes"))
+                read = self.bytes_of_processes() - before
+                print(f"{name}: {counted} bytes read by the page, {read} by all processes of the browser")
+                check(0 < counted < MOST_READ and read < 8 * MOST_READ, name, counted, read)
+
+    def test_no_request_leaves(self):
+        # The page's own text, and its worker, which is a part of it.
+        requests = [url for url in self.browser.requests if not url.startswith("blob:null/")]
+        check(requests == [self.url], requests)
+        tried = self.browser.run("fetch('http://127.0.0.1:9/').then(() => 'left', error => String(error))")
+        check("TypeError" in tried, tried)
+        policy = self.browser.run("document.querySelector('meta[http-equiv]').content")
+        check("default-src 'none'" in policy and "connect-src" not in policy, policy)
+        html = self.browser.run("document.documentElement.innerHTML.replace(/<script type.*?<.script>/gs, '')")
+        check("http://" not in html and "https://" not in html and "//cdn" not in html)
+
+    def test_is_light_and_dark(self):
+        self.choose([self.golden / "sion/s03_eight_mixed.sion"])
+        seen = set()
+        for scheme in ("light", "dark"):
+            self.browser.call("Emulation.setEmulatedMedia",
+                              features=[{"name": "prefers-color-scheme", "value": scheme}])
+            for tab, then in [("info", "{}"), ("ls", "{}"), ("verify", "{}"), ("dump", "{}"), ("map", "{ start: 0, end: chosen[0].size }"),
+                              ("map", "{ at: 24 }")]:
+                self.browser.run(f"show('{tab}', {then})")
+                self.ready("shown.tab !== 'map' || document.getElementById('detail')?.innerText")
+                kind = f"{tab}-bytes" if "at" in then else tab
+                self.browser.screenshot(self.shots / f"{kind}-{scheme}.png")
+            colours = "(({ backgroundColor, color }) => [backgroundColor, color].join())(getComputedStyle(document.body))"
+            seen.add(self.browser.run(colours))
+        check(len(seen) == 2, seen)
+
+
+def main(*arguments):
+    tests = Tests(*arguments)
+    names = [name for name in dir(tests) if name.startswith("test_")]
+    names.sort(key=lambda name: name == "test_no_request_leaves")  # after all others
+    failed = 0
+    try:
+        for name in names:
+            try:
+                getattr(tests, name)()
+                print(f"{name}: ok")
+            except (Failed, RuntimeError, TimeoutError) as error:
+                failed += 1
+                print(f"{name}: FAILED: {error}")
+        thrown = [params for method, params in tests.browser.events if method == "Runtime.exceptionThrown"]
+        print(f"{tests.compared} answers compared, {len(names) - failed} tests passed, {failed} failed")
+        if thrown:
+            print(f"the page threw: {json.dumps(thrown)[:2000]}")
+        return 1 if failed or thrown or tests.compared == 0 else 0
+    finally:
+        tests.browser.close()
+
+
+sys.exit(main(*sys.argv[1:]))
