@@ -70,12 +70,23 @@ fn tables_of(header: &raw::Header, head: Option<&Head>, file_len: u64) -> Vec<Re
     let shadow = shadow.and_then(|offset| Span::new(offset, Shadow::BOTH_LEN));
     let names = image.name_block().span();
     let fits = |span: &Span| span.fits(file_len);
+    let used = |span: Option<Span>, len: Option<u64>| {
+        let (span, len) = (span?, len.unwrap_or(u64::MAX));
+        Some((Span::new(span.offset(), span.len().min(len))?, span.skip(len)))
+    };
+    let entries = head.and_then(|head| head.index().span()).map(Span::len);
+    let entries = head.map(|_| entries.unwrap_or(0));
     // Of an index that is cut, slots are there, and of names nobody can say where they end.
+    let (index, slots) = used(index.span(), entries).unzip();
+    let (names, room) = used(names.filter(fits), head.map(|head| head.names_len)).unzip();
+    let (index_name, names_name) = (IndexEntry::TABLE.part, raw::NameSlot::TABLE.part);
     let tables = [
         (all, Kind::Header, raw::Header::TABLE.part),
         (shadow.filter(fits), Kind::Shadow, Shadow::TABLE.part),
-        (index.span(), Kind::Index, IndexEntry::TABLE.part),
-        (names.filter(fits), Kind::Names, raw::NameSlot::TABLE.part),
+        (index, Kind::Index, index_name),
+        (slots, Kind::Free, index_name),
+        (names, Kind::Names, names_name),
+        (room, Kind::Free, names_name),
     ];
     let table = |(span, kind, name)| Some(Region::table(span?, kind, name));
     tables.into_iter().filter_map(table).collect()

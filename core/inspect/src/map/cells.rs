@@ -95,7 +95,7 @@ impl Filling {
                 *longest = (bytes, region.owner);
             }
         }
-        if !region.name.is_empty() {
+        if !region.name.is_empty() && region.kind != Kind::Free {
             self.mark = Some(self.mark.map_or(region.kind, |mark| mark.min(region.kind)));
         }
     }

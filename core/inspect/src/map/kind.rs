@@ -7,7 +7,7 @@ pub struct Look {
     pub name: &'static str,
     /// The letter of the kind in pictures without colours; see [`Kind::letter_of`].
     pub letter: char,
-    /// Red, green and blue, each a multiple of 51.
+    /// Red, green and blue.
     pub colour: [u8; 3],
     /// What bytes of the kind are.
     pub description: &'static str,
@@ -42,28 +42,31 @@ macro_rules! kinds {
     };
 }
 
+// Colours that also readers tell apart who see no red, no green or no blue: "muted" of Paul Tol
+// (Colour Schemes, SRON/EPS/TN/09-002, issue 3.2), "pear" of his scheme "light", and greys.
 kinds! {
-    Header 'H' "header" [204, 0, 0] "what the file is: fixed fields",
-    Shadow 'S' "shadow" [255, 102, 102] "copies of the header",
-    Index 'I' "index" [255, 153, 0] "where data are",
-    Lengths 'L' "lengths" [204, 153, 51] "how much of each chunk is used",
-    Mapping 'M' "mapping" [153, 51, 204] "which file has which task",
-    Names 'N' "names" [204, 102, 204] "names of chunks",
-    Checksums 'C' "checksums" [51, 153, 51] "checksums, and seals of them",
-    Data 'D' "data" [51, 102, 204] "data",
-    Records 'K' "records" [0, 153, 153] "keys, lengths and values of records",
-    Room '-' "room" [153, 153, 153] "unused rest of a chunk",
-    Unclaimed 'o' "unclaimed" [153, 153, 102] "nothing points to it: alignment, old tables",
-    Tail '>' "tail" [102, 102, 102] "behind the end of all that is read",
-    Hole '.' "hole" [255, 255, 255] "not used, and no bytes on the disk",
-    Unknown '?' "unknown" [255, 255, 0] "nothing says what it is, or not rightly",
+    Header 'H' "header" [0x88, 0x22, 0x55] "what the file is: fixed fields",
+    Shadow 'S' "shadow" [0xcc, 0x66, 0x77] "copies of the header",
+    Index 'I' "index" [0x33, 0x22, 0x88] "where data are",
+    Lengths 'L' "lengths" [0x99, 0x99, 0x33] "how much of each chunk is used",
+    Mapping 'M' "mapping" [0xaa, 0x44, 0x99] "which file has which task",
+    Names 'N' "names" [0x11, 0x77, 0x33] "names of chunks",
+    Checksums 'C' "checksums" [0x44, 0xaa, 0x99] "checksums, and seals of them",
+    Free 'f' "free" [0xbb, 0xcc, 0x33] "slots of an index or room for names, not used yet",
+    Data 'D' "data" [0x88, 0xcc, 0xee] "data",
+    Records 'K' "records" [0xdd, 0xcc, 0x77] "keys, lengths and values of records",
+    Room '-' "room" [0xdd, 0xdd, 0xdd] "unused rest of a chunk",
+    Unclaimed 'o' "unclaimed" [0xbb, 0xbb, 0xbb] "nothing points to it: alignment, old tables",
+    Tail '>' "tail" [0x66, 0x66, 0x66] "behind the end of all that is read",
+    Hole '.' "hole" [0xff, 0xff, 0xff] "not used, and no bytes on the disk",
+    Unknown '?' "unknown" [0, 0, 0] "nothing says what it is, or not rightly",
 }
 
 impl Kind {
     /// Whether the kind is metadata, not data of users.
     #[must_use]
     pub fn is_metadata(self) -> bool {
-        self <= Self::Checksums
+        self <= Self::Free
     }
 
     /// Whether users wrote bytes of the kind.
@@ -85,10 +88,10 @@ impl Kind {
         if self.is_data() && is_odd(owner) { letter.to_ascii_lowercase() } else { letter }
     }
 
-    /// The colour for bytes of this owner. Odd and even owners have different colours.
+    /// The colour for bytes of this owner. Data of odd owners is lighter.
     #[must_use]
     pub fn colour_of(self, owner: Option<u64>) -> [u8; 3] {
-        let lighter = if is_odd(owner) { 51 } else { 0 };
+        let lighter = if self.is_data() && is_odd(owner) { 0x22 } else { 0 };
         self.look().colour.map(|part| part.saturating_add(lighter))
     }
 }

@@ -1,11 +1,13 @@
 //! Writes a map as SVG: without scripts or fonts, and always with equal bytes for equal input.
 //!
-//! Each run of cells shows its letter, so that the map is readable in black and white.
+//! Each run of cells shows its letter, so that the map is readable in black and white. Where there
+//! is room, it names its task or frame.
 
 use super::{amounts_of, bytes_of, is_light, letter_of, letters, owners, percent, rows, title};
 use crate::text::printable_path;
 use std::fmt::{Display, Write};
 use striae::map::{Cell, Picture};
+use striae_core::store::usize_to_u64;
 
 /// Sizes in points: of a cell, of a line of text, of the column of offsets, of the margin.
 const CELL: (u64, u64) = (9, 15);
@@ -28,7 +30,7 @@ pub(super) fn svg(pictures: &[Picture]) -> String {
     let mut svg = Svg { text: String::new(), width, y: MARGIN };
     for picture in pictures {
         svg.line(0, &title(picture, "cell"));
-        rows(picture).for_each(|row| svg.row(row));
+        rows(picture).for_each(|row| svg.row(row, picture.owner));
         svg.y = svg.y.saturating_add(LINE / 2);
         svg.tables(picture);
     }
@@ -62,18 +64,22 @@ impl Svg {
         self.y = self.y.saturating_add(LINE);
     }
 
-    fn row(&mut self, row: &[Cell]) {
+    /// Draws a row of cells. A run names its owner if there is room.
+    fn row(&mut self, row: &[Cell], owner: &str) {
         if let Some(first) = row.first() {
             self.text((0, 0), "#666", &first.span.offset().to_string());
         }
         let mut x = LABEL;
-        for run in row.chunk_by(|a, b| look_of(a) == look_of(b)) {
+        for run in row.chunk_by(|a, b| look_of(a) == look_of(b) && owner_of(a) == owner_of(b)) {
             let Some(first) = run.first() else { continue };
             let ((_, colour), letter) = (look_of(first), letter_of(first));
             let cells = run.iter().fold(0_u64, |cells, _| cells.saturating_add(1));
             let width = cells.saturating_mul(CELL.0);
             self.rect((x, width), CELL.1, colour);
-            self.text((x.saturating_add(1), 0), ink(colour), &letter.to_string());
+            let named = owner_of(first).map(|number| format!("{letter} {owner} {number}"));
+            let named = named.filter(|text| width_of(text) <= width);
+            let text = named.unwrap_or_else(|| letter.to_string());
+            self.text((x.saturating_add(1), 0), ink(colour), &text);
             x = x.saturating_add(width);
         }
         self.y = self.y.saturating_add(CELL.1);
@@ -143,6 +149,17 @@ fn look_of(cell: &Cell) -> (char, [u8; 3]) {
         None => cell.kind.colour_of(cell.owner),
     };
     (letter_of(cell), colour)
+}
+
+/// The owner of the bytes that a cell shows.
+fn owner_of(cell: &Cell) -> Option<u64> {
+    cell.owner.filter(|_| cell.mark.is_none())
+}
+
+/// The width in points that a short text has at most: no font has wider letters of one width.
+fn width_of(text: &str) -> u64 {
+    const LETTER: u64 = 8;
+    usize_to_u64(text.len()).saturating_mul(LETTER)
 }
 
 fn ink(colour: [u8; 3]) -> &'static str {

@@ -81,8 +81,8 @@ fn write_tables(out: &mut impl Write, picture: &Picture) -> io::Result<()> {
 /// The colour of a kind as background, with readable text in black or white.
 fn style_of_kind(kind: Kind, owner: Option<u64>) -> Style {
     let colour = kind.colour_of(owner);
-    let [red, green, blue] = colour.map(|part| part / 51);
-    // Terminals have a cube of 6 by 6 by 6 colours, from number 16 on.
+    // Terminals have a cube of 6 by 6 by 6 colours, from number 16 on: the nearest one.
+    let [red, green, blue] = colour.map(|part| part.saturating_add(25) / 51);
     let number = red.saturating_mul(36).saturating_add(green.saturating_mul(6));
     let number = number.saturating_add(blue).saturating_add(16);
     let letter = if is_light(colour) { AnsiColor::Black } else { AnsiColor::BrightWhite };
