@@ -6,7 +6,8 @@ use crate::gsd::disk::header::{Label, Version};
 use crate::gsd::disk::record::Record;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{
-    IndexBlock, MAX_LEN, NAME_UNIT, NameBlock, SECTOR, SHOWN_SLOTS, aligned, whole_sectors,
+    IndexBlock, MAX_LEN, MAX_NAMES_LEN, NAME_UNIT, NameBlock, SECTOR, SHOWN_SLOTS, aligned,
+    whole_sectors,
 };
 use crate::gsd::raw::{self, Image, Shadow};
 use crate::integrity::Checksum;
@@ -170,7 +171,7 @@ impl Attributes<'_> {
         checked!(in_range(raw::Commit::index_reserved, self.index_slots, 1, 1 << 40));
         let shown = raw::Header::index_allocated_entries;
         checked!(in_range(shown, self.shown_slots, 1, SHOWN_SLOTS));
-        checked!(in_range(raw::Commit::names_len, self.names_len, 1, 1 << 31));
+        checked!(in_range(raw::Commit::names_len, self.names_len, 1, MAX_NAMES_LEN));
         let units = self.names_len.div_ceil(NAME_UNIT);
         let unit = align_of(align);
         let from = SHADOW.saturating_add(Shadow::BOTH_LEN);
