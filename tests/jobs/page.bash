@@ -1,6 +1,6 @@
 # The page that looks into files: built, and tested in Chromium against the program.
 
-own wasm page
+own wasm-page page
 need_debian_rust lld
 need_program chromium chromium
 need_program python3 python3
@@ -8,10 +8,10 @@ cargo build -p striae --bin striae
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld
 export CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_STRIP=true CARGO_PROFILE_RELEASE_PANIC=abort
 debian_cargo rustc -p striae-web --lib --release --crate-type cdylib --target wasm32-unknown-unknown \
-    -Zbuild-std=std,panic_abort --target-dir "$target/wasm"
+    -Zbuild-std=std,panic_abort --target-dir "$target/wasm-page"
 mkdir -p "$target/page"
 page="$target/page/striae.html"
-python3 core/inspect/web/assemble.py "$target/wasm/wasm32-unknown-unknown/release/striae_web.wasm" "$page"
+python3 core/inspect/web/assemble.py "$target/wasm-page/wasm32-unknown-unknown/release/striae_web.wasm" "$page"
 note "the page has $(($(stat -c %s "$page") / 1000)) kB"
 
 PYTHONDONTWRITEBYTECODE=1 python3 core/inspect/web/tests/page.py \
