@@ -116,7 +116,7 @@ use logger;
 ///
 /// It needs `32 * N` and about 140 bytes of memory, for any `S`, and stack. On a Cortex-M3, by
 /// `tests/run firmware`: 232 bytes with 3 names; 1.6 KiB of stack to create or open a file,
-/// including the logger itself; 1 KiB to end a frame.
+/// including the logger itself; 0.7 KiB to end a frame.
 ///
 /// It needs less code and stack than a `Logger` because less can be asked of it. The names and
 /// attributes are those of its shape, the index has the length that it was made with, and there

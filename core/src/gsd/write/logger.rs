@@ -18,11 +18,11 @@ use zerocopy::IntoBytes;
 
 /// Logs frames of at most `N` chunks to a GSD file; with checksums, of at most `N - 1`.
 ///
-/// It needs `40 * N` and about 460 bytes of memory, for any `S`, and stack. On a Cortex-M3
-/// (measured by `tests/run firmware`): 608 bytes with 4 slots and 768 with 8; 3.9 KiB of stack to
-/// create or open a file, including the logger itself, or 1.7 KiB to open one
-/// [in the caller's memory](Self::open_or_create_in); 1.3 KiB to end a frame; 1 KiB for names and
-/// chunks. An [`OwnLogger`](crate::gsd::OwnLogger) needs half of that, and a
+/// It needs `40 * N` and about 420 bytes of memory, for any `S`, and stack. On a Cortex-M3
+/// (measured by `tests/run firmware`): 576 bytes with 4 slots and 736 with 8; 3.5 KiB of stack to
+/// create or open a file, including the logger itself, or 1.4 KiB to open one
+/// [in the caller's memory](Self::open_or_create_in); 1.1 KiB to end a frame; 0.5 KiB for names
+/// and chunks. An [`OwnLogger`](crate::gsd::OwnLogger) needs half of that, and a
 /// [`FixedLogger`](crate::gsd::FixedLogger) less still.
 ///
 /// When [`end_frame`](Self::end_frame) returns, the frame survives a power cut. After a power cut
@@ -135,7 +135,17 @@ use zerocopy::IntoBytes;
 pub struct Logger<S, const N: usize> {
     writer: Writer<S, [Slot; N]>,
     /// Whether a frame has ended and its commit failed.
-    is_unfinished: bool,
+    last: Last,
+}
+
+/// Whether a frame has ended and its commit failed. It is as wide as a word of 64 bits, in which
+/// the result of opening a logger says whether it failed: a result with a narrow one is copied once
+/// more on a device's stack.
+#[derive(Debug, Clone, Copy)]
+#[repr(u64)]
+enum Last {
+    Finished,
+    Unfinished,
 }
 
 impl<S, const N: usize> Logger<S, N> {
@@ -143,12 +153,20 @@ impl<S, const N: usize> Logger<S, N> {
     #[inline]
     fn unopened(store: S) -> Self {
         let writer = Writer::unopened(store, [Slot::EMPTY; N], crc32c);
-        Self { writer, is_unfinished: false }
+        Self { writer, last: Last::Finished }
+    }
+
+    // A separate function, so that nothing of it is on the stack later.
+    #[inline(never)]
+    fn unopened_apart(store: S) -> Self {
+        Self::unopened(store)
     }
 
     /// Whether a frame has ended and is not committed, and the next one is empty.
     const fn has_ended(&self) -> bool {
-        self.is_unfinished && !self.writer.is_committed() && self.writer.is_frame_empty()
+        matches!(self.last, Last::Unfinished)
+            && !self.writer.is_committed()
+            && self.writer.is_frame_empty()
     }
 
     /// The number of ended frames.
@@ -187,7 +205,7 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
 
     async fn start(store: S, start: Start<'_>) -> Result<Self, WriteError<S>> {
         // In the place of the result: it is large for a device's stack.
-        let mut logger = Ok(Self::unopened(store));
+        let mut logger = Ok(Self::unopened_apart(store));
         if let Ok(Self { writer, .. }) = &mut logger
             && let Err(error) = writer.start(start, &mut [0; Open::WINDOW]).await
         {
@@ -296,7 +314,7 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     pub async fn end_frame(&mut self) -> Result<u64, WriteError<S>> {
         if !self.has_ended() {
             self.writer.end_frame().await?;
-            self.is_unfinished = true;
+            self.last = Last::Unfinished;
         }
         self.commit().await?;
         Ok(self.writer.frames().saturating_sub(1))
@@ -308,7 +326,7 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     /// See [`Writer::commit`].
     pub async fn commit(&mut self) -> Result<(), WriteError<S>> {
         self.writer.commit().await?;
-        self.is_unfinished = false;
+        self.last = Last::Finished;
         Ok(())
     }
 

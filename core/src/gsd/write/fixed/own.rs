@@ -34,7 +34,7 @@ use striae_twin::twin;
 ///
 /// It needs `32 * N` and about 240 bytes of memory, for any `S`, and stack. On a Cortex-M3, by
 /// `tests/run firmware`: 360 bytes with 4 chunks a frame; 1.8 KiB of stack to create or open a
-/// file, including the logger itself; 1 KiB to end a frame; 0.5 KiB for a name.
+/// file, including the logger itself; 0.7 KiB to end a frame; 0.5 KiB for a name.
 ///
 /// ```
 /// use striae_core::gsd::{Attributes, OwnLogger, Shape};
