@@ -4,8 +4,10 @@ file in the same run: above 1, striae is faster.
     python compare_ffrecord.py [FOLDER]
 
 Each row is the median of the ratios of several rounds; in each round, the two take turns, and read other samples in
-batches of 64. Both read past the page cache where FOLDER's file system allows it; on tmpfs, both read memory. Needs the
-package ffrecord 1.4.0, which its authors publish as source only: PYTHONPATH may lead to it.
+batches of 64. "Cold" means that the page cache has nothing of the file before each turn: striae reads past the cache,
+and ffrecord, which does so only on the file system of its authors, through it. "Warm" means that all is in the cache,
+and that striae is told to read through it (direct=False). Needs the package ffrecord 1.4.0, which its authors publish as
+source only: PYTHONPATH may lead to it.
 """
 
 import os
@@ -37,18 +39,27 @@ def batches(random, count, number):
     return [random.choice(count, BATCH, replace=False).tolist() for _ in range(number)]
 
 
-def seconds(read, all_batches):
+def forget(path):
+    """Drops the pages of a file from the page cache."""
+    with open(path, 'rb') as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def seconds(read, all_batches, path, cold):
+    if cold:
+        forget(path)
     start = time.perf_counter()
     for batch in all_batches:
         read(batch)
     return time.perf_counter() - start
 
 
-def row(name, path, shape, number, checked):
+def row(name, path, shape, number, cold, checked):
     count, size = shape
     random = numpy.random.default_rng(2)
     theirs = ffrecord.FileReader(path, check_data=checked)
-    own = striae.direct.Samples(path, checked=checked)
+    own = striae.direct.Samples(path, direct=cold, checked=checked)
     out = numpy.empty((BATCH, size), dtype=numpy.uint8)
 
     def read(batch):
@@ -62,7 +73,7 @@ def row(name, path, shape, number, checked):
         for turn in range(ROUNDS):
             chosen = batches(random, count, number)
             acts = [theirs.read, act] if turn % 2 else [act, theirs.read]
-            one, other = (seconds(each, chosen) for each in acts)
+            one, other = (seconds(each, chosen, path, cold) for each in acts)
             ratios.append(one / other if turn % 2 else other / one)
         middle = statistics.median(ratios)
         print(f'{name + ", " + what:64} {middle:6.2f}   {min(ratios):6.2f} to {max(ratios):.2f}', flush=True)
@@ -79,8 +90,10 @@ def main():
         ]:
             path = os.path.join(folder, f'{size}.ffr')
             write(path, count, size)
-            row(name, path, (count, size), number, checked=False)
-            row(f'{name}, checked', path, (count, size), number, checked=True)
+            for checked in [False, True]:
+                for cold in [True, False]:
+                    words = f'{name}, {"cold" if cold else "warm"}{", checked" if checked else ""}'
+                    row(words, path, (count, size), number, cold, checked)
             os.remove(path)
 
 
