@@ -369,8 +369,9 @@ fn testimony<S: Subject>(
     Ok((proof, ties, seal))
 }
 
-/// What stands for the tie of a seal of version 1: the checksums of the variables that are not
-/// decomposed, whose values each subfile of a set has. `None` if there are none.
+/// A tie for a seal of version 1, which has none. It is made of the checksums of the variables that
+/// are not decomposed, for each subfile of a set has the same values of them. `None` if the set has
+/// no such variable.
 fn shared<S: Subject>(
     store: &S,
     head: &Head,
