@@ -3,6 +3,7 @@
 use crate::finding::{Found, Severity};
 use crate::subject::Failed;
 use alloc::string::{String, ToString};
+use embedded_io::ErrorKind;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
@@ -12,8 +13,8 @@ pub(crate) trait Ending<E>: Found {
     fn wrong(error: E) -> Self;
     /// The file became shorter while it was read.
     fn ended(offset: u64) -> Self;
-    /// The store could not be read.
-    fn unreadable(message: String) -> Self;
+    /// The store could not be read: its kind of error, and its message.
+    fn unreadable(kind: ErrorKind, message: String) -> Self;
 }
 
 /// A summary that counts findings.
@@ -24,45 +25,73 @@ pub(crate) trait Counts: Default {
 
 /// Receives findings.
 pub(crate) struct Report<'a, K, C> {
-    each: &'a mut dyn FnMut(K),
+    /// The number of the file that is being checked; 0 of a format without sets.
+    pub(crate) file: u32,
+    each: &'a mut dyn FnMut(u32, K),
     pub(crate) summary: C,
 }
 
 impl<'a, K: Found, C: Counts> Report<'a, K, C> {
-    pub(crate) fn new(each: &'a mut dyn FnMut(K)) -> Self {
-        Self { each, summary: C::default() }
+    /// Passes each finding to `each`, with the number of the file.
+    pub(crate) fn new(each: &'a mut dyn FnMut(u32, K)) -> Self {
+        Self { file: 0, each, summary: C::default() }
     }
 
     /// Adds a finding.
     pub(crate) fn add(&mut self, what: K) {
         let count = self.summary.of(what.severity());
         *count = count.saturating_add(1);
-        (self.each)(what);
+        (self.each)(self.file, what);
     }
 
-    /// Adds the error of a file, after which reading goes on.
-    pub(crate) fn wrong<E>(&mut self, error: E) -> Result<(), E>
+    /// Adds an error of the file.
+    pub(crate) fn wrong<E>(&mut self, error: E)
     where
         K: Ending<E>,
     {
         self.add(K::wrong(error));
+    }
+
+    /// Adds an error of the file, after which what judges it goes on.
+    pub(crate) fn go_on<E>(&mut self, error: E) -> Result<(), E>
+    where
+        K: Ending<E>,
+    {
+        self.wrong(error);
         Ok(())
     }
 
+    /// Adds why a check has ended early.
+    pub(crate) fn failed<E, X: embedded_io::Error>(&mut self, error: DriveError<X, E>)
+    where
+        K: Ending<E>,
+        DriveError<X, E>: ToString,
+    {
+        self.add(match error {
+            DriveError::Format(error) => K::wrong(error),
+            DriveError::Ended { offset } => K::ended(offset),
+            DriveError::Store(ref own) => K::unreadable(own.kind(), error.to_string()),
+            error => K::unreadable(ErrorKind::OutOfMemory, error.to_string()),
+        });
+    }
+
     /// Adds why a check has ended early, unless it is an error of the store.
-    pub(crate) fn end<E, X>(&mut self, done: Result<(), DriveError<X, E>>) -> Result<(), X>
+    pub(crate) fn end<E, X: embedded_io::Error>(
+        &mut self,
+        done: Result<(), DriveError<X, E>>,
+    ) -> Result<(), X>
     where
         K: Ending<E>,
         DriveError<X, E>: ToString,
     {
         match done {
-            Ok(()) => {}
-            Err(DriveError::Store(error)) => return Err(error),
-            Err(DriveError::Format(error)) => self.add(K::wrong(error)),
-            Err(DriveError::Ended { offset }) => self.add(K::ended(offset)),
-            Err(error) => self.add(K::unreadable(error.to_string())),
+            Ok(()) => Ok(()),
+            Err(DriveError::Store(error)) => Err(error),
+            Err(error) => {
+                self.failed(error);
+                Ok(())
+            }
         }
-        Ok(())
     }
 }
 
@@ -74,16 +103,19 @@ pub(crate) fn verify<S: ReadAt + ?Sized, E, K: Ending<E>, C: Counts>(
 where
     Failed<S, E>: ToString,
 {
-    let mut report = Report::new(each);
+    let mut each = |_, what| each(what);
+    let mut report = Report::new(&mut each);
     let done = check(&mut report);
     report.end(done)?;
     Ok(report.summary)
 }
 
 /// Implements [`Ending`] for findings with the variants `Wrong`, `Ended` and `Unreadable`, and
-/// [`Counts`] for a summary with the fields `damage` and `notes`.
+/// [`Counts`] for a summary with the fields `damage` and `notes`, which says whether it is sound.
+///
+/// `Unreadable` has the kind of the store's error if that is asked for.
 macro_rules! report {
-    ($kind:ident($error:ty), $summary:ty) => {
+    ($kind:ident($error:ty $(, $field:ident)?), $summary:ty) => {
         impl $crate::report::Ending<$error> for $kind {
             fn wrong(error: $error) -> Self {
                 Self::Wrong(error)
@@ -93,8 +125,26 @@ macro_rules! report {
                 Self::Ended { offset }
             }
 
-            fn unreadable(message: alloc::string::String) -> Self {
-                Self::Unreadable { message }
+            #[allow(unused_variables, reason = "not every finding has the kind")]
+            fn unreadable(kind: embedded_io::ErrorKind, message: alloc::string::String) -> Self {
+                Self::Unreadable { $($field: kind,)? message }
+            }
+        }
+
+        $crate::report::counts!($summary);
+    };
+}
+
+/// Implements [`Counts`] for a summary with the fields `damage` and `notes`, which says whether it
+/// is sound.
+macro_rules! counts {
+    ($summary:ty) => {
+        impl $summary {
+            /// Whether no damage was found in what was checked; see
+            /// [`Coverage`](crate::finding::Coverage).
+            #[must_use]
+            pub const fn is_sound(&self) -> bool {
+                self.damage == 0
             }
         }
 
@@ -109,5 +159,5 @@ macro_rules! report {
     };
 }
 
-#[allow(unused_imports, reason = "without a format nobody uses it")]
-pub(crate) use report;
+#[allow(unused_imports, reason = "without a format nobody uses them")]
+pub(crate) use {counts, report};

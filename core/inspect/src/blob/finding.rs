@@ -10,6 +10,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use core::num::NonZeroU32;
+use embedded_io::ErrorKind;
 use striae_core::blob::Error;
 use striae_core::blob::find::Run;
 use striae_core::blob::map::Request;
@@ -69,7 +70,7 @@ impl Ending<Flaw> for SetFinding {
         Self::Set(FindingKind::Ended { offset })
     }
 
-    fn unreadable(message: String) -> Self {
+    fn unreadable(_: ErrorKind, message: String) -> Self {
         Self::Set(FindingKind::Unreadable { message })
     }
 }

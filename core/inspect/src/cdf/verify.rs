@@ -37,14 +37,6 @@ pub struct Summary {
     pub notes: u64,
 }
 
-impl Summary {
-    /// Whether no damage was found.
-    #[must_use]
-    pub const fn is_sound(&self) -> bool {
-        self.damage == 0
-    }
-}
-
 /// Checks a file and passes each finding to the callback.
 ///
 /// # Errors
@@ -62,10 +54,7 @@ report!(FindingKind(Error), Summary);
 type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
-    let (header, stopped) = Header::examine(subject, &mut |error| {
-        report.add(FindingKind::Wrong(error));
-        Ok(())
-    })?;
+    let (header, stopped) = Header::examine(subject, &mut |error| report.go_on(error))?;
     let sum = &mut report.summary;
     (sum.version, sum.numrecs) = (Some(header.version()), header.numrecs());
     for variable in header.variables() {

@@ -37,14 +37,6 @@ pub struct Summary {
     pub notes: u64,
 }
 
-impl Summary {
-    /// Whether no damage was found in what was checked; see [`Coverage`].
-    #[must_use]
-    pub const fn is_sound(&self) -> bool {
-        self.damage == 0
-    }
-}
-
 /// Checks a file and passes each finding to the callback.
 ///
 /// # Errors

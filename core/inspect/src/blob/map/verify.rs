@@ -30,14 +30,6 @@ pub struct Summary {
     pub notes: u64,
 }
 
-impl Summary {
-    /// Whether no damage was found.
-    #[must_use]
-    pub const fn is_sound(&self) -> bool {
-        self.damage == 0
-    }
-}
-
 /// Checks a map and passes each finding to the callback.
 ///
 /// # Errors
@@ -57,13 +49,13 @@ type Report<'a> = report::Report<'a, FindingKind, Summary>;
 fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
     if is_text(subject)? {
         let id = NonZeroU32::MIN;
-        let read = read_text(subject, id, &mut |error| report.wrong(error))?;
+        let read = read_text(subject, id, &mut |error| report.go_on(error))?;
         elements(subject, id, read.grid(), report)?;
         decomposition(&read, report);
         return Ok(());
     }
     for table in tables(subject)? {
-        let read = read_table(subject, &table, Rule::Nreqs, &mut |error| report.wrong(error))?;
+        let read = read_table(subject, &table, Rule::Nreqs, &mut |error| report.go_on(error))?;
         fills(&table, &read, report);
         decomposition(&read, report);
     }
@@ -127,7 +119,7 @@ fn fills(table: &Table, read: &Decomposition, report: &mut Report<'_>) {
 /// The first damage of a decomposition in memory.
 pub(super) fn damage_of(read: &Decomposition) -> Option<FindingKind> {
     let mut first = read.beyond.clone();
-    let mut each = |what: FindingKind| {
+    let mut each = |_, what: FindingKind| {
         if first.is_none() && what.severity() == Severity::Damage {
             first = Some(what);
         }

@@ -31,8 +31,9 @@ impl<F: Files + ?Sized> Check<'_, F> {
         }
         for member in self.members.iter().filter(|member| !member.is_damaged) {
             let mut own = Vec::new();
+            report.file = member.number;
             let done = self.copies(member, &whole, &mut own);
-            self.ended(done, report);
+            done.unwrap_or_else(|error| report.failed(error));
             let Some(first) = &first else {
                 first = Some(own);
                 continue;

@@ -28,14 +28,13 @@ use super::subfile::{Container, Head, Subfile, container};
 use super::verdict::{Jury, Verdict, steady};
 use super::{Flaw, cdf};
 use crate::finding::{Coverage, Found, Severity};
-use crate::report::{Counts, Ending as _, Report as Findings};
+use crate::report::{Ending as _, Report as Findings, counts};
 use crate::subject::{Failed, Files};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::convert::Infallible;
 use striae_core::blob::map::Rule;
 use striae_core::step::DriveError;
@@ -87,22 +86,7 @@ pub struct Summary {
     pub notes: u64,
 }
 
-impl Summary {
-    /// Whether no damage was found.
-    #[must_use]
-    pub const fn is_sound(&self) -> bool {
-        self.damage == 0
-    }
-}
-
-impl Counts for Summary {
-    fn of(&mut self, severity: Severity) -> &mut u64 {
-        match severity {
-            Severity::Damage => &mut self.damage,
-            Severity::Note => &mut self.notes,
-        }
-    }
-}
+counts!(Summary);
 
 /// Receives the findings.
 type Report<'a> = Findings<'a, SetFinding, Summary>;
@@ -120,10 +104,9 @@ pub fn verify<F: Files + ?Sized>(
     options: Options<'_>,
     each: &mut dyn FnMut(u32, SetFinding),
 ) -> Result<Summary, <F::Subject as ReadAt>::Error> {
-    let file = Cell::new(options.only.unwrap_or(0));
-    let mut tell = |what| each(file.get(), what);
-    let mut report = Report::new(&mut tell);
-    let mut check = Check { files, file: &file, options, set: None, members: Vec::new() };
+    let mut report = Report::new(each);
+    report.file = options.only.unwrap_or(0);
+    let mut check = Check { files, options, set: None, members: Vec::new() };
     check.set(&mut report)?;
     if let Some(set) = check.set.take() {
         check.against_each_other(&set, &mut report);
@@ -174,8 +157,6 @@ struct Member {
 
 struct Check<'a, F: ?Sized> {
     files: &'a F,
-    /// The subfile that findings are about.
-    file: &'a Cell<u32>,
     options: Options<'a>,
     set: Option<Known>,
     members: Vec<Member>,
@@ -198,22 +179,17 @@ impl<F: Files + ?Sized> Check<'_, F> {
         }
         let mut failed = None;
         for &number in &there {
-            self.file.set(number);
-            match self.subfile(number, report) {
-                Err(DriveError::Store(error)) => {
-                    let message = format!("{}", Failure::<F>::Store(error));
-                    report.add(FindingKind::Unreadable { message }.into());
-                    failed = failed.or(Some(number));
-                }
-                done => report.end(done)?,
+            report.file = number;
+            if let Err(error) = self.subfile(number, report) {
+                let is_unread = matches!(error, DriveError::Store(_));
+                failed = failed.or(is_unread.then_some(number));
+                report.failed(error);
             }
         }
         match (&self.set, failed) {
             // The error, once more.
             (None, Some(number)) => self.files.open(number).map(drop)?,
-            (Some(set), _) if self.options.only.is_none() => {
-                missing(set, &there, report, self.file)
-            }
+            (Some(set), _) if self.options.only.is_none() => missing(set, &there, report),
             _ => {}
         }
         Ok(())
@@ -310,7 +286,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             });
             report.summary.data.add(claimed.min(subfile.file_len));
             if value != first {
-                self.file.set(*number);
+                report.file = *number;
                 let expected = first;
                 let is_cut = value > first && set.tied.contains(number);
                 report.add(match is_cut {
@@ -323,7 +299,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let (value, expected) = (report.summary.blobs, canonical.nprocs);
         let is_whole = usize_to_u64(self.members.len()) == canonical.nsubfiles;
         if is_whole && value != expected {
-            self.file.set(set.number);
+            report.file = set.number;
             report.add(FindingKind::Nblobs { value, expected }.into());
         }
     }
@@ -350,16 +326,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
 
     /// Opens a subfile that was read before.
     fn open(&self, member: &Member) -> Result<F::Subject, Failure<F>> {
-        self.file.set(member.number);
         self.files.open(member.number).map_err(DriveError::Store)
-    }
-
-    /// Reports why the check of a subfile has ended.
-    fn ended(&self, done: Result<(), Failure<F>>, report: &mut Report<'_>) {
-        if let Err(DriveError::Store(error)) = report.end(done).map_err(Failure::<F>::Store) {
-            let message = format!("{}", Failure::<F>::Store(error));
-            report.add(FindingKind::Unreadable { message }.into());
-        }
     }
 }
 
@@ -376,12 +343,12 @@ fn bytes_of(variable: &super::grammar::Variable, subfile: &Subfile) -> u64 {
 }
 
 /// Reports the subfiles that are missing.
-fn missing(set: &Known, there: &[u32], report: &mut Report<'_>, file: &Cell<u32>) {
+fn missing(set: &Known, there: &[u32], report: &mut Report<'_>) {
     let end = u32::try_from(set.grammar.canonical.nsubfiles).unwrap_or(u32::MAX);
     let mut next = 0;
     for &number in there.iter().filter(|number| **number < end).chain([&end]) {
         if next < number {
-            file.set(next);
+            report.file = next;
             let last = number.saturating_sub(1);
             report.add(FindingKind::Missing { first: next, last }.into());
         }

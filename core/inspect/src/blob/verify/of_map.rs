@@ -18,7 +18,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
         blobs: &BlobLists,
         report: &mut Report<'_>,
     ) {
-        self.file.set(set.number);
+        report.file = set.number;
         let other = |what| FindingKind::OtherMap { what }.into();
         let canonical = &set.grammar.canonical;
         let [(_, right), _] = map;
@@ -55,7 +55,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let Some((_, map)) = by_rule else { return };
         for ((number, blob, lists), process) in blobs.iter().zip(processes) {
             let (process, false) = process else { continue };
-            self.file.set(*number);
+            report.file = *number;
             for (id, (one, found)) in (1..).zip(map.decompositions().iter().zip(lists)) {
                 let Some(id) = NonZeroU32::new(id) else { continue };
                 let expected = one.of_process(process, nprocs, origin.order);

@@ -48,7 +48,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             if done.is_ok() {
                 lists.extend(blobs);
             }
-            self.ended(done, report);
+            done.unwrap_or_else(|error: Failure<F>| report.failed(error));
         }
         let canonical = &set.grammar.canonical;
         for (index, decomposition) in canonical.decompositions.iter().enumerate() {
@@ -65,13 +65,14 @@ impl<F: Files + ?Sized> Check<'_, F> {
             let (mut runs, mut place) = (Vec::new(), 0_usize);
             for member in &self.members {
                 let room = lists.get_mut(place..).unwrap_or_default();
+                report.file = member.number;
                 let done = self.requests(member, own, (&mut runs, room), report);
-                self.ended(done, report);
+                done.unwrap_or_else(|error| report.failed(error));
                 place = place.saturating_add(member.subfile.found);
             }
             report.summary.requests =
                 report.summary.requests.saturating_add(usize_to_u64(runs.len()));
-            self.file.set(set.number);
+            report.file = set.number;
             self.faults(&mut runs, own, report);
         }
         lists
@@ -175,7 +176,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
     fn faults(&self, runs: &mut [Run], own: Decomposition, report: &mut Report<'_>) {
         let Decomposition { id, grid, .. } = own;
         let of = |run: &Run| Of { id, blob: run.place.blob, index: run.place.position };
-        let (first_file, mut holes) = (self.file.get(), None);
+        let (first_file, mut holes) = (report.file, None);
         for fault in Faults::new(runs, grid) {
             let is_inside = fault.is_inside_a_rank();
             let (run, what) = match fault {
@@ -200,10 +201,10 @@ impl<F: Files + ?Sized> Check<'_, F> {
                     continue;
                 }
             };
-            self.file.set(run.place.subfile);
+            report.file = run.place.subfile;
             report.add(what.into());
         }
-        self.file.set(first_file);
+        report.file = first_file;
         if let Some((run, count, elements)) = holes {
             report.add(FindingKind::Hole { id, run, count, elements }.into());
         }

@@ -35,10 +35,10 @@ pub(super) use shadow::{read_shadows, unproven};
 pub(super) use trajectory::{Check, Placed};
 
 use super::{Basis, Failed, FindingKind};
-use crate::finding::{Coverage, Found, Severity};
+use crate::finding::Coverage;
+use crate::report::{self, report};
 use crate::subject::Subject;
-use alloc::string::{String, ToString};
-use embedded_io::Error as _;
+use alloc::string::String;
 use striae_core::field::FieldId;
 use striae_core::gsd::{Error, Version};
 use striae_core::step::DriveError;
@@ -64,18 +64,10 @@ pub struct Summary {
     pub checked: u64,
     /// The amount of chunk bytes that was compared with checksums, without the chunks of checksums.
     pub data: Coverage,
-    /// Number of findings of [`Severity::Damage`].
+    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
     pub damage: u64,
-    /// Number of findings of [`Severity::Note`].
+    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
     pub notes: u64,
-}
-
-impl Summary {
-    /// Whether no damage was found in what was checked; see [`Coverage`].
-    #[must_use]
-    pub const fn is_sound(&self) -> bool {
-        self.damage == 0
-    }
 }
 
 /// How much is checked.
@@ -112,18 +104,7 @@ fn report_of<S: Subject>(
     depth: (Depth, bool),
     each: &mut dyn FnMut(FindingKind),
 ) -> Result<Summary, S::Error> {
-    let mut report = Report { each, summary: Summary::default() };
-    match check(subject, depth, &mut report) {
-        Ok(()) => {}
-        Err(DriveError::Store(error)) => return Err(error),
-        Err(DriveError::Format(error)) => report.wrong(error),
-        Err(DriveError::Ended { offset }) => report.add(FindingKind::Ended { offset }),
-        Err(error) => {
-            let (kind, message) = (error.kind(), error.to_string());
-            report.add(FindingKind::Unreadable { kind, message });
-        }
-    }
-    Ok(report.summary)
+    report::verify::<S, _, _, _>(each, |report| check(subject, depth, report))
 }
 
 fn check<S: Subject>(
@@ -146,26 +127,12 @@ fn check<S: Subject>(
     }
 }
 
+report!(FindingKind(Error, kind), Summary);
+
 /// Receives the findings.
-struct Report<'a> {
-    each: &'a mut dyn FnMut(FindingKind),
-    summary: Summary,
-}
+type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 impl Report<'_> {
-    fn add(&mut self, what: FindingKind) {
-        let count = match what.severity() {
-            Severity::Damage => &mut self.summary.damage,
-            Severity::Note => &mut self.summary.notes,
-        };
-        *count = count.saturating_add(1);
-        (self.each)(what);
-    }
-
-    fn wrong(&mut self, error: Error) {
-        self.add(FindingKind::Wrong(error));
-    }
-
     fn unusual(&mut self, field: FieldId, offset: u64, value: String, usual: &'static str) {
         self.add(FindingKind::Unusual { field, offset, value, usual });
     }

@@ -1,10 +1,11 @@
 //! Checks the checksums of data: the used bytes of every chunk of a sealed file.
 
 use super::meta2::{Place, State, entries};
-use super::{Failed, FindingKind, Report, kind_of};
+use super::{Failed, FindingKind, Report};
 use crate::subject::{Subject, Sum, read};
 use alloc::format;
 use alloc::vec::Vec;
+use embedded_io::Error as _;
 use striae_core::sion::Varheader;
 use striae_core::sion::locate::check_blocksize;
 use striae_core::sion::raw::ChunkCrcEntry;
@@ -73,7 +74,7 @@ fn run<S: Subject>(store: &S, jobs: &[Job], report: &mut Report<'_>) {
             Ok(computed) => FindingKind::Chunk { task, chunk, used, stored, computed },
             Err(DriveError::Ended { offset }) => FindingKind::Ended { offset },
             Err(error) => {
-                let (kind, message) = (kind_of(&error), format!("{error}"));
+                let (kind, message) = (error.kind(), format!("{error}"));
                 FindingKind::UnreadableChunk { task, chunk, used, kind, message }
             }
         });

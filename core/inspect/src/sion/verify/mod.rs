@@ -39,13 +39,13 @@ pub(super) use part::each_entry;
 pub(super) use seal::look_for_seal;
 
 use super::finding::FindingKind;
-use crate::finding::{Coverage, Found as _, Severity};
+use crate::finding::Coverage;
+use crate::report::{self, report};
 use crate::subject;
 use alloc::format;
 use core::fmt::Display;
 use striae_core::field::FieldId;
 use striae_core::sion::Error;
-use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
 /// The most tasks of a set whose global ranks are compared with each other and with the mapping.
@@ -71,18 +71,10 @@ pub struct Summary {
     pub part_of_set: Option<PartOfSet>,
     /// The number of the commit of the whole set that the first file is of.
     pub set_commit: Option<u32>,
-    /// Number of findings of [`Severity::Damage`].
+    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
     pub damage: u64,
-    /// Number of findings of [`Severity::Note`].
+    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
     pub notes: u64,
-}
-
-impl Summary {
-    /// Whether no damage was found in what was checked; see [`Coverage`].
-    #[must_use]
-    pub const fn is_sound(&self) -> bool {
-        self.damage == 0
-    }
 }
 
 /// Checks a set and passes each finding to the callback, with the number of the file. If the first
@@ -95,62 +87,21 @@ pub fn verify<F: Files + ?Sized>(
     files: &F,
     each: &mut dyn FnMut(u32, FindingKind),
 ) -> Result<Summary, <F::Subject as ReadAt>::Error> {
-    let mut report = Report { file: 0, each, summary: Summary::default() };
-    match set::check(files, &mut report) {
-        Ok(()) => {}
-        Err(DriveError::Store(error)) => return Err(error),
-        Err(error) => {
-            report.file = 0;
-            report.failed(error);
-        }
-    }
+    let mut report = Report::new(each);
+    let done = set::check(files, &mut report);
+    report.file = 0;
+    report.end(done)?;
     Ok(report.summary)
 }
 
+report!(FindingKind(Error, kind), Summary);
+
 /// Receives the findings.
-struct Report<'a> {
-    /// Number of the physical file that is being checked.
-    file: u32,
-    each: &'a mut dyn FnMut(u32, FindingKind),
-    summary: Summary,
-}
+type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 impl Report<'_> {
-    fn add(&mut self, what: FindingKind) {
-        let count = match what.severity() {
-            Severity::Damage => &mut self.summary.damage,
-            Severity::Note => &mut self.summary.notes,
-        };
-        *count = count.saturating_add(1);
-        (self.each)(self.file, what);
-    }
-
-    fn wrong(&mut self, error: Error) {
-        self.add(FindingKind::Wrong(error));
-    }
-
     fn unusual(&mut self, field: FieldId, offset: u64, value: impl Display, usual: impl Display) {
         let (value, usual) = (format!("{value}"), format!("{usual}"));
         self.add(FindingKind::Unusual { field, offset, value, usual });
-    }
-
-    /// Reports the error that ends the check of a file.
-    fn failed<E: embedded_io::Error>(&mut self, error: DriveError<E, Error>) {
-        self.add(match error {
-            DriveError::Format(error) => FindingKind::Wrong(error),
-            DriveError::Ended { offset } => FindingKind::Ended { offset },
-            error => {
-                let (kind, message) = (kind_of(&error), format!("{error}"));
-                FindingKind::Unreadable { kind, message }
-            }
-        });
-    }
-}
-
-/// The store's kind of error.
-fn kind_of<E: embedded_io::Error, F>(error: &DriveError<E, F>) -> embedded_io::ErrorKind {
-    match error {
-        DriveError::Store(error) => error.kind(),
-        _ => embedded_io::ErrorKind::Other,
     }
 }
