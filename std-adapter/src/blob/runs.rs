@@ -1,7 +1,7 @@
 //! The runs of a decomposition: where the elements of its arrays are in the subfiles.
 
 use super::Flaw;
-use super::grammar::{Canonical, numbers};
+use super::grammar::{Canonical, id_of, numbers, request};
 use super::plan::Plan;
 use super::subfile::Subfile;
 use crate::error::ErrorKind as AnyError;
@@ -11,6 +11,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use striae_core::blob::find::{Place, Run, Runs, overlap, resolve};
+use striae_core::blob::map::Request;
 use striae_core::blob::{Error, Part};
 use striae_core::span::Span;
 
@@ -129,8 +130,7 @@ fn add_blob(
     (index, total): (usize, u64),
     [offsets, lengths]: &mut [Vec<u8>; 2],
 ) -> Result<(), AnyError> {
-    let id = u32::try_from(index).ok().and_then(|index| NonZeroU32::MIN.checked_add(index));
-    let id = id.unwrap_or(NonZeroU32::MIN);
+    let id = id_of(index).unwrap_or(NonZeroU32::MIN);
     let spans = subfile.requests(blob_index, index).ok_or(Flaw::Cut)?;
     let [(first_span, first), (second_span, second)] = spans;
     read(bulk, subfile, first_span, offsets)?;
@@ -142,10 +142,7 @@ fn add_blob(
     let pairs = numbers(offsets, first, order).zip(numbers(lengths, second, order));
     let mut position = 0_u64;
     for (offset, len) in pairs {
-        let negative = |part, value| Error::Negative { id, part, blob, value };
-        let offset = offset.map_err(|value| negative(Part::Offsets, value));
-        let len = len.map_err(|value| negative(Part::Lengths, value));
-        let (offset, len) = (offset.map_err(Flaw::Format)?, len.map_err(Flaw::Format)?);
+        let Request { offset, len } = request((id, blob), [offset, len]).map_err(Flaw::Format)?;
         let place = Place { subfile: number, blob, position };
         if let Some(run) = (Run { offset, len, place }).clipped(total) {
             requests.push(run);

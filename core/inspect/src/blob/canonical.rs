@@ -4,6 +4,9 @@ use crate::cdf;
 use crate::cdf::values::swap;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
+use striae_core::blob::map::Request;
+use striae_core::blob::{Error, Part};
 use striae_core::cdf::Type;
 use striae_core::endian::{ByteOrder, U32, U64};
 use striae_core::span::Span;
@@ -65,6 +68,25 @@ pub fn numbers(
     };
     let size = usize::try_from(nc_type.size()).unwrap_or(8);
     bytes.chunks_exact(size).map(move |bytes| u64::try_from(of(bytes)).map_err(|_| of(bytes)))
+}
+
+/// The request that a pair of [`numbers`] is: the offset and the length.
+///
+/// # Errors
+/// [`Error::Negative`], with the decomposition and the blob.
+pub fn request(
+    (id, blob): (NonZeroU32, u32),
+    [offset, len]: [Result<u64, i64>; 2],
+) -> Result<Request, Error> {
+    let negative = |part| move |value| Error::Negative { id, part, blob, value };
+    let offset = offset.map_err(negative(Part::Offsets))?;
+    Ok(Request { offset, len: len.map_err(negative(Part::Lengths))? })
+}
+
+/// The number of the decomposition with this index: they are numbered from 1.
+#[must_use]
+pub fn id_of(index: usize) -> Option<NonZeroU32> {
+    NonZeroU32::MIN.checked_add(u32::try_from(index).ok()?)
 }
 
 /// A canonical dimension.
@@ -135,6 +157,6 @@ pub struct Local {
     pub nelems: u64,
     /// The largest number of requests of a blob.
     pub max_nreqs: u64,
-    /// The variables, in the order of [`Part::VARIABLES`](striae_core::blob::Part::VARIABLES).
+    /// The variables, in the order of [`Part::VARIABLES`].
     pub variables: [Placed; 5],
 }

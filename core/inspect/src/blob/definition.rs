@@ -1,6 +1,7 @@
 //! [`Definition`]: what the canonical file has besides values.
 
 use super::canonical::Canonical;
+use super::fnv::Fnv;
 use super::grammar::Placed;
 use crate::cdf::{self, Header};
 use alloc::vec::Vec;
@@ -22,8 +23,7 @@ pub struct Definition<'a> {
     attributes: Vec<Named<'a>>,
     /// Where the attributes of the file end in it, and those of each variable.
     ends: Vec<usize>,
-    /// Of each list in which a name is repeated, the first such item. In order.
-    repeated: Vec<(ListOf, u64)>,
+    repeated: Repeated,
 }
 
 /// An attribute with its name.
@@ -53,13 +53,6 @@ fn item<T>(items: &[T], number: u64) -> Option<&T> {
     items.get(usize::try_from(number).ok()?)
 }
 
-/// A number that differs for most names that differ: FNV-1a.
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 /// The number of the first item whose name an item before it has.
 fn first_repeated<'n>(names: impl ExactSizeIterator<Item = &'n str> + Clone) -> Option<u64> {
     if names.len() <= FEW {
@@ -68,7 +61,7 @@ fn first_repeated<'n>(names: impl ExactSizeIterator<Item = &'n str> + Clone) -> 
             numbered.find(|(number, name)| names.clone().take(*number).any(|one| one == *name));
         return repeated.map(|(number, _)| usize_to_u64(number));
     }
-    let mut hashes: Vec<_> = names.clone().map(hash).collect();
+    let mut hashes: Vec<_> = names.clone().map(Fnv::of).collect();
     hashes.sort_unstable();
     if hashes.iter().zip(hashes.iter().skip(1)).all(|(one, next)| one != next) {
         return None; // as nearly always
@@ -80,40 +73,62 @@ fn first_repeated<'n>(names: impl ExactSizeIterator<Item = &'n str> + Clone) -> 
     repeated.map(|(_, (_, number))| *number).min()
 }
 
+/// Of each list in which a name is repeated, the first such item. In order.
+///
+/// Names are compared once, and after they were sorted: not each name with all names before it.
+#[derive(Debug, Default)]
+struct Repeated(Vec<(ListOf, u64)>);
+
+impl Repeated {
+    fn of<'d, D: Define + ?Sized>(definition: &'d D) -> Self {
+        let (mut repeated, mut names) = (Vec::new(), Vec::new());
+        let mut check = |list: ListOf, name: &dyn Fn(u64) -> Option<&'d str>| {
+            names.clear();
+            names.extend((0..u64::MAX).map_while(name));
+            let first = first_repeated(names.iter().copied());
+            repeated.extend(first.map(|number| (list, number)));
+            usize_to_u64(names.len())
+        };
+        check(ListOf::Dims, &|number| Some(definition.dim(number)?.name));
+        check(ListOf::Gatts, &|number| Some(definition.attr(None, number)?.name));
+        let variables = check(ListOf::Vars, &|number| Some(definition.var(number)?.name));
+        for varid in 0..variables {
+            let name = |number| Some(definition.attr(Some(varid), number)?.name);
+            check(ListOf::Vatts(varid), &name);
+        }
+        Self(repeated)
+    }
+
+    fn has(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
+        self.0.binary_search(&(ListOf::new(list, of), number)).is_ok()
+    }
+}
+
 impl<'a> Definition<'a> {
     /// The definition by the header of a subfile, of which these are the canonical parts and the
     /// places of the canonical variables.
     #[must_use]
     pub fn new(header: &'a Header, canonical: &'a Canonical, places: &[Placed]) -> Self {
-        let (mut attributes, mut ends, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut attributes, mut ends) = (Vec::new(), Vec::new());
         let named = |attribute: cdf::Attribute<'a>| (attribute.name(), attribute);
         let of_file =
             |(name, _): &Named<'_>| *name != WORLD_RANKS && !FILE_ATTRIBUTES.contains(name);
         let of_variable = |(name, _): &Named<'_>| !VARIABLE_ATTRIBUTES.contains(name);
-        let mut check = |list, first: Option<u64>| {
-            repeated.extend(first.map(|number| (list, number)));
-        };
-        let names_of = |named: &[Named<'a>]| first_repeated(named.iter().map(|(name, _)| *name));
-
-        check(ListOf::Dims, first_repeated(canonical.dims.iter().map(|dim| &*dim.name)));
         attributes.extend(header.attributes().map(named).filter(of_file));
-        check(ListOf::Gatts, names_of(&attributes));
-        check(ListOf::Vars, first_repeated(canonical.variables.iter().map(|one| &*one.name)));
         ends.push(attributes.len());
         let mut found = header.variables();
-        for ((varid, variable), place) in (0..).zip(&canonical.variables).zip(places) {
+        for (variable, place) in canonical.variables.iter().zip(places) {
             let own = found.find(|found| found.varid() == place.varid);
             let own = own.into_iter().flat_map(cdf::Variable::attributes).map(named);
-            let first = attributes.len();
             match variable.decomposition {
                 Some(_) => attributes.extend(own.filter(of_variable)),
                 None => attributes.extend(own),
             }
-            let own = attributes.get(first..).unwrap_or_default();
-            check(ListOf::Vatts(varid), names_of(own));
             ends.push(attributes.len());
         }
-        Self { canonical, attributes, ends, repeated }
+        let mut definition = Self { canonical, attributes, ends, repeated: Repeated::default() };
+        definition.repeated = Repeated::of(&definition);
+        definition
     }
 
     /// The attributes of a canonical variable, or of the file.
@@ -177,7 +192,7 @@ impl Define for Definition<'_> {
     }
 
     fn is_repeated(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
-        self.repeated.binary_search(&(ListOf::new(list, of), number)).is_ok()
+        self.repeated.has(list, of, number)
     }
 }
 
@@ -186,32 +201,14 @@ impl Define for Definition<'_> {
 #[derive(Debug)]
 pub struct Compared<'d, D: ?Sized> {
     definition: &'d D,
-    /// Of each list in which a name is repeated, the first such item. In order.
-    repeated: Vec<(ListOf, u64)>,
+    repeated: Repeated,
 }
 
 impl<'d, D: Define + ?Sized> Compared<'d, D> {
     /// Compares the names.
     #[must_use]
     pub fn new(definition: &'d D) -> Self {
-        let mut repeated = Vec::new();
-        let mut check = |list, names: Vec<&'d str>| {
-            let first = first_repeated(names.into_iter());
-            repeated.extend(first.map(|number| (list, number)));
-        };
-        let attrs = |of| -> Vec<&'d str> {
-            let attr = |number| definition.attr(of, number).map(|attr| attr.name);
-            (0..u64::MAX).map_while(attr).collect()
-        };
-        let dim = |dimid| definition.dim(dimid).map(|dim| dim.name);
-        let var = |varid| definition.var(varid).map(|var| var.name);
-        check(ListOf::Dims, (0..u64::MAX).map_while(dim).collect());
-        check(ListOf::Gatts, attrs(None));
-        let names: Vec<_> = (0..u64::MAX).map_while(var).collect();
-        let variables = usize_to_u64(names.len());
-        check(ListOf::Vars, names);
-        (0..variables).for_each(|varid| check(ListOf::Vatts(varid), attrs(Some(varid))));
-        Self { definition, repeated }
+        Self { definition, repeated: Repeated::of(definition) }
     }
 }
 
@@ -229,7 +226,7 @@ impl<D: Define + ?Sized> Define for Compared<'_, D> {
     }
 
     fn is_repeated(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
-        self.repeated.binary_search(&(ListOf::new(list, of), number)).is_ok()
+        self.repeated.has(list, of, number)
     }
 }
 

@@ -123,11 +123,11 @@ impl Flaw {
     }
 
     pub(super) fn of_cdf<E>(error: DriveError<E, cdf::Error>) -> DriveError<E, Self> {
-        map(error, Self::Cdf)
+        error.map_format(Self::Cdf)
     }
 
     pub(super) fn of_blob<E>(error: DriveError<E, Error>) -> DriveError<E, Self> {
-        map(error, Self::Format)
+        error.map_format(Self::Format)
     }
 
     /// An error of reading bytes that are in memory.
@@ -144,18 +144,8 @@ impl Flaw {
             // The memory is what a search needs.
             DriveError::Format(Fault::Miss(_)) => DriveError::Format(Self::Cut),
             DriveError::Format(Fault::Format(error)) => DriveError::Format(Self::Hdf5(error)),
-            error => map(error, |_| Self::Cut),
+            error => error.map_format(|_| Self::Cut),
         }
-    }
-}
-
-fn map<E, F>(error: DriveError<E, F>, of: impl FnOnce(F) -> Flaw) -> DriveError<E, Flaw> {
-    match error {
-        DriveError::Store(error) => DriveError::Store(error),
-        DriveError::Format(error) => DriveError::Format(of(error)),
-        DriveError::Ended { offset } => DriveError::Ended { offset },
-        DriveError::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
-        _ => DriveError::Format(Flaw::Cut), // never: there are no others
     }
 }
 

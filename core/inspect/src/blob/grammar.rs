@@ -1,7 +1,8 @@
 //! [`Grammar`]: the header of a subfile: what is canonical, and what describes the decompositions.
 
 pub use super::canonical::{
-    Attribute, Canonical, Decomposition, Dimension, Local, Placed, Variable, numbers,
+    Attribute, Canonical, Decomposition, Dimension, Local, Placed, Variable, id_of, numbers,
+    request,
 };
 
 use super::canonical::{integer, integers};
@@ -324,9 +325,7 @@ impl<'a> Reading<'a> {
                 self.roles.canonical(dimids).ok_or_else(|| Flaw::Shape { name: name() })?
             }
             Some((index, _)) => {
-                let nelems = u32::try_from(index).ok().and_then(|index| index.checked_add(1));
-                let nelems = NonZeroU32::new(nelems.unwrap_or(0)).ok_or(Flaw::Cut)?;
-                let nelems = self.dim_of(nelems, Part::Nelems)?;
+                let nelems = self.dim_of(id_of(index).ok_or(Flaw::Cut)?, Part::Nelems)?;
                 let skip = usize::from(self.is_record(found));
                 let rest = found.dimids().get(skip..).unwrap_or_default();
                 if !rest.iter().map(|&dimid| usize::try_from(dimid).ok()).eq([Some(nelems)]) {

@@ -16,6 +16,7 @@ mod dump;
 mod facts;
 mod finding;
 mod flaw;
+mod fnv;
 pub mod grammar;
 pub mod map;
 mod regions;

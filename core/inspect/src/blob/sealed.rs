@@ -2,7 +2,7 @@
 
 use super::container::{memory, room};
 use super::flaw::Flaw;
-use super::grammar::Canonical;
+use super::grammar::{Canonical, id_of};
 use super::subfile::{Head, Subfile};
 use super::sums::{Known, Piece, Sums};
 use crate::subject::{Failed, Subject, Sum, read};
@@ -65,8 +65,8 @@ impl Sealable {
     fn name(self, set: &Canonical) -> Box<str> {
         match self {
             Self::Map(index, part) => {
-                let id = u32::try_from(index).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
-                Name::Of { id: id.unwrap_or(NonZeroU32::MAX), part }.to_string().into()
+                let id = id_of(index).unwrap_or(NonZeroU32::MAX);
+                Name::Of { id, part }.to_string().into()
             }
             Self::Values(index) => {
                 set.variables.get(index).map(|variable| variable.name.clone()).unwrap_or_default()

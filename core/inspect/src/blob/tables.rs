@@ -2,7 +2,7 @@
 
 use super::container::{bytes_of, room};
 use super::flaw::Flaw;
-use super::grammar::{Local, numbers};
+use super::grammar::{Local, id_of, numbers};
 use crate::subject::Failed;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -65,8 +65,7 @@ impl Tables {
         into: impl Iterator<Item = &'a mut Share>,
         judge: Judge<'_>,
     ) -> Result<(), Error> {
-        let id = u32::try_from(index).ok().and_then(|index| NonZeroU32::MIN.checked_add(index));
-        let id = id.unwrap_or(NonZeroU32::MAX);
+        let id = id_of(index).unwrap_or(NonZeroU32::MAX);
         let [nreqs, starts, counts] = &self.0;
         let sum = counts
             .iter()

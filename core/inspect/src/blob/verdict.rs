@@ -4,6 +4,7 @@
 //! Every reader of a set goes by the same [`Jury`].
 
 use super::flaw::Flaw;
+use super::fnv::Fnv;
 pub use super::sealed::TRIES;
 use super::sealed::{Sealable, find};
 use super::subfile::Head;
@@ -410,21 +411,4 @@ fn fingerprint(head: &Head) -> u64 {
         }
     }
     hash.0
-}
-
-/// The hash FNV-1a.
-struct Fnv(u64);
-
-impl Fnv {
-    fn new(number: u64) -> Self {
-        let mut hash = Self(0xcbf2_9ce4_8422_2325);
-        hash.add(&number.to_be_bytes());
-        hash
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
 }

@@ -200,10 +200,5 @@ pub fn request([offset, len]: [i32; 2]) -> Option<Request> {
 }
 
 fn from_cdf<E>(error: DriveError<E, cdf::Error>) -> DriveError<E, Error> {
-    match error {
-        DriveError::Store(error) => DriveError::Store(error),
-        DriveError::Format(error) => DriveError::Format(error.into()),
-        DriveError::Ended { offset } => DriveError::Ended { offset },
-        DriveError::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
-    }
+    error.map_format(Error::from)
 }

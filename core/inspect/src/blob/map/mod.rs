@@ -397,13 +397,7 @@ fn tables<S: ReadAt>(store: &S) -> Result<Vec<Table>, Failed<S, Error>> {
 }
 
 fn of_cdf<E>(error: DriveError<E, cdf::Error>) -> DriveError<E, Error> {
-    match error {
-        DriveError::Store(error) => DriveError::Store(error),
-        DriveError::Format(error) => DriveError::Format(error.into()),
-        DriveError::Ended { offset } => DriveError::Ended { offset },
-        DriveError::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
-        _ => DriveError::Format(Error::NotMap), // never: there are no others
-    }
+    error.map_format(Error::from)
 }
 
 /// Reads a decomposition by a rule. `on_error` gets errors after which reading goes on: a request

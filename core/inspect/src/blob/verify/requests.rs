@@ -3,7 +3,7 @@
 use super::{BlobList, BlobLists, Check, Failure, Known, Member, Report};
 use crate::blob::container::{memory, room};
 use crate::blob::finding::{FindingKind, Of, request_of};
-use crate::blob::grammar::numbers;
+use crate::blob::grammar::{id_of, numbers, request};
 use crate::subject::{Files, read};
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -52,7 +52,6 @@ impl<F: Files + ?Sized> Check<'_, F> {
         }
         let canonical = &set.grammar.canonical;
         for (index, decomposition) in canonical.decompositions.iter().enumerate() {
-            let id = u32::try_from(index).ok().and_then(|index| NonZeroU32::MIN.checked_add(index));
             let dim = |&index: &u64| {
                 let dim = usize::try_from(index).ok().and_then(|index| canonical.dims.get(index));
                 dim.map_or(0, |dim| dim.length)
@@ -60,7 +59,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             let dims: Vec<_> = decomposition.dims.iter().map(dim).collect();
             // A single number is an array of one element.
             let grid = Grid::new(if dims.is_empty() { &[1] } else { &dims });
-            let (Some(id), Some(grid)) = (id, grid) else { continue };
+            let (Some(id), Some(grid)) = (id_of(index), grid) else { continue };
             let own = Decomposition { index, id, grid };
             let (mut runs, mut place) = (Vec::new(), 0_usize);
             for member in &self.members {
@@ -101,7 +100,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             room(runs, usize::try_from(nreqs).unwrap_or(usize::MAX))?;
             let mut last = None;
             for (position, (offset, len)) in (0..).zip(offsets.zip(lengths)) {
-                let request = match pair(own.id, blob, offset, len) {
+                let request = match request((own.id, blob), [offset, len]) {
                     Ok(request) => request,
                     Err(error) => {
                         report.add(FindingKind::Tables(error).into());
@@ -209,16 +208,4 @@ impl<F: Files + ?Sized> Check<'_, F> {
             report.add(FindingKind::Hole { id, run, count, elements }.into());
         }
     }
-}
-
-/// The request that a pair of numbers is.
-fn pair(
-    id: NonZeroU32,
-    blob: u32,
-    offset: Result<u64, i64>,
-    len: Result<u64, i64>,
-) -> Result<Request, Error> {
-    let negative = |part| move |value| Error::Negative { id, part, blob, value };
-    let offset = offset.map_err(negative(Part::Offsets))?;
-    Ok(Request { offset, len: len.map_err(negative(Part::Lengths))? })
 }
