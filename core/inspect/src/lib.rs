@@ -13,6 +13,7 @@
 //! | [`dump`] | every metadata field of a file, as a line |
 //! | [`finding`] | what was found, as values and as text, for every format |
 //! | [`map`] | whose bytes are where, as a picture, for every format |
+//! | [`recover`] | what recoveries of all formats share |
 //! | [`size`] | how large an output may be |
 //! | [`subject`] | the file that is inspected |
 #![cfg_attr(feature = "sion", doc = "| [`sion`] | SIONlib files |")]
@@ -42,6 +43,8 @@ pub mod certainty;
 pub mod dump;
 pub mod finding;
 pub mod map;
+#[allow(dead_code, reason = "not every format copies")]
+pub mod recover;
 #[allow(dead_code, unused_macros, reason = "not every format uses it")]
 mod report;
 pub mod size;

@@ -176,6 +176,27 @@ where
     read_windows(store, span, WINDOW, window, |_, bytes| Ok(each(bytes)))
 }
 
+/// The parts of `span` that are stored, in order; a part may end before the next hole. It ends with
+/// an error of the store.
+pub fn stored<S: Subject + ?Sized>(
+    store: &S,
+    span: Span,
+) -> impl Iterator<Item = Result<Span, S::Error>> {
+    let mut at = span.offset();
+    core::iter::from_fn(move || {
+        let rest = Span::between(at, span.end()).filter(|rest| !rest.is_empty())?;
+        let part = store.first_data(rest).transpose()?;
+        at = part.as_ref().map_or(span.end(), |part| part.end().max(at.saturating_add(1)));
+        Some(part)
+    })
+}
+
+/// The bytes that have this span in a file, of which `bytes` are the first ones.
+pub(crate) fn part_of(bytes: &[u8], span: Span) -> Option<&[u8]> {
+    let start = usize::try_from(span.offset()).ok()?;
+    bytes.get(start..)?.get(..usize::try_from(span.len()).ok()?)
+}
+
 /// The parts of `span` that are stored, in order, each with `around` bytes before and after it that
 /// are in `span`, too: what is searched for may begin or end with zeros.
 ///
@@ -186,10 +207,9 @@ pub fn stored_parts<S: Subject + ?Sized>(
     span: Span,
     around: u64,
 ) -> Result<Vec<Span>, S::Error> {
-    let (mut parts, mut at): (Vec<Span>, _) = (Vec::new(), span.offset());
-    while let Some(rest) = Span::between(at, span.end()).filter(|rest| !rest.is_empty()) {
-        let Some(part) = store.first_data(rest)? else { break };
-        at = part.end().max(at.saturating_add(1));
+    let mut parts: Vec<Span> = Vec::new();
+    for part in stored(store, span) {
+        let part = part?;
         let start = part.offset().saturating_sub(around).max(span.offset());
         let end = part.end().saturating_add(around).min(span.end());
         let before = parts.last().copied().filter(|before| start <= before.end());

@@ -3,7 +3,7 @@
 use super::header::Held;
 use super::values::swap;
 use crate::dump::{Each, Line, name_of};
-use crate::subject::Failed;
+use crate::subject::{Failed, part_of};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -145,12 +145,6 @@ fn end_of(name: Span) -> u64 {
     name.offset().saturating_add(padded(name.len()).unwrap_or(0))
 }
 
-fn part(bytes: &[u8], span: Span) -> &[u8] {
-    let start = usize::try_from(span.offset()).unwrap_or(usize::MAX);
-    let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
-    bytes.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
-}
-
 /// The lines of the fields of a structure at `at`.
 fn fields(
     order: ByteOrder,
@@ -161,7 +155,7 @@ fn fields(
 ) -> Vec<Line> {
     let line = |field: &striae_core::field::Field| {
         let (offset, len) = (at.saturating_add(field.offset.into()), u64::from(field.size));
-        let bytes = part(bytes, Span::new(offset, len)?);
+        let bytes = part_of(bytes, Span::new(offset, len)?).unwrap_or_default();
         let add = |all: u64, &byte: &u8| Some(all.checked_mul(256)?.saturating_add(byte.into()));
         let number = match order {
             ByteOrder::Big => bytes.iter().try_fold(0, add),
@@ -181,7 +175,7 @@ fn fields(
 fn text(name: &str, index: &[u64], span: Span, bytes: &[u8]) -> Option<Line> {
     let index: String = index.iter().map(|index| format!("[{index}]")).collect();
     let (offset, len) = (span.offset(), span.len());
-    let bytes = part(bytes, span.part(0, len.min(SHOWN))?).to_vec();
+    let bytes = part_of(bytes, span.part(0, len.min(SHOWN))?).unwrap_or_default().to_vec();
     let (name, value) = (format!("{name}{index}"), String::from_utf8_lossy(&bytes).into_owned());
     (len > 0).then_some(Line::Field { name, offset, len, bytes, value, position: None })
 }

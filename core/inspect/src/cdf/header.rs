@@ -1,6 +1,6 @@
 //! [`Header`]: a header in memory, with lookups by name.
 
-use crate::subject::{Failed, read};
+use crate::subject::{Failed, part_of, read};
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::ControlFlow::{Break, Continue};
@@ -280,9 +280,7 @@ impl Header {
 
     /// The bytes in a span of the header.
     pub(super) fn part(&self, span: Span) -> &[u8] {
-        let start = usize::try_from(span.offset()).unwrap_or(usize::MAX);
-        let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
-        self.bytes.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
+        part_of(&self.bytes, span).unwrap_or_default()
     }
 
     /// A name, which the cursor found to be UTF-8.

@@ -1,6 +1,7 @@
 //! Headers that differ from a known one in numbers only.
 
 use super::header::Header;
+use crate::subject::part_of;
 use alloc::vec::Vec;
 use striae_core::cdf::Version;
 use striae_core::cdf::layout::{RecordSize, padded};
@@ -11,13 +12,8 @@ use zerocopy::FromBytes;
 /// The bytes of a number.
 const NUMBER: u64 = 8;
 
-fn part(bytes: &[u8], span: Span) -> Option<&[u8]> {
-    let start = usize::try_from(span.offset()).ok()?;
-    bytes.get(start..)?.get(..usize::try_from(span.len()).ok()?)
-}
-
 fn number(bytes: &[u8], at: u64, order: ByteOrder) -> Option<u64> {
-    let bytes = part(bytes, Span::new(at, NUMBER)?)?;
+    let bytes = part_of(bytes, Span::new(at, NUMBER)?)?;
     Some(U64::read_from_bytes(bytes).ok()?.get(order))
 }
 
@@ -90,7 +86,7 @@ impl Header {
         let differing = [numrecs].into_iter().chain(dims).chain(other).chain(variables);
         for span in differing.chain([end]) {
             let same = Span::between(at, span?.offset())?;
-            if part(bytes, same)? != part(self.bytes(), same)? {
+            if part_of(bytes, same)? != part_of(self.bytes(), same)? {
                 return None;
             }
             at = span?.end();

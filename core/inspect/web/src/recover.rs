@@ -177,8 +177,8 @@ fn of_cdf<S: Store, O: Shelf>(file: &Named<S>, shelf: &mut O) -> Result<Json, Wr
     admit(&file.name, &recovery.demand())?;
     let mut new = shelf.create(&name_of(&file.name));
     recovery.save(&file.store, &mut new, &mut |_| {}).map_err(|error| match error {
-        cdf::recover::Unwritten::Read(error) => Wrong::new(&file.name, text_of(&error)),
-        cdf::recover::Unwritten::Write(error) => Wrong::new("the new file", error),
+        Unwritten::Read(error) => Wrong::new(&file.name, text_of(&error)),
+        Unwritten::Write(error) => Wrong::new("the new file", error),
     })?;
     let variables = recovery.variables().map(|(variable, certainty)| {
         row()

@@ -10,7 +10,7 @@ pub use origin::{Assignment, Lists, Order, Origin, assign, origin};
 pub use verify::{Summary, verify};
 pub use write::{NetCdf, text, text_len};
 
-use crate::subject::{Failed, WINDOW, read, read_windows};
+use crate::subject::{Failed, WINDOW, part_of, read, read_windows};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -234,18 +234,13 @@ pub fn is_netcdf<S: ReadAt>(store: &S) -> Result<bool, Failed<S, Error>> {
     // What is not in the window is not looked for.
     while let Ok(item) = cursor.advance(&window) {
         match item {
-            Item::Dim(dim) if is_num_decomp(&start, dim.name) => return Ok(true),
+            Item::Dim(dim) if part_of(&start, dim.name) == Some(b"num_decomp") => return Ok(true),
             Item::Header { .. } | Item::List { list: ListKind::Dims, .. } => {}
             Item::Name(_) | Item::Dim(_) => {}
             _ => break,
         }
     }
     Ok(false)
-}
-
-fn is_num_decomp(start: &[u8], name: Span) -> bool {
-    let [from, to] = [name.offset(), name.end()].map(|at| usize::try_from(at).unwrap_or(0));
-    start.get(from..to) == Some(b"num_decomp")
 }
 
 /// What to do with an error after which reading can go on.

@@ -1,6 +1,7 @@
 //! The header of a new file: that of the damaged one without its lost variables, with new numbers.
 
 use crate::cdf::header::Header;
+use crate::subject::part_of;
 use alloc::vec::Vec;
 use striae_core::cdf::layout::padded;
 use striae_core::cdf::{Attr, Error};
@@ -55,7 +56,7 @@ pub(super) fn header_of(
     let kept = kept.iter().map(|new| pieces.get(new.number).copied());
     let mut bytes = Vec::new();
     for piece in [before].into_iter().chain(kept).flatten() {
-        bytes.extend_from_slice(part(&all, piece));
+        bytes.extend_from_slice(part_of(&all, piece).unwrap_or_default());
     }
     Header::of_file_start(bytes, file_len)
 }
@@ -68,12 +69,6 @@ fn pieces(old: &Header) -> impl Iterator<Item = Span> + '_ {
         at = known.end;
         piece
     })
-}
-
-fn part(bytes: &[u8], span: Span) -> &[u8] {
-    let start = usize::try_from(span.offset()).unwrap_or(usize::MAX);
-    let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
-    bytes.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
 }
 
 /// Stores an integer of `len` bytes.

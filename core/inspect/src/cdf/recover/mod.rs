@@ -20,10 +20,10 @@ use super::items::Variable;
 use super::verify::verify;
 use crate::certainty::Tally;
 use crate::finding::{Found as _, Severity};
+pub use crate::recover::Unwritten;
 use crate::size::Demand;
-use crate::subject::{Failed, Subject};
+use crate::subject::{Failed, Subject, stored};
 use alloc::vec::Vec;
-use core::fmt;
 use places::Places;
 use striae_core::cdf::Error;
 use striae_core::cdf::raw::Var1;
@@ -52,24 +52,6 @@ pub struct Records {
     pub claimed: Option<u64>,
     /// The number of saved records.
     pub saved: u64,
-}
-
-/// The reason why a file was not saved.
-#[derive(Debug)]
-pub enum Unwritten<R, W> {
-    /// The damaged file cannot be read.
-    Read(R),
-    /// The new file cannot be written.
-    Write(W),
-}
-
-impl<R: fmt::Display, W: fmt::Display> fmt::Display for Unwritten<R, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Write(error) => error.fmt(f),
-        }
-    }
 }
 
 impl Recovery {
@@ -221,11 +203,7 @@ impl Recovery {
 
 /// The number of bytes of a file that are not in holes.
 fn data_len<S: Subject + ?Sized>(store: &S, file_len: u64) -> Result<u64, Failed<S, Error>> {
-    let (mut sum, mut at) = (0_u64, 0);
-    while let Some(rest) = Span::between(at, file_len).filter(|rest| !rest.is_empty()) {
-        let Some(part) = store.first_data(rest).map_err(DriveError::Store)? else { break };
-        sum = sum.saturating_add(part.len());
-        at = part.end().max(at.saturating_add(1));
-    }
-    Ok(sum)
+    let all = Span::new(0, file_len).unwrap_or(Span::ZERO);
+    let sum = stored(store, all).try_fold(0, |sum, part| Ok(part?.len().saturating_add(sum)));
+    sum.map_err(DriveError::Store)
 }

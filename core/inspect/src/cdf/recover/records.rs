@@ -3,7 +3,7 @@
 use super::words::{Certainty, Doubt, Loss, Proof};
 use crate::cdf::header::Header;
 use crate::cdf::items::Variable;
-use crate::subject::{Failed, Subject, WINDOW, read};
+use crate::subject::{Failed, Subject, WINDOW, read, stored};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use striae_core::cdf::Error;
@@ -180,12 +180,9 @@ pub(super) fn last_byte<S: Subject + ?Sized>(
     start: u64,
     file_len: u64,
 ) -> Result<u64, Failed<S, Error>> {
-    let (mut parts, mut at) = (Vec::new(), start);
-    while let Some(rest) = Span::between(at, file_len).filter(|rest| !rest.is_empty()) {
-        let Some(part) = store.first_data(rest).map_err(DriveError::Store)? else { break };
-        at = part.end().max(at.saturating_add(1));
-        parts.push(part);
-    }
+    let all = Span::between(start, file_len).unwrap_or(Span::ZERO);
+    let parts: Vec<Span> =
+        stored(store, all).collect::<Result<_, _>>().map_err(DriveError::Store)?;
     let mut window = Vec::new();
     for part in parts.iter().rev() {
         let mut end = part.end();

@@ -5,7 +5,8 @@ use super::records::there;
 use super::{Recovery, Unwritten};
 use crate::cdf::header::Header;
 use crate::cdf::items::Variable;
-use crate::subject::{Failed, Subject, WINDOW, read, read_pieces};
+use crate::recover::{self, copy};
+use crate::subject::{Failed, Subject, WINDOW, read, stored};
 use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::cdf::define::FILL_VALUE;
@@ -13,7 +14,7 @@ use striae_core::cdf::layout::padded;
 use striae_core::cdf::{Error, Type};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
+use striae_core::store::{WriteAt, usize_to_u64};
 
 /// Copies values to a new file.
 pub(super) struct Copy<'a, S: ?Sized, W> {
@@ -23,7 +24,7 @@ pub(super) struct Copy<'a, S: ?Sized, W> {
     pub(super) window: Vec<u8>,
 }
 
-type Copied<S, W> = Result<(), Unwritten<Failed<S, Error>, <W as ReadAt>::Error>>;
+type Copied<S, W> = recover::Copied<S, W, Error>;
 
 /// A variable of a record: where its values are in one of the old file and in one of the new file,
 /// from the start of the record, and how many bytes they have.
@@ -62,31 +63,13 @@ impl<S: Subject + ?Sized, W: WriteAt> Copy<'_, S, W> {
 
     /// Copies a span to another place. Holes stay holes.
     fn span(&mut self, from: Span, to: u64) -> Copied<S, W> {
-        let mut rest = from;
-        while !rest.is_empty() {
-            let part = self.store.first_data(rest);
+        let Self { store, out, progress, window } = self;
+        for part in stored(*store, from) {
             let part = part.map_err(|error| Unwritten::Read(DriveError::Store(error)))?;
-            let Some(part) = part else { break };
-            let skip = part.offset().saturating_sub(from.offset());
-            self.data(part, to.saturating_add(skip))?;
-            rest = rest.skip(part.end().saturating_sub(rest.offset()).max(1));
+            let at = to.saturating_add(part.offset().saturating_sub(from.offset()));
+            copy((*store, part), (&mut **out, at), window, &mut **progress)?;
         }
         Ok(())
-    }
-
-    fn data(&mut self, from: Span, to: u64) -> Copied<S, W> {
-        let (mut at, mut failed) = (to, None);
-        let (out, progress) = (&mut *self.out, &mut *self.progress);
-        let read = read_pieces(self.store, from, &mut self.window, &mut |bytes| {
-            failed = out.write_all_at(at, bytes).err();
-            at = at.saturating_add(usize_to_u64(bytes.len()));
-            progress(usize_to_u64(bytes.len()));
-            failed.is_none()
-        });
-        match failed {
-            Some(error) => Err(Unwritten::Write(error)),
-            None => read.map_err(Unwritten::Read),
-        }
     }
 
     /// Copies a fixed variable; what the file does not have is filled.

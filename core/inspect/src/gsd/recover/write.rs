@@ -4,10 +4,10 @@ use super::Recovery;
 use super::frames::each_frame;
 use super::trajectory::FirstFrame;
 use crate::gsd::Failed;
+pub use crate::recover::Unwritten;
 use crate::subject::{Subject, read_pieces};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use core::fmt;
 use striae_core::gsd::writer::WriteError;
 use striae_core::gsd::{Chunk, Slot, Writer};
 use striae_core::step::DriveError;
@@ -47,24 +47,6 @@ pub trait Output {
 
     /// Ends the frame.
     fn end_frame(&mut self) -> Result<(), Self::Error>;
-}
-
-/// The reason why frames were not saved.
-#[derive(Debug)]
-pub enum Unwritten<R, W> {
-    /// The damaged file cannot be read.
-    Read(R),
-    /// The new file cannot be written.
-    Write(W),
-}
-
-impl<R: fmt::Display, W: fmt::Display> fmt::Display for Unwritten<R, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Write(error) => error.fmt(f),
-        }
-    }
 }
 
 pub(super) type Saved<S, O> = Result<(), Unwritten<Failed<S>, <O as Output>::Error>>;

@@ -3,8 +3,10 @@
 use super::part::{Part, TaskPart};
 use super::records::Used;
 use super::{Recovery, WINDOW};
+use crate::recover;
+pub use crate::recover::Unwritten;
 use crate::sion::mapping::{Address, are_all_ranks, mapping_of};
-use crate::subject::{self, read, read_windows};
+use crate::subject::{self, read};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -19,17 +21,8 @@ use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 use zerocopy::IntoBytes;
 
-/// The reason why a physical file was not written, with the side that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unwritten<R, W> {
-    /// The old file cannot be read.
-    Read(DriveError<R, Error>),
-    /// The new file cannot be written.
-    Write(DriveError<W, Error>),
-}
-
 /// The error of copying from a store `S` to a store `T`.
-pub type CopyFailed<S, T> = Unwritten<<S as ReadAt>::Error, <T as ReadAt>::Error>;
+pub type CopyFailed<S, T> = Unwritten<subject::Failed<S, Error>, subject::Failed<T, Error>>;
 
 /// Copies a span of `S` to this offset of `T`.
 pub type CopySpan<'c, S, T> =
@@ -54,14 +47,11 @@ pub fn copy<S: ReadAt, T: WriteAt>(
     span: Span,
     at: u64,
 ) -> Result<(), CopyFailed<S, T>> {
-    let mut written = Ok(());
-    read_windows(from, span, subject::WINDOW, &mut Vec::new(), |place, bytes| {
-        let skip = place.offset().saturating_sub(span.offset());
-        written = to.write_all_at(at.saturating_add(skip), bytes);
-        Ok(written.is_ok())
+    let copied = recover::copy((from, span), (to, at), &mut Vec::new(), &mut |_| {});
+    copied.map_err(|failed| match failed {
+        Unwritten::Read(error) => Unwritten::Read(error),
+        Unwritten::Write(error) => Unwritten::Write(DriveError::Store(error)),
     })
-    .map_err(Unwritten::Read)?;
-    written.map_err(|error| Unwritten::Write(DriveError::Store(error)))
 }
 
 impl Recovery {
