@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::position::{Ends, Lengths};
 use striae_core::sion::{
-    Error, KeyvalMode, Listed, Opened, Physical, ReadError, Reader, Records, Stream,
+    Error, KeyvalMode, Listed, Meta1, Opened, Physical, ReadError, Reader, Records, Stream,
 };
 use striae_core::step::DriveError;
 use striae_kit::golden_sets::{GoldenSet, golden_dir, golden_set, golden_sets, payload};
@@ -80,6 +80,39 @@ fn every_field_of_meta1_is_read() {
         assert_eq!(*file.prefix().unwrap(), *meta["prefix"].as_str().unwrap().as_bytes());
         let inline = meta1.keyval() == KeyvalMode::Inline;
         assert_eq!(inline, field("keyvalmode") == 51, "{}", set.name);
+    }
+}
+
+#[test]
+fn each_field_of_meta1_that_is_too_small_is_judged_and_the_rest_is_read() {
+    use striae_core::sion::raw::Meta1 as Raw;
+    let wrong = [(Raw::fsblksize, 20, 1), (Raw::nfiles, 28, 1), (Raw::filenumber, 32, 0)];
+    let wrong = wrong.map(|(field, offset, min)| Error::TooSmall { field, offset, value: -1, min });
+    let ntasks = Error::TooSmall { field: Raw::ntasks, offset: 24, value: -1, min: 1 };
+    for set in closed_sets() {
+        let (whole, ntasks_of) = (&set.files[0], number(&set.expected["meta"]["ntasks"]));
+        let mut bytes = whole.clone();
+        for at in [20, 28, 32] {
+            bytes[at..at + 4].fill(0xff);
+        }
+        let mut judged = Vec::new();
+        let mut judge = |bytes: &[u8]| {
+            judged.clear();
+            let meta1 = Meta1::judge(bytes, bytes.len() as u64, |error| {
+                judged.push(error);
+                Ok(())
+            });
+            (meta1, judged.clone())
+        };
+        let (meta1, errors) = judge(&bytes);
+        let meta1 = meta1.unwrap();
+        assert_eq!(errors, wrong, "{}", set.name);
+        assert_eq!((meta1.fsblksize(), meta1.nfiles(), meta1.filenumber()), (1, 1, Some(0)));
+        assert_eq!(i64::from(meta1.ntasks()), ntasks_of);
+        assert_eq!(Meta1::parse(&bytes, bytes.len() as u64), Err(wrong[0]));
+        assert_eq!(judge(whole).1, []);
+        bytes[24..28].fill(0xff);
+        assert_eq!(judge(&bytes), (Err(ntasks), wrong[..1].to_vec()));
     }
 }
 

@@ -68,6 +68,20 @@ impl Meta1 {
     /// [`Error::Cut`] if the file ends inside META1's fixed part or tables; [`Error::TooSmall`] if
     /// fsblksize, ntasks or nfiles is below 1 or filenumber below 0.
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
+        Self::judge(bytes, file_len, Err)
+    }
+
+    /// Reads the fixed part as [`parse`](Self::parse) does, and passes each field that is too small
+    /// to `judge`. If `judge` lets it pass, the field has its smallest right value. It is not asked
+    /// about `ntasks`, on which the places of everything after it depend.
+    ///
+    /// # Errors
+    /// See [`parse`](Self::parse); the errors of `judge`.
+    pub fn judge(
+        bytes: &[u8],
+        file_len: u64,
+        mut judge: impl FnMut(Error) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
         check_magic(bytes)?;
         let ident: &raw::Ident = front(bytes, raw::Ident::TABLE.fields, 0, file_len)?;
         let [order, data_order] = raw::Ident::orders(ident.endianness);
@@ -87,11 +101,12 @@ impl Meta1 {
         let [fsblksize, ntasks, nfiles] = fixed;
         let layout = Layout {
             version,
-            fsblksize: positive(fsblksize.get(order), raw::Meta1::fsblksize)?,
-            ntasks: positive(ntasks.get(order), raw::Meta1::ntasks)?,
+            fsblksize: positive(fsblksize.get(order), raw::Meta1::fsblksize, &mut judge)?,
+            ntasks: positive(ntasks.get(order), raw::Meta1::ntasks, Err)?,
         };
-        let nfiles = positive(nfiles.get(order), raw::Meta1::nfiles)?;
-        let filenumber = number.map(|number: I32| not_negative(number.get(order))).transpose()?;
+        let nfiles = positive(nfiles.get(order), raw::Meta1::nfiles, &mut judge)?;
+        let filenumber = number.map(|number: I32| not_negative(number.get(order), judge));
+        let filenumber = filenumber.transpose()?;
         check_tables(&layout, file_len)?;
 
         let (flag1, flag2) = flags.unwrap_or((0, 0));
@@ -430,23 +445,25 @@ fn format_version(ident: &raw::Ident, order: ByteOrder) -> Result<FormatVersion,
     }
 }
 
-fn positive(value: i32, field: FieldId) -> Result<NonZeroU32, Error> {
-    u32::try_from(value).ok().and_then(NonZeroU32::new).ok_or(Error::TooSmall {
-        field,
-        offset: field.offset().into(),
-        value: value.into(),
-        min: 1,
-    })
+/// The value, which must be at least 1; 1 if `judge` lets another one pass.
+fn positive(
+    value: i32,
+    field: FieldId,
+    judge: impl FnOnce(Error) -> Result<(), Error>,
+) -> Result<NonZeroU32, Error> {
+    let found = u32::try_from(value).ok().and_then(NonZeroU32::new);
+    let too_small = || too_small(field, value, 1);
+    found.map_or_else(|| judge(too_small()).map(|()| NonZeroU32::MIN), Ok)
 }
 
-fn not_negative(filenumber: i32) -> Result<u32, Error> {
-    let field = raw::Meta1::filenumber;
-    u32::try_from(filenumber).map_err(|_| Error::TooSmall {
-        field,
-        offset: field.offset().into(),
-        value: filenumber.into(),
-        min: 0,
-    })
+/// The value, which must be at least 0; 0 if `judge` lets another one pass.
+fn not_negative(value: i32, judge: impl FnOnce(Error) -> Result<(), Error>) -> Result<u32, Error> {
+    let too_small = || too_small(raw::Meta1::filenumber, value, 0);
+    u32::try_from(value).or_else(|_| judge(too_small()).map(|()| 0))
+}
+
+fn too_small(field: FieldId, value: i32, min: i64) -> Error {
+    Error::TooSmall { field, offset: field.offset().into(), value: value.into(), min }
 }
 
 /// Checks that the tables are in the file, which bounds all counts in it. The commit fields may be

@@ -4,12 +4,10 @@ use super::{Failed, Report};
 use crate::subject::read;
 use alloc::vec::Vec;
 use alloc::{format, vec};
-use striae_core::endian::I32;
 use striae_core::field::FieldId;
 use striae_core::sion::{Error, FormatVersion, KeyvalMode, Meta1, raw};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
-use zerocopy::{FromBytes, IntoBytes};
 
 /// The fixed part of META1, even if some of its fields are wrong.
 #[derive(Debug)]
@@ -26,7 +24,7 @@ pub(crate) struct Fixed {
 }
 
 impl Fixed {
-    /// Reads the fixed part; continues after a wrong field with a corrected copy.
+    /// Reads the fixed part; continues after a wrong field.
     pub(crate) fn read<S: ReadAt>(store: &S) -> Result<Self, Failed<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
@@ -38,19 +36,12 @@ impl Fixed {
 
     /// Parses the first `bytes` of a file of `file_len` bytes.
     pub(crate) fn parse(bytes: Vec<u8>, file_len: u64) -> Self {
-        let mut copy = bytes.clone();
         let mut errors = Vec::new();
-        let meta1 = loop {
-            match Meta1::parse(&copy, file_len) {
-                Ok(meta1) => break Some(meta1),
-                Err(error) => {
-                    errors.push(error);
-                    if !mend(&mut copy, error) {
-                        break None;
-                    }
-                }
-            }
-        };
+        let meta1 = Meta1::judge(&bytes, file_len, |error| {
+            errors.push(error);
+            Ok(())
+        });
+        let meta1 = meta1.map_err(|error| errors.push(error)).ok();
         Self { bytes, file_len, meta1, errors }
     }
 
@@ -103,21 +94,6 @@ impl Fixed {
             report.unusual(field, offset, format_args!("{byte:#04x} behind its NUL"), 0);
         }
     }
-}
-
-/// Replaces a value that is too small, as `error` says, with the smallest allowed one. It does not
-/// do so for ntasks, because the place of everything after it depends on ntasks.
-fn mend(bytes: &mut [u8], error: Error) -> bool {
-    let Error::TooSmall { field, offset, min, .. } = error else { return false };
-    if field == raw::Meta1::ntasks {
-        return false;
-    }
-    let Ok((ident, _)) = raw::Ident::ref_from_prefix(bytes) else { return false };
-    let [order, _] = raw::Ident::orders(ident.endianness);
-    let place = usize::try_from(offset).ok().and_then(|at| bytes.get_mut(at..)?.get_mut(..4));
-    let (Some(place), Ok(min)) = (place, i32::try_from(min)) else { return false };
-    place.copy_from_slice(I32::new(min, order).as_bytes());
-    true
 }
 
 /// Checks filenumber of the only file of a set: 1 if it was written serially, else 0. No reader
