@@ -252,27 +252,42 @@ fn read_text<S: ReadAt>(
     id: NonZeroU32,
     on_error: OnError<'_>,
 ) -> Result<Decomposition, Failed<S, Error>> {
+    let mut text = Text::new(id);
+    each_event(store, &mut |event, line| match event {
+        Ok(event) => text.take(event, line),
+        Err(error) => {
+            on_error(error)?;
+            text.skip();
+            Ok(())
+        }
+    })?;
+    text.finish().map_err(DriveError::Format)
+}
+
+/// What to do with an event of a text map and its line, or with an error after which reading can go
+/// on.
+type OnEvent<'a> = &'a mut dyn FnMut(Result<Event, Error>, u64) -> Result<(), Error>;
+
+/// Reads a text map.
+fn each_event<S: ReadAt>(store: &S, each: OnEvent<'_>) -> Result<(), Failed<S, Error>> {
     let len = store.size().map_err(DriveError::Store)?;
     let all = Span::new(0, len).unwrap_or(Span::ZERO);
-    let (mut parser, mut text) = (Parser::default(), Text::new(id));
+    let mut parser = Parser::default();
     read_windows(store, all, WINDOW, &mut Vec::new(), |_, mut bytes| {
         loop {
             let line = parser.line();
-            match parser.feed(&mut bytes) {
-                Ok(Some(event)) => text.take(event, line).map_err(DriveError::Format)?,
+            let event = match parser.feed(&mut bytes) {
+                Ok(Some(event)) => Ok(event),
                 Ok(None) => return Ok(true),
-                Err(error) if is_resumable(&error) => {
-                    on_error(error).map_err(DriveError::Format)?;
-                    text.skip();
-                }
+                Err(error) if is_resumable(&error) => Err(error),
                 Err(error) => return Err(DriveError::Format(error)),
-            }
+            };
+            each(event, line).map_err(DriveError::Format)?;
         }
     })?;
     let line = parser.line();
     let last = parser.finish().map_err(DriveError::Format)?;
-    last.map_or(Ok(()), |event| text.take(event, line)).map_err(DriveError::Format)?;
-    text.finish().map_err(DriveError::Format)
+    last.map_or(Ok(()), |event| each(Ok(event), line)).map_err(DriveError::Format)
 }
 
 const fn is_resumable(error: &Error) -> bool {

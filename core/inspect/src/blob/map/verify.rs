@@ -1,15 +1,12 @@
 //! Runs all checks of a map, and reports everything that it finds.
 
 use super::finding::FindingKind;
-use super::{Decomposition, is_text, read_table, read_text, tables};
+use super::{Decomposition, each_event, is_text, read_table, read_text, tables};
 use crate::finding::{Coverage, Found as _, Severity};
 use crate::report::{self, report};
-use crate::subject::{Failed, Subject, WINDOW, read_windows};
-use alloc::vec::Vec;
+use crate::subject::{Failed, Subject};
 use core::num::NonZeroU32;
-use striae_core::blob::map::{Error, Event, Fault, Faults, Grid, Parser, Rule, Table};
-use striae_core::span::Span;
-use striae_core::step::DriveError;
+use striae_core::blob::map::{Error, Event, Fault, Faults, Grid, Rule, Table};
 use striae_core::store::usize_to_u64;
 
 /// The size of the verified map, and the number of findings.
@@ -69,36 +66,24 @@ fn elements<S: Subject>(
     grid: Grid,
     report: &mut Report<'_>,
 ) -> Result<(), Failed<S, Error>> {
-    let len = subject.size().map_err(DriveError::Store)?;
-    let all = Span::new(0, len).unwrap_or(Span::ZERO);
-    let (mut parser, mut rank, mut index) = (Parser::default(), 0, 0_u64);
+    let (mut rank, mut index) = (0, 0_u64);
     let total = grid.total();
-    let mut take = |event, line: u64| match event {
-        Event::Rank { rank: next, .. } => (rank, index) = (next, 0),
-        Event::Element { element, offset } => {
-            if total < element {
-                let beyond = FindingKind::Beyond { id, rank, index, line, offset, element, total };
-                report.add(beyond);
+    each_event(subject, &mut |event, line| {
+        match event {
+            Ok(Event::Rank { rank: next, .. }) => (rank, index) = (next, 0),
+            Ok(Event::Element { element, offset }) => {
+                if total < element {
+                    let beyond =
+                        FindingKind::Beyond { id, rank, index, line, offset, element, total };
+                    report.add(beyond);
+                }
+                index = index.saturating_add(1);
             }
-            index = index.saturating_add(1);
-        }
-        Event::Head { .. } | Event::Dim { .. } => {}
-    };
-    read_windows(subject, all, WINDOW, &mut Vec::new(), |_, mut bytes| {
-        while !bytes.is_empty() {
-            let line = parser.line();
             // Errors were reported when the map was read.
-            if let Ok(Some(event)) = parser.feed(&mut bytes) {
-                take(event, line);
-            }
+            Ok(Event::Head { .. } | Event::Dim { .. }) | Err(_) => {}
         }
-        Ok(true)
-    })?;
-    let line = parser.line();
-    if let Ok(Some(event)) = parser.finish() {
-        take(event, line);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Reports requests that fill holes, and those of no rank.
