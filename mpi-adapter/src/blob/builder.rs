@@ -1,6 +1,6 @@
 //! How a set is made.
 
-use super::plan::{Input, Plan, encode};
+use super::plan::{Input, Plan};
 use super::writer::Writer;
 use super::{Container, Request, of_striae, refused, size};
 use crate::collective::Collective;
@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use striae::posix::PosixFile;
 use striae::publish::Publish;
+use striae::striae_inspect::blob::encode;
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::map::Grid;
 use striae_core::cdf::{Alignment, Define, Plan as CdfPlan, Version};
@@ -245,10 +246,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     /// Checks the arguments of this rank, and returns a number of those that all have equal.
     fn check(&self, path: &Path) -> Result<u32, Failure> {
         for (dimids, requests) in &self.decompositions {
-            let lengths = dimids.iter().map(|&dimid| self.definition.dim(dimid));
-            let lengths: Option<Vec<_>> = lengths.map(|dim| Some(dim?.length)).collect();
-            let grid = lengths.and_then(|lengths| Grid::new(&lengths));
-            let grid = grid.ok_or_else(|| {
+            let grid = Grid::of_dims(self.definition, dimids).ok_or_else(|| {
                 refused("a decomposition of other than fixed dimensions of the definition")
             })?;
             if let Some(Request { offset, len }) = outside(requests, grid) {
@@ -264,7 +262,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let plan = plan.map_err(refused)?;
         let crc = crc32c(
             crc32c(0, path.as_os_str().as_bytes()),
-            &encode(self.definition, &plan, (0, None))?,
+            &encode(self.definition, &plan, (0, None)).map_err(refused)?,
         );
         let grouping = match self.grouping {
             Grouping::Given(_) => Grouping::Given(0), // each rank has its own

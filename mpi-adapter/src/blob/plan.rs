@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use striae::cdf::Header;
 use striae::posix::PosixFile;
+use striae::striae_inspect::blob::{Dimids, encode};
 use striae_core::blob::book::{numbers_of, put_part, row_len};
 use striae_core::blob::layout::maps_len;
 use striae_core::blob::seal::Shape;
-use striae_core::blob::{
-    Column, Decomposition, Form, Group, Held, Part, Sealing, Share, Subfile, Width, form,
-};
+use striae_core::blob::{Column, Form, Group, Held, Part, Sealing, Share, Subfile, Width};
 use striae_core::cdf::{Define, Plan as CdfPlan};
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::Crc32cParts;
@@ -301,20 +300,11 @@ impl<D: Define + ?Sized> Input<'_, D> {
         world: Option<&[i32]>,
         bytes: Bytes,
     ) -> Result<Plan, Failure> {
-        let dimids = self.decompositions.iter().map(|(dimids, _)| narrow(dimids));
-        let dimids = dimids.collect::<Result<Vec<_>, _>>()?;
-        let mut decompositions: Vec<_> = dimids
-            .iter()
-            .zip(&sums)
-            .map(|(dimids, sum)| Decomposition::new(dimids, sum.nelems, sum.max_nreqs))
-            .collect();
-        let global = (0..).map_while(|varid| Some(narrow(self.definition.var(varid)?.dimids)));
-        let global = global.collect::<Result<Vec<_>, _>>()?;
-        let partitions: Vec<_> = variables
-            .iter()
-            .zip(&global)
-            .map(|(variable, dimids)| variable.column.partition(dimids))
-            .collect();
+        let decomposed = self.decompositions.iter().map(|(dimids, _)| &**dimids);
+        let dimids = Dimids::new(self.definition, decomposed).ok_or_else(size)?;
+        let numbers = sums.iter().map(|sum| (sum.nelems, sum.max_nreqs));
+        let mut decompositions = dimids.decompositions(numbers);
+        let partitions = dimids.partitions(variables.iter().map(|one| one.column));
         let group = Group {
             global_nprocs: self.nprocs.cast_signed(),
             num_subfiles: self.subfile.1.get().cast_signed(),
@@ -359,7 +349,8 @@ impl<D: Define + ?Sized> Input<'_, D> {
         let mut front = Vec::new();
         if is_first {
             let records = self.records.unwrap_or(0);
-            let header = encode(subfile, form.plan(), (records, Some(ByteOrder::Little)))?;
+            let header = encode(subfile, form.plan(), (records, Some(ByteOrder::Little)));
+            let header = header.map_err(refused)?;
             front.push((0, container.metadata().to_vec()));
             front.push((container.header().offset(), header));
         }
@@ -385,7 +376,7 @@ impl<D: Define + ?Sized> Input<'_, D> {
         variables: &mut [Variable],
     ) -> Result<(Front, Maps, Option<Sealing>), Failure> {
         let (plan, shares) = (*form.plan(), sums.iter().map(|sum| sum.share).collect::<Vec<_>>());
-        let bytes = encode(subfile, &plan, (0, None))?;
+        let bytes = encode(subfile, &plan, (0, None)).map_err(refused)?;
         let header = Header::parse(&bytes, ByteOrder::Big).map_err(refused)?;
         let mut begins = header.variables().map(|variable| variable.begin());
         let nmaps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
@@ -401,19 +392,3 @@ impl<D: Define + ?Sized> Input<'_, D> {
 
 /// The bytes before the maps, at their offsets.
 type Front = Vec<(u64, Vec<u8>)>;
-
-fn narrow(dimids: &[u64]) -> Result<Vec<i32>, Failure> {
-    let dimids = dimids.iter().map(|&dimid| i32::try_from(dimid));
-    dimids.collect::<Result<_, _>>().map_err(|_| size())
-}
-
-/// The header as bytes, as [`form::encode`] writes it.
-pub(super) fn encode<D: Define + ?Sized>(
-    definition: &D,
-    plan: &CdfPlan,
-    how: (u64, Option<ByteOrder>),
-) -> Result<Vec<u8>, Failure> {
-    let mut bytes = vec![0; usize::try_from(plan.header_len()).unwrap_or(0)];
-    let encoded = form::encode(definition, plan, how, &mut bytes, &mut vec![0; 1 << 16]);
-    encoded.map(|()| bytes).map_err(refused)
-}

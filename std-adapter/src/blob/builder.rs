@@ -227,9 +227,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             if u32::try_from(given) != Ok(nprocs) {
                 return Err(BuildError::Ranks { given, nprocs });
             }
-            let lengths = decomposition.dimids.iter().map(|&dimid| self.definition.dim(dimid));
-            let lengths: Option<Vec<_>> = lengths.map(|dim| Some(dim?.length)).collect();
-            let grid = lengths.and_then(|lengths| Grid::new(&lengths));
+            let grid = Grid::of_dims(self.definition, &decomposition.dimids);
             let grid = grid.ok_or(BuildError::Dims { id })?;
             for (rank, requests) in (0_u32..).zip(&decomposition.requests) {
                 if let Some(request) = outside(requests, grid) {

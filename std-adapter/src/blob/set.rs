@@ -291,7 +291,7 @@ impl Set {
     /// Only as many bytes count as a value has.
     #[must_use]
     pub fn fill_value(&self, variable: Variable<'_>) -> [u8; 8] {
-        canonical::fill_value(variable)
+        variable.fill_value()
     }
 
     /// The subfiles that could not be read so far, or not all of them, in order. Missing subfiles

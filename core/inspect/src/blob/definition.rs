@@ -3,12 +3,14 @@
 use super::canonical::Canonical;
 use super::fnv::Fnv;
 use super::grammar::Placed;
+use super::header::encode;
 use crate::cdf::{self, Header};
 use alloc::vec::Vec;
 use striae_core::blob::names::{FILE_ATTRIBUTES, VARIABLE_ATTRIBUTES, WORLD_RANKS};
 use striae_core::cdf::{
     Alignment, AttrDef, Define, DimDef, Error, ListKind, Plan, Values, VarDef, Version,
 };
+use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
 
 /// Lists of at most as many items are compared name by name.
@@ -159,6 +161,15 @@ impl<'a> Definition<'a> {
     /// [`Error::Define`] with the first item that the file cannot have.
     pub fn plan(&self) -> Result<Plan, Error> {
         Plan::new(self, Version::Cdf5, Alignment::default())
+    }
+
+    /// The header of the canonical CDF-5 file with so many records.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan); if a name is too long to be written.
+    pub fn header(&self, numrecs: u64) -> Result<Header, Error> {
+        let bytes = encode(self, &self.plan()?, (numrecs, None))?;
+        Header::parse(&bytes, ByteOrder::Big)
     }
 
     /// The name of the item that an error of [`plan`](Self::plan) is about.

@@ -3,6 +3,7 @@
 use super::header::{Header, Known};
 use super::values::{OwnedValues, swap};
 use core::ops::Range;
+use striae_core::cdf::define::FILL_VALUE;
 use striae_core::cdf::{Attr, Dim, Layout, Type, Var};
 use striae_core::endian::ByteOrder;
 
@@ -213,6 +214,19 @@ impl<'a> Variable<'a> {
     #[must_use]
     pub const fn begin(self) -> u64 {
         self.known.var.begin
+    }
+
+    /// The value of elements that were never written, of a big-endian header: that of the attribute
+    /// `_FillValue`, else that of the type. Shorter values are at the front.
+    #[must_use]
+    pub fn fill_value(self) -> [u8; 8] {
+        let nc_type = self.nc_type();
+        let mut value = nc_type.fill();
+        let own = self.attribute(FILL_VALUE).filter(|own| own.nc_type() == nc_type);
+        if let Some(own) = own.filter(|own| own.count() == 1) {
+            value.iter_mut().zip(own.bytes()).for_each(|(to, from)| *to = *from);
+        }
+        value
     }
 
     /// The variable in the header.

@@ -5,14 +5,10 @@ use crate::file::{Named, Store, Wrong};
 use crate::format::{Set, subfile};
 use crate::json::{Json, list, row};
 use alloc::string::{String, ToString};
-use alloc::vec;
 use alloc::vec::Vec;
-use striae_core::cdf::{Encode, Error};
-use striae_core::endian::ByteOrder;
-use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
 use striae_inspect::blob::subfile::Head;
-use striae_inspect::blob::{Container, Definition, Flaw, Jury, Sealed, Subfile, Verdict};
+use striae_inspect::blob::{Container, Flaw, Jury, Sealed, Subfile, Verdict};
 use striae_inspect::cdf::Header;
 
 /// What the subfiles that are here have together.
@@ -56,7 +52,7 @@ fn open<'a, S: Store>(all: &'a [Named<S>], first: &'a Named<S>) -> Result<Judged
     lost.extend(verdict.strangers.iter().map(stranger));
     let numrecs = files.iter().filter(|(number, _)| verdict.members.contains(number));
     let numrecs = numrecs.filter_map(|(_, file)| records_of(&file.store)).next().unwrap_or(0);
-    let header = canonical(&verdict.head.definition(), numrecs);
+    let header = verdict.head.definition().header(numrecs);
     let header = header.map_err(|error| Wrong::new(set.base(), Flaw::Cdf(error)))?;
     Ok(Judged { set, verdict, numrecs, header, lost })
 }
@@ -66,19 +62,6 @@ fn records_of<S: Store>(store: &S) -> Option<u64> {
     let head = Head::read(store).ok()?;
     let subfile = Subfile::examine(store, &head, &mut Err).ok()?;
     Some(head.grammar.numrecs.unwrap_or(subfile.numrecs))
-}
-
-/// The header of the canonical CDF-5 file.
-fn canonical(definition: &Definition<'_>, numrecs: u64) -> Result<Header, Error> {
-    let plan = definition.plan()?;
-    let mut bytes = vec![0; usize::try_from(plan.header_len()).unwrap_or(0)];
-    let mut window = vec![0; 1 << 16];
-    let encode = Encode::new(definition, &plan, numrecs, &mut window)?;
-    match encode.run(&mut bytes.as_mut_slice()) {
-        Ok(()) => Header::parse(&bytes, ByteOrder::Big),
-        Err(DriveError::Format(error)) => Err(error),
-        Err(_) => Err(Error::Size { begin: plan.header_len() }),
-    }
 }
 
 impl<S: Store> Judged<'_, S> {

@@ -20,6 +20,7 @@ pub use error::{Error, Flaw};
 pub use table::{Place, Ranks, Rule, Table};
 pub use text::{Event, Parser};
 
+use crate::cdf::Define;
 use crate::sort::sort_by_key;
 use core::num::NonZeroU64;
 
@@ -54,9 +55,23 @@ impl Grid {
     /// dimension, if one is 0, or if the number of elements exceeds `u64::MAX`.
     #[must_use]
     pub fn new(dims: &[u64]) -> Option<Self> {
-        let row = NonZeroU64::new(*dims.last()?)?;
-        let total = dims.iter().try_fold(1_u64, |total, &length| total.checked_mul(length))?;
-        Some(Self { total, row }).filter(|_| total != 0)
+        Self::of(dims.iter().map(|&length| Some(length)))
+    }
+
+    /// The grid of an array with these dimensions of a definition, as [`new`](Self::new) makes it;
+    /// `None`, too, if the definition does not have one of them.
+    #[must_use]
+    pub fn of_dims<D: Define + ?Sized>(definition: &D, dimids: &[u64]) -> Option<Self> {
+        Self::of(dimids.iter().map(|&dimid| Some(definition.dim(dimid)?.length)))
+    }
+
+    fn of(lengths: impl Iterator<Item = Option<u64>>) -> Option<Self> {
+        let (mut total, mut row) = (1_u64, None);
+        for length in lengths {
+            let length = NonZeroU64::new(length?)?;
+            (total, row) = (total.checked_mul(length.get())?, Some(length));
+        }
+        Some(Self { total, row: row? })
     }
 
     /// The number of elements.

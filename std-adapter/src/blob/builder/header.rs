@@ -8,13 +8,11 @@ use crate::error::ErrorKind;
 use crate::posix::PosixFile;
 use std::collections::HashMap;
 use striae_core::blob::layout::{maps_len, width_of_blob};
-use striae_core::blob::{
-    Column, Decomposition, Fixed, Form, Group, Held, Share, Subfile, Width, form,
-};
+use striae_core::blob::{Column, Fixed, Form, Group, Held, Share, Subfile, Width};
 use striae_core::cdf::{Define, Plan as CdfPlan};
 use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
-use striae_inspect::blob::Compared;
+use striae_inspect::blob::{Compared, Dimids, encode};
 use striae_inspect::cdf::Header;
 
 /// A canonical variable.
@@ -61,23 +59,15 @@ pub(super) struct Plan<'b, 'd, D: ?Sized> {
     world_ranks: bool,
     pub(super) variables: Vec<Variable>,
     pub(super) names: HashMap<Box<str>, usize>,
-    /// For each variable its dimensions.
-    dimids: Vec<Vec<i32>>,
-    /// For each decomposition its dimensions.
-    decomposed: Vec<Vec<i32>>,
+    dimids: Dimids,
     /// Process-centric: the bytes of all variables in a blob.
     all: Before,
-}
-
-fn narrow(dimids: &[u64]) -> Result<Vec<i32>, ErrorKind> {
-    let dimids = dimids.iter().map(|&dimid| i32::try_from(dimid));
-    dimids.collect::<Result<_, _>>().map_err(|_| BuildError::Size.into())
 }
 
 impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
     pub(super) fn new(builder: &'b Builder<'d, D>, world_ranks: bool) -> Result<Self, ErrorKind> {
         let (definition, mut variables) = (builder.definition, Vec::new());
-        let (mut dimids, mut names) = (Vec::new(), HashMap::new());
+        let mut names = HashMap::new();
         let mut memory = vec![0; builder.decompositions.len()];
         let mut width = Width::new(&mut memory);
         for (varid, var) in (0..).map_while(|varid| Some((varid, definition.var(varid)?))) {
@@ -88,17 +78,16 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             content.and_then(|content| width.add(content)).ok_or(BuildError::Size)?;
             let name: Box<str> = var.name.into();
             names.insert(name.clone(), variables.len());
-            dimids.push(narrow(var.dimids)?);
             variables.push(Variable { name, column, before });
         }
-        let decomposed = builder.decompositions.iter().map(|of| narrow(&of.dimids));
-        let decomposed = decomposed.collect::<Result<_, _>>()?;
+        let decomposed = builder.decompositions.iter().map(|of| &*of.dimids);
+        let dimids = Dimids::new(definition, decomposed).ok_or(BuildError::Size)?;
         let all = Before { fixed: width.fixed(), elements: width.elements().into() };
         if builder.container == Container::Hdf5 && builder.records.is_none() {
             return Err(BuildError::NoRecords.into());
         }
         let definition = Compared::new(definition);
-        Ok(Self { builder, definition, world_ranks, variables, names, dimids, decomposed, all })
+        Ok(Self { builder, definition, world_ranks, variables, names, dimids, all })
     }
 
     /// Writes the header and the maps of the subfile with this number, of these ranks.
@@ -108,18 +97,9 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         file: &PosixFile,
     ) -> Result<Made, ErrorKind> {
         let tables = Tables::new(&self.builder.decompositions, ranks).ok_or(BuildError::Size)?;
-        let mut decompositions: Vec<_> = self
-            .decomposed
-            .iter()
-            .zip(&tables.sums)
-            .map(|(dimids, sum)| Decomposition::new(dimids, sum.nelems(), sum.max_nreqs()))
-            .collect();
-        let partitions: Vec<_> = self
-            .variables
-            .iter()
-            .zip(&self.dimids)
-            .map(|(variable, dimids)| variable.column.partition(dimids))
-            .collect();
+        let sums = tables.sums.iter().map(|sum| (sum.nelems(), sum.max_nreqs()));
+        let mut decompositions = self.dimids.decompositions(sums);
+        let partitions = self.dimids.partitions(self.variables.iter().map(|one| one.column));
         let world: Vec<_> = ranks.iter().map(|&rank| rank.cast_signed()).collect();
         let group = Group {
             global_nprocs: self.builder.nprocs.get().cast_signed(),
@@ -132,7 +112,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         let number = (number, self.builder.subfiles.get());
         match self.builder.container {
             Container::Cdf => {
-                let bytes = encode(&subfile, &form, (0, None))?;
+                let bytes = encode(&subfile, form.plan(), (0, None))?;
                 let header = Header::parse(&bytes, ByteOrder::Big)?;
                 let begins: Vec<_> = header.variables().map(|variable| variable.begin()).collect();
                 let maps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
@@ -162,7 +142,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         file: &PosixFile,
     ) -> Result<Made, ErrorKind> {
         let records = self.builder.records.unwrap_or(0);
-        let bytes = encode(subfile, form, (records, Some(ByteOrder::Little)))?;
+        let bytes = encode(subfile, form.plan(), (records, Some(ByteOrder::Little)))?;
         let (mut starts, mut at) = (Vec::new(), 0_u64);
         for (blob, shares) in (0..).zip(&tables.shares) {
             let maps = maps_len(shares).and_then(|len| at.checked_add(len));
@@ -218,15 +198,4 @@ impl Places {
             }
         }
     }
-}
-
-/// The header as bytes, as [`form::encode`] writes it.
-fn encode<D: Define + ?Sized>(
-    subfile: &Subfile<'_, D>,
-    form: &Form,
-    how: (u64, Option<ByteOrder>),
-) -> Result<Vec<u8>, ErrorKind> {
-    let mut bytes = vec![0; usize::try_from(form.plan().header_len()).unwrap_or(0)];
-    form::encode(subfile, form.plan(), how, &mut bytes, &mut vec![0; 1 << 16])?;
-    Ok(bytes)
 }

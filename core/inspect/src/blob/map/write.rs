@@ -1,6 +1,7 @@
 //! Maps as the bytes of files: text maps of PIO, and netCDF maps as E3SM-IO's dat2nc writes them.
 
 use super::{Decomposition, Map};
+use crate::blob::header;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -8,10 +9,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::num::NonZeroU32;
 use striae_core::blob::map::{Error, Request};
-use striae_core::cdf::{
-    self, Alignment, AttrDef, Definition, DimDef, Encode, Plan, Type, VarDef, Version,
-};
-use striae_core::step::DriveError;
+use striae_core::cdf::{Alignment, AttrDef, Definition, DimDef, Plan, Type, VarDef, Version};
 use striae_core::store::usize_to_u64;
 
 /// A decomposition as a text map. All ranks have a line; requests that fill holes are left out.
@@ -284,15 +282,7 @@ fn encode<'v>(
     values: impl Iterator<Item = &'v [i32]>,
 ) -> Result<Vec<u8>, Error> {
     let plan = Plan::new(definition, Version::Cdf5, Alignment::COMPACT)?;
-    let len = plan.fixed().offset();
-    let room = usize::try_from(len).map_err(|_| Error::TooLarge { value: len, max: len })?;
-    let mut bytes = vec![0; room];
-    let mut window = [0; 512];
-    let header = Encode::new(definition, &plan, 0, &mut window)?.run(&mut &mut bytes[..]);
-    header.map_err(|error| match error {
-        DriveError::Format(error) => Error::Cdf(error),
-        _ => Error::Cdf(cdf::Error::Size { begin: len }), // never: there is room
-    })?;
+    let mut bytes = header::encode(definition, &plan, (0, None))?;
     // Each variable begins where the one before ends: 4 bytes need no padding.
     bytes.extend(values.flatten().flat_map(|value| value.to_be_bytes()));
     Ok(bytes)

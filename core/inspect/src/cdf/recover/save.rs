@@ -9,9 +9,8 @@ use crate::recover::{self, copy};
 use crate::subject::{Failed, Subject, WINDOW, read, stored};
 use alloc::vec;
 use alloc::vec::Vec;
-use striae_core::cdf::define::FILL_VALUE;
+use striae_core::cdf::Error;
 use striae_core::cdf::layout::padded;
-use striae_core::cdf::{Error, Type};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{WriteAt, usize_to_u64};
@@ -88,13 +87,13 @@ impl<S: Subject + ?Sized, W: WriteAt> Copy<'_, S, W> {
 
     /// Writes fill values to `span`, of which `have` bytes of values are before.
     fn fill(&mut self, variable: Variable<'_>, span: Span, have: u64) -> Copied<S, W> {
-        let fill = fill_value(variable);
-        if fill.iter().all(|&byte| byte == 0) {
+        let size = usize::try_from(variable.nc_type().size()).unwrap_or(1);
+        let fill = variable.fill_value().into_iter().take(size);
+        if fill.clone().all(|byte| byte == 0) {
             return Ok(()); // as a hole
         }
-        let size = usize_to_u64(fill.len().max(1));
-        let start = have.checked_rem(size).unwrap_or(0);
-        let mut values = fill.iter().copied().cycle();
+        let start = have.checked_rem(usize_to_u64(size)).unwrap_or(0);
+        let mut values = fill.cycle();
         if let Some(before) = usize::try_from(start).ok().and_then(|start| start.checked_sub(1)) {
             values.nth(before); // the value that is cut
         }
@@ -207,18 +206,4 @@ fn gather<S: Subject + ?Sized>(
         }
     }
     Ok(())
-}
-
-/// The fill value as big-endian bytes.
-fn fill_value(variable: Variable<'_>) -> Vec<u8> {
-    let nc_type: Type = variable.nc_type();
-    let own = variable.attribute(FILL_VALUE);
-    let own = own.filter(|own| own.nc_type() == nc_type && own.count() == 1);
-    match own {
-        Some(own) => own.bytes().to_vec(),
-        None => {
-            let size = usize::try_from(nc_type.size()).unwrap_or(1);
-            nc_type.fill().iter().copied().take(size).collect()
-        }
-    }
 }
