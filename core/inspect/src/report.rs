@@ -95,6 +95,20 @@ impl<'a, K: Found, C: Counts> Report<'a, K, C> {
     }
 }
 
+/// Cases that are reported together: the first one, and their number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cases<T>(pub(crate) Option<(T, u64)>);
+
+impl<T> Cases<T> {
+    pub(crate) const NONE: Self = Self(None);
+
+    /// Adds a case.
+    pub(crate) fn add(&mut self, one: T) {
+        let (_, count) = self.0.get_or_insert((one, 0));
+        *count = count.saturating_add(1);
+    }
+}
+
 /// Runs all checks of a file, passes each finding to `each`, and returns the summary.
 pub(crate) fn verify<S: ReadAt + ?Sized, E, K: Ending<E>, C: Counts>(
     each: &mut dyn FnMut(K),

@@ -4,6 +4,7 @@ use super::{BlobList, BlobLists, Check, Failure, Known, Member, Report};
 use crate::blob::container::{memory, room};
 use crate::blob::finding::{FindingKind, Of, request_of};
 use crate::blob::grammar::{id_of, numbers, request};
+use crate::report::Cases;
 use crate::subject::{Files, read};
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -23,17 +24,6 @@ struct Decomposition {
     index: usize,
     id: NonZeroU32,
     grid: Grid,
-}
-
-/// Requests of a subfile with something unusual: the first one, and their number.
-#[derive(Default)]
-struct Tally(Option<(Of, u64)>);
-
-impl Tally {
-    fn add(&mut self, of: Of) {
-        let (_, count) = self.0.get_or_insert((of, 0));
-        *count = count.saturating_add(1);
-    }
 }
 
 impl<F: Files + ?Sized> Check<'_, F> {
@@ -86,7 +76,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
         report: &mut Report<'_>,
     ) -> Result<(), Failure<F>> {
         let store = self.open(member)?;
-        let (mut unsorted, mut crossing, mut most) = (Tally::default(), Tally::default(), 0);
+        let (mut unsorted, mut crossing, mut most) = (Cases::NONE, Cases::NONE, 0);
         for (blob, number) in (0..).zip(0..member.subfile.found) {
             let before = runs.len();
             let Some(columns) = Self::columns(&store, member, number, own)? else {

@@ -8,6 +8,7 @@ use super::sums::Sums;
 use super::{Depth, Report};
 use crate::gsd::finding::FindingKind;
 use crate::gsd::{Failed, each_window};
+use crate::report::Cases;
 use crate::subject::{Subject, Sum};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -32,12 +33,11 @@ struct Entries<'r, 'a> {
     /// Which ids the present frame has, and a list of them to reset these flags.
     ids: Vec<bool>,
     listed: Vec<u16>,
-    /// The first entry that gsd refuses because of its frame: the frame, its offset, and the number
-    /// of such entries.
-    many_frames: Option<(u64, u64, u64)>,
-    /// The first chunk without rows: its offset, and the number of such chunks.
-    no_rows: Option<(u64, u64)>,
-    early_text: Option<(u64, u64)>,
+    /// Entries that gsd refuses because of their frame: the frame, and its offset.
+    many_frames: Cases<(u64, u64)>,
+    /// Chunks without rows, and chunks of text in layer 1: the offset of the field.
+    no_rows: Cases<u64>,
+    early_text: Cases<u64>,
     crc: u32,
     checksum: Checksum,
 }
@@ -74,9 +74,9 @@ pub(super) fn check<S: Subject>(
         empty: None,
         ids: vec![false; usize::try_from(limits.names).unwrap_or(1 << 16)],
         listed: Vec::new(),
-        many_frames: None,
-        no_rows: None,
-        early_text: None,
+        many_frames: Cases::NONE,
+        no_rows: Cases::NONE,
+        early_text: Cases::NONE,
         crc: 0,
         checksum: subject.checksum(Sum::Crc32c),
     };
@@ -154,8 +154,7 @@ impl Entries<'_, '_> {
             // gsd's writer does that with frames without chunks; but no file has more frames than
             // bytes.
             Finding::Frame { frame, .. } if frame < self.head.file_len => {
-                let (frame, offset, count) = many_frames.unwrap_or((frame, at(0), 0));
-                *many_frames = Some((frame, offset, count.saturating_add(1)));
+                many_frames.add((frame, at(0)));
             }
             finding => report.add(FindingKind::Entry(finding)),
         });
@@ -170,10 +169,10 @@ impl Entries<'_, '_> {
         self.names.is_used(chunk.id);
         self.report.summary.frames = self.report.summary.frames.max(frame.saturating_add(1));
         if chunk.n == 0 {
-            count_one(&mut self.no_rows, at(8));
+            self.no_rows.add(at(8));
         }
         if chunk.kind == ChunkType::Character && self.head.version < Version::LAYER {
-            count_one(&mut self.early_text, at(30));
+            self.early_text.add(at(30));
         }
         let data_end = self.head.record.as_ref().map_or(u64::MAX, |record| record.data_end);
         if chunk.span.end() > data_end {
@@ -208,14 +207,14 @@ impl Entries<'_, '_> {
     }
 
     fn finish(self) {
-        if let Some((frame, offset, count)) = self.many_frames {
+        if let Some(((frame, offset), count)) = self.many_frames.0 {
             let slots = self.head.allocated;
             self.report.add(FindingKind::ManyFrames { offset, frame, slots, count });
         }
-        if let Some((offset, count)) = self.no_rows {
+        if let Some((offset, count)) = self.no_rows.0 {
             self.report.add(FindingKind::NoRows { offset, count });
         }
-        if let Some((offset, count)) = self.early_text {
+        if let Some((offset, count)) = self.early_text.0 {
             self.report.add(FindingKind::EarlyText { offset, count });
         }
         self.names.report_unused(self.report);
@@ -227,9 +226,4 @@ impl Entries<'_, '_> {
 
 fn is_zero(entry: &IndexEntry) -> bool {
     *entry == IndexEntry::new_zeroed()
-}
-
-fn count_one(seen: &mut Option<(u64, u64)>, offset: u64) {
-    let (first, count) = seen.unwrap_or((offset, 0));
-    *seen = Some((first, count.saturating_add(1)));
 }

@@ -4,6 +4,7 @@ use super::Report;
 use super::head::{Head, compare};
 use crate::gsd::Failed;
 use crate::gsd::finding::FindingKind;
+use crate::report::Cases;
 use crate::subject::{Subject, Sum, read_pieces};
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -67,9 +68,8 @@ struct List<'r, 'a> {
     /// Whether its NUL was seen, in layer 1.
     is_done: bool,
     is_ended: bool,
-    /// The first byte after the names or after a NUL that is not zero, and the number of such
-    /// bytes.
-    junk: Option<(u64, u64)>,
+    /// Bytes after the names or after a NUL that are not zero.
+    junk: Cases<u64>,
     starts: Vec<u64>,
     sums: Option<u16>,
     /// A fingerprint of each name, which cannot be forged.
@@ -110,8 +110,7 @@ impl List<'_, '_> {
 
     fn junk(&mut self, at: u64, byte: u8) {
         if byte != 0 {
-            let (first, count) = self.junk.unwrap_or((at, 0));
-            self.junk = Some((first, count.saturating_add(1)));
+            self.junk.add(at);
         }
     }
 
@@ -170,7 +169,7 @@ pub(super) fn check<S: Subject>(
         len: 0,
         is_done: false,
         is_ended: false,
-        junk: None,
+        junk: Cases::NONE,
         starts: Vec::new(),
         sums: None,
         seen: BTreeMap::new(),
@@ -184,7 +183,7 @@ pub(super) fn check<S: Subject>(
         last = bytes.last().copied().unwrap_or(last);
         true
     })?;
-    let (starts, sums, junk) = (list.starts, list.sums, list.junk);
+    let (starts, sums, junk) = (list.starts, list.sums, list.junk.0);
     if last != 0 {
         let offset = span.end().saturating_sub(1);
         report.wrong(Error::NotTerminated { offset, value: last });

@@ -3,6 +3,7 @@
 use super::{Depth, Report};
 use crate::gsd::finding::FindingKind;
 use crate::gsd::{Failed, together};
+use crate::report::Cases;
 use crate::subject::{Subject, Sum};
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -28,8 +29,8 @@ pub(super) struct Sums<'s, S> {
     /// Whether the commit record states that frames have checksums.
     is_sealed: bool,
     frame: Vec<Chunk>,
-    /// Frames without checksums: the first one, and their number.
-    unsealed: Option<(u64, u64)>,
+    /// Frames without checksums.
+    unsealed: Cases<u64>,
     sealed: u64,
     /// Bytes of frames that may still be read in one piece: in total at most twice the file's
     /// length.
@@ -49,7 +50,7 @@ impl<'s, S: Subject> Sums<'s, S> {
     ) -> Self {
         let (frame, room, whole) =
             (Vec::new(), Room::damaged(file_len), file_len.saturating_mul(2));
-        let (unsealed, sealed, is_full, compared) = (None, 0, false, Default::default());
+        let (unsealed, sealed, is_full, compared) = (Cases::NONE, 0, false, Default::default());
         Self {
             subject,
             depth,
@@ -87,7 +88,8 @@ impl<'s, S: Subject> Sums<'s, S> {
         if !self.frame.is_empty() {
             self.check_frame(report)?;
         }
-        if let Some((frame, count)) = self.unsealed.filter(|_| self.sealed > 0 || self.is_sealed) {
+        if let Some((frame, count)) = self.unsealed.0.filter(|_| self.sealed > 0 || self.is_sealed)
+        {
             report.add(FindingKind::FramesUnsealed { frame, count });
         }
         Ok(())
@@ -104,9 +106,7 @@ impl<'s, S: Subject> Sums<'s, S> {
     fn check_chunks(&mut self, chunks: &[Chunk], report: &mut Report<'_>) -> Result<(), Failed<S>> {
         let own = chunks.iter().rfind(|chunk| Some(chunk.id) == self.id);
         let Some(own) = own else {
-            let frame = chunks.first().map_or(0, |chunk| chunk.frame);
-            let (first, count) = self.unsealed.unwrap_or((frame, 0));
-            self.unsealed = Some((first, count.saturating_add(1)));
+            self.unsealed.add(chunks.first().map_or(0, |chunk| chunk.frame));
             return Ok(());
         };
         self.sealed = self.sealed.saturating_add(1);
