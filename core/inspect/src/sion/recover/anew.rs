@@ -45,28 +45,26 @@ fn plan(part: &Part, nfiles: u32) -> Result<(Meta1, Blocks), Error> {
 }
 
 /// The end of the new file, or the reason why there can be none.
-fn end(part: &Part, entries: u64) -> Result<u64, Error> {
+pub(super) fn end(part: &Part, entries: u64) -> Result<u64, Error> {
     let (meta1, blocks) = plan(part, part.remains().head().meta1.nfiles())?;
-    let book = Book::create(&meta1, &blocks, entries, false)?;
-    Ok(book.close(1)?.last.span().end())
+    end_of((&meta1, &blocks), (entries, false), 1)
 }
 
-/// The end of the new file.
-pub(super) fn size(part: &Part, entries: u64) -> Option<u64> {
-    end(part, entries).ok()
-}
-
-/// Says why there can be no new file, if so.
-pub(super) fn check(part: &Part, entries: u64) -> Result<(), Error> {
-    end(part, entries).map(drop)
+/// The end of a file with these chunks and so many rows of block sizes, a mapping of so many
+/// entries, and perhaps a seal.
+pub(super) fn end_of(
+    (meta1, blocks): (&Meta1, &Blocks),
+    (entries, is_sealed): (u64, bool),
+    rows: u32,
+) -> Result<u64, Error> {
+    Ok(Book::create(meta1, blocks, entries, is_sealed)?.close(rows)?.last.span().end())
 }
 
 /// The bytes of META1, META2 with one row, and the mapping, whatever the chunks are.
 pub(super) fn tables_len(part: &Part, entries: u64) -> Option<u64> {
     let meta1 = &part.remains().head().meta1;
     let no_blocks = Blocks { first: meta1.layout().meta1_end(), globalskip: 0 };
-    let book = Book::create(meta1, &no_blocks, entries, false).ok()?;
-    Some(book.close(1).ok()?.last.span().end())
+    end_of((meta1, &no_blocks), (entries, false), 1).ok()
 }
 
 impl Recovery {

@@ -3,22 +3,21 @@
 use super::anew;
 use super::part::Part;
 use crate::size::Demand;
-use striae_core::sion::Book;
 
 impl Part {
     /// The new file with all chunks in their places, if it can have them; the old one exists as far
     /// as it is long, because its holes stay holes.
     pub(super) fn demand(&self, entries: u64) -> Option<Demand> {
         let head = self.remains().head();
-        let book = Book::create(&head.meta1, self.remains().blocks(), entries, self.is_sealed());
         let rows = u32::try_from(self.maxchunks()).ok()?;
-        let size = book.and_then(|book| book.close(rows)).ok()?.last.span().end();
+        let places = (&head.meta1, self.remains().blocks());
+        let size = anew::end_of(places, (entries, self.is_sealed()), rows).ok()?;
         Some(Demand { size, existing: head.file_len, own: anew::tables_len(self, entries)? })
     }
 
     /// The new file with each stream placed anew.
     pub(super) fn demand_anew(&self, entries: u64) -> Option<Demand> {
-        let size = anew::size(self, entries)?;
+        let size = anew::end(self, entries).ok()?;
         let own = anew::tables_len(self, entries)?;
         Some(Demand { size, existing: self.remains().head().file_len, own })
     }

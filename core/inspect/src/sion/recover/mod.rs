@@ -191,7 +191,9 @@ impl Recovery {
         // What is examined can be written: in its places, or anew.
         match part.keeps_places(entries, max_size) {
             true => Ok(()),
-            false => anew::check(part, entries).map_err(|error| DriveError::Format(error).into()),
+            false => {
+                anew::end(part, entries).map(drop).map_err(|error| DriveError::Format(error).into())
+            }
         }
     }
 
