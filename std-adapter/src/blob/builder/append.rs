@@ -174,10 +174,10 @@ pub(super) fn members_of(
 }
 
 /// Counts more records in a subfile, with its seal and the copy that is replaced first.
-pub(super) fn count_records(
+fn count_records(
     file: &PosixFile,
     more: u64,
-    reseal: Option<&(Reseal<'_>, usize)>,
+    seal: Option<(&Reseal<'_>, usize)>,
 ) -> Result<(), ErrorKind> {
     let header = Header::read(file)?;
     let length = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
@@ -186,11 +186,41 @@ pub(super) fn count_records(
     let window = vec![0; length(header.head().header_len).max(1 << 16)];
     let (mut lengths, slots) = (vec![0; ndims], vec![Slot::EMPTY; nvars]);
     let writer = cdf::Writer::open(file, Fill::Values, &mut lengths, slots, window);
-    let counted = writer.and_then(|mut writer| {
-        let seal = reseal.map(|(seal, next)| (seal, *next));
-        count(&mut writer, more, seal, crc32c::crc32c_append)
-    });
+    let counted =
+        writer.and_then(|mut writer| count(&mut writer, more, seal, crc32c::crc32c_append));
     counted.map_err(ErrorKind::from)
+}
+
+impl Made {
+    /// Counts `more` records in the subfile, so that there are `records`. `sums` are the checksums
+    /// of the values, and `values` is their fingerprint, if the subfile is sealed.
+    pub(super) fn count(
+        &self,
+        file: &PosixFile,
+        (records, more): (u64, u64),
+        sums: &[u32],
+        values: Fingerprint,
+    ) -> Result<(), ErrorKind> {
+        let Some(seal) = &self.seal else { return count_records(file, more, None) };
+        let table = seal.table(sums.iter().copied());
+        let reseal = seal.seal.reseal(records, &table, values);
+        count_records(file, more, Some((&reseal, seal.seal.next())))
+    }
+
+    /// Replaces the other copy of the seal, if there is one, after all subfiles count the records.
+    /// The arguments are those of [`count`](Self::count).
+    pub(super) fn settle(
+        &self,
+        file: &PosixFile,
+        records: u64,
+        sums: &[u32],
+        values: Fingerprint,
+    ) -> std::io::Result<()> {
+        let Some(seal) = &self.seal else { return Ok(()) };
+        let table = seal.table(sums.iter().copied());
+        let reseal = seal.seal.reseal(records, &table, values);
+        settle(&mut &*file, &reseal, seal.seal.next(), crc32c::crc32c_append)
+    }
 }
 
 impl Writer {
@@ -328,20 +358,15 @@ impl Writer {
             counted.map_err(|kind| self.error(number, kind))?;
         }
         for (number, subfile) in subfiles() {
-            let Some(seal) = &subfile.made.seal else { continue };
+            if subfile.made.seal.is_none() {
+                continue;
+            }
             let file = self.open(number)?;
-            let settled = self.table(subfile, &file, records).and_then(|table| {
-                let reseal = seal.seal.reseal(records, &table, values);
-                settle(&mut &*file, &reseal, seal.seal.next(), crc32c::crc32c_append)
-            });
+            let sums = self.sums(subfile, &file, records);
+            let settled = sums.and_then(|sums| subfile.made.settle(&file, records, &sums, values));
             settled.map_err(|error| self.error(number, error))?;
         }
         Ok(())
-    }
-
-    fn table(&self, subfile: &Subfile, file: &PosixFile, records: u64) -> std::io::Result<Vec<u8>> {
-        let Some(seal) = &subfile.made.seal else { return Ok(Vec::new()) };
-        Ok(seal.table(self.sums(subfile, file, records)?.into_iter()))
     }
 
     fn count_in(
@@ -352,9 +377,10 @@ impl Writer {
         values: Fingerprint,
     ) -> Result<(), ErrorKind> {
         let file = PosixFile::open_rw(&Self::final_path(&self.path, number))?;
-        let table = self.table(subfile, &file, records)?;
-        let seal = subfile.made.seal.as_ref().map(|sealing| sealing.seal);
-        let reseal = seal.map(|seal| (seal.reseal(records, &table, values), seal.next()));
-        count_records(&file, more, reseal.as_ref())
+        let sums = match subfile.made.seal {
+            Some(_) => self.sums(subfile, &file, records)?,
+            None => Vec::new(),
+        };
+        subfile.made.count(&file, (records, more), &sums, values)
     }
 }

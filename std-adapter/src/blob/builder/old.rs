@@ -1,6 +1,6 @@
 //! [`OldSet`]: a closed set to which many processes append.
 
-use super::append::{Old, count_records, members_of, variables};
+use super::append::{Old, members_of, variables};
 use super::error::BuildError;
 use super::header::{Made, Variable};
 use crate::blob::error::ErrorKind as BlobError;
@@ -12,7 +12,7 @@ use crate::posix::PosixFile;
 use crate::store::lock::Locked;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use striae_core::blob::append::{settle, take_back};
+use striae_core::blob::append::take_back;
 use striae_core::blob::{Column, Fingerprint, Held};
 
 /// A closed set of CDF-5 files that gets more records, for callers whose processes append together,
@@ -197,10 +197,7 @@ impl OldSubfile {
         let Some(more) = records.checked_sub(self.numrecs).filter(|&more| more > 0) else {
             return Ok(());
         };
-        let seal = self.made.seal.as_ref();
-        let table = seal.map(|seal| seal.table(sums.iter().copied())).unwrap_or_default();
-        let reseal = seal.map(|of| (of.seal.reseal(records, &table, values), of.seal.next()));
-        let counted = count_records(&self.file, more, reseal.as_ref());
+        let counted = self.made.count(&self.file, (records, more), sums, values);
         counted.map_err(|kind| Error::new(&self.path, kind))
     }
 
@@ -210,12 +207,10 @@ impl OldSubfile {
     /// # Errors
     /// The operating system's.
     pub fn settle(&self, records: u64, sums: &[u32], values: Fingerprint) -> Result<(), Error> {
-        let Some(seal) = self.made.seal.as_ref().filter(|_| records > self.numrecs) else {
+        if records <= self.numrecs {
             return Ok(());
-        };
-        let table = seal.table(sums.iter().copied());
-        let reseal = seal.seal.reseal(records, &table, values);
-        let settled = settle(&mut &*self.file, &reseal, seal.seal.next(), crc32c::crc32c_append);
+        }
+        let settled = self.made.settle(&self.file, records, sums, values);
         settled.map_err(|error| Error::new(&self.path, error))
     }
 }
