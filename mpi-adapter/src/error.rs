@@ -177,12 +177,16 @@ impl Failure {
 }
 
 impl Error {
-    /// The error of all ranks for a failure of a rank.
-    pub(crate) const fn agreed(failure: Failure) -> Self {
+    /// The error of all ranks for a failure that all of them find equally, without a message, for
+    /// those who write a message layer ([`Transport`](crate::comm::Transport)).
+    #[must_use]
+    pub const fn agreed(failure: Failure) -> Self {
         Self(failure)
     }
 
-    pub(crate) fn lost(rank: Option<u32>) -> Self {
+    /// A rank is gone, if it is known which one; for those who write a message layer.
+    #[must_use]
+    pub fn lost(rank: Option<u32>) -> Self {
         let text = "is gone, or did not come to a collective before the deadline";
         Self(Failure::new(Code::Lost, text).at(rank))
     }
@@ -192,7 +196,9 @@ impl Error {
         Self(Failure::new(Code::Unsupported, text))
     }
 
-    pub(crate) fn aborted(rank: u32, code: i32) -> Self {
+    /// A rank ended the job; for those who write a message layer.
+    #[must_use]
+    pub fn aborted(rank: u32, code: i32) -> Self {
         let text = format_args!("ended the job with exit code {code}");
         Self(Failure::new(Code::Aborted(code), text).at(Some(rank)))
     }

@@ -6,7 +6,6 @@
 //! | [`error`] | a rank's failure, and the error that all ranks get for it |
 //! | [`comm`] | the rules of all communicators, whatever carries the messages |
 //! | [`threads`] | ranks that are threads of one process |
-//! | [`simulated`] | ranks of a larger machine than there is, with time by a model |
 //! | `mpi` | ranks that are processes of MPI, with the feature `mpi` |
 //! | [`collect`] | few ranks that write for all |
 //! | [`sion`] | SIONlib sets that all ranks write, append to and read |
@@ -73,7 +72,6 @@ pub mod gsd;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod operation;
-pub mod simulated;
 pub mod sion;
 pub mod threads;
 mod words;

@@ -108,6 +108,8 @@ cargo test -p striae-mpi-c --lib
 cargo clippy -p striae-mpi-c --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p striae-mpi-c
 cargo test -p striae-mpi --features cli,mpi --test program
+cargo test -p striae-mpi-lab --features mpi
+cargo clippy -p striae-mpi-lab --features mpi --all-targets -- -D warnings
 cargo clippy -p striae-mpi --features cli,mpi --all-targets -- -D warnings
 cargo test -p striae-mpi --features cli,mpi --doc
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p striae-mpi --features cli,mpi --lib

@@ -5,6 +5,6 @@
 oldest=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' Cargo.toml)
 cargo "+$oldest" --version || skip "needs the toolchain $oldest of rustup"
 own "rust-$oldest"
-cargo "+$oldest" check --workspace --exclude striae-mpi --exclude striae-python --lib --bins \
+cargo "+$oldest" check --workspace --exclude striae-mpi --exclude striae-mpi-lab --exclude striae-python --lib --bins \
     --target-dir "$target/rust-$oldest"
 cargo "+$oldest" check -p striae-core --all-features --target-dir "$target/rust-$oldest"

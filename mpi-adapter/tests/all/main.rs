@@ -27,7 +27,6 @@ mod gsd;
 mod gsd_and_blob;
 mod gsd_power;
 mod set;
-mod simulated;
 mod sion;
 mod sion_buddies;
 mod sion_grouped;

@@ -1,14 +1,12 @@
 //! The command line.
 
-use crate::bench::BenchVerb;
-use crate::scale::ScaleArgs;
 use crate::set::{ConvertArgs, ExtractArgs, PackArgs};
 use crate::verify::VerifyArgs;
 use clap::{Parser, Subcommand};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// striae with the ranks of a parallel program: `mpiexec -n 8 striae-mpi bench write /scratch`.
+/// striae with the ranks of a parallel program: `mpiexec -n 8 striae-mpi verify *.sion`.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -30,11 +28,6 @@ impl Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measure how fast the ranks write and read.
-    #[command(subcommand)]
-    Bench(BenchVerb),
-    /// Print what more ranks than there are would take, by a model.
-    Scale(ScaleArgs),
     /// Check many files, each by one rank.
     Verify(VerifyArgs),
     /// Write the stream of each task of a SIONlib set to a file.

@@ -1,10 +1,7 @@
 //! `striae-mpi`: what striae does with the ranks of a parallel program, from the command line.
 
 mod args;
-mod bench;
 mod blob;
-mod heap;
-mod scale;
 mod set;
 mod text;
 mod verify;
@@ -21,9 +18,6 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refuse(&error),
     };
-    if let Verb::Scale(args) = &args.verb {
-        return scale::run(args).map_or_else(|error| report(&error), |()| ExitCode::SUCCESS);
-    }
     match args.threads {
         Some(ranks) => run_as_threads(&args, ranks.get()),
         None => run_as_process(&args),
@@ -93,12 +87,10 @@ fn report(error: &impl std::fmt::Display) -> ExitCode {
 /// Runs a verb; returns the exit status, which is equal at all ranks.
 fn run<C: Collective>(comm: C, args: &Args) -> Result<u8, Error> {
     match &args.verb {
-        Verb::Bench(verb) => bench::run(comm, verb).map(|()| 0),
         Verb::Verify(args) => verify::run(comm, args),
         Verb::Extract(args) => set::extract(comm, args).map(|()| 0),
         Verb::Pack(args) => set::pack(comm, args).map(|()| 0),
         Verb::Convert(args) => convert(comm, args),
-        Verb::Scale(_) => Ok(0), // it needs no ranks
     }
 }
 

@@ -1,4 +1,4 @@
-//! `striae-mpi bench`: how fast the ranks write and read together, and how often they meet.
+//! `striae-mpi-lab bench`: how fast the ranks write and read together, and how often they meet.
 
 mod blob;
 mod case;
@@ -20,24 +20,24 @@ use way::Way;
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchVerb {
     /// Write records of all ranks in several ways, and print speed and messages.
-    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi bench write /scratch\n  \
-mpiexec -n 8 striae-mpi bench write --size 64 --bytes 4194304 --way stdio --way coll /dev/shm\n  \
-striae-mpi --threads 8 bench write --files 2 --commits 4 --json .\n\n\
+    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi-lab bench write /scratch\n  \
+mpiexec -n 8 striae-mpi-lab bench write --size 64 --bytes 4194304 --way stdio --way coll /dev/shm\n  \
+striae-mpi-lab --threads 8 bench write --files 2 --commits 4 --json .\n\n\
 Every way opens, writes and closes its files in each turn; the ways take turns. Times are those of \
 the slowest rank, from the moment when all ranks have come.")]
     Write(WriteArgs),
     /// Read records of all ranks in several ways, and print speed and messages.
-    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi bench read /scratch\n  \
-mpiexec -n 8 striae-mpi bench read --size 65536 --files 2 --json /dev/shm\n\n\
+    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi-lab bench read /scratch\n  \
+mpiexec -n 8 striae-mpi-lab bench read --size 65536 --files 2 --json /dev/shm\n\n\
 The files are written first, so they are in the page cache if there is room for them. Every way \
 opens, reads and closes in each turn, each rank its own task; the ways take turns. What is read is \
 compared with what was written. Times are those of the slowest rank, from the moment when all \
 ranks have come.")]
     Read(ReadArgs),
     /// Write blob sets like those of E3SM, and print speed and messages.
-    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi bench blob /scratch\n  \
-mpiexec -n 16 striae-mpi bench blob --map map_f_case_16p.nc --records 10 --subfiles 2 /scratch\n  \
-striae-mpi --threads 4 bench blob --case g --json .\n\n\
+    #[command(after_help = "Examples:\n  mpiexec -n 8 striae-mpi-lab bench blob /scratch\n  \
+mpiexec -n 16 striae-mpi-lab bench blob --map map_f_case_16p.nc --records 10 --subfiles 2 /scratch\n  \
+striae-mpi-lab --threads 4 bench blob --case g --json .\n\n\
 The cases have as many variables of each map as those of E3SM-IO; all are of doubles and have \
 records. Every way opens, writes and closes its files in each turn; the ways take turns. Times are \
 those of the slowest rank, from the moment when all ranks have come.")]

@@ -3,10 +3,10 @@
 use super::disk::Disk;
 use super::model::Kind;
 use super::world::{Given, Outcome, Payload, State, Tally, Want, World};
-use crate::comm::{Folded, Step, Transport, Words};
-use crate::error::{Code, Error, Failure};
 use std::sync::Arc;
 use striae_core::store::usize_to_u64;
+use striae_mpi::comm::{Folded, Step, Transport, Words};
+use striae_mpi::{Code, Error, Failure};
 use zerocopy::IntoBytes;
 
 /// A handle of one rank on one communicator.

@@ -3,7 +3,7 @@
 use super::{ScaleArgs, Steps};
 use serde::Serialize;
 use std::io::{self, Write};
-use striae_mpi::simulated::Picoseconds;
+use striae_mpi_lab::simulated::Picoseconds;
 
 #[derive(Serialize)]
 pub(super) struct Report {

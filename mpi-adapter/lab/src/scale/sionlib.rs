@@ -2,7 +2,7 @@
 
 use super::report::Pattern;
 use std::num::Saturating;
-use striae_mpi::simulated::Model;
+use striae_mpi_lab::simulated::Model;
 
 type Number = Saturating<u64>;
 

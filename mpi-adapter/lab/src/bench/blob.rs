@@ -1,4 +1,4 @@
-//! `striae-mpi bench blob`: sets of the shapes of E3SM's output, beside plain writes of as many
+//! `striae-mpi-lab bench blob`: sets of the shapes of E3SM's output, beside plain writes of as many
 //! bytes.
 
 use super::case::{Case, Decomposition, Part};

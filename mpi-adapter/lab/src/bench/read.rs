@@ -1,4 +1,4 @@
-//! `striae-mpi bench read`: the ways to read.
+//! `striae-mpi-lab bench read`: the ways to read.
 
 use super::report::{Records, Report};
 use super::way::{Way, own_path, path};

@@ -3,11 +3,11 @@
 use super::Simulated;
 use super::layout::{Part, Runner};
 use super::model::{Cost, Kind, Picoseconds};
-use crate::comm::Words;
-use crate::error::{Code, Error, Failure};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use striae_mpi::comm::Words;
+use striae_mpi::{Code, Error, Failure};
 
 /// What a rank did so far. In each collective it is counted as the rank of the tree that has most
 /// to do.

@@ -1,4 +1,4 @@
-//! `striae-mpi scale`: what a set of more ranks than there are would take, by a model.
+//! `striae-mpi-lab scale`: what a set of more ranks than there are would take, by a model.
 
 mod report;
 mod sionlib;
@@ -9,15 +9,17 @@ use report::{Line, Report};
 use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
-use striae_mpi::simulated::{Model, Picoseconds, Rank, Simulated, Tally};
 use striae_mpi::sion::Builder;
 use striae_mpi::{Collect, Error};
+use striae_mpi_lab::simulated::{Model, Picoseconds, Rank, Simulated, Tally};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: striae-mpi scale --ranks 1000,1000000 --ranks-per-file 65536\n\n\
+#[command(
+    after_help = "Example: striae-mpi-lab scale --ranks 1000,1000000 --ranks-per-file 65536\n\n\
 Runs the code of the sets with a few ranks, each of which represents many equal ones, in \
 simulated files. Beside it is SIONlib's pattern by arithmetic. spec/scale.md says what \
-the model has and what it leaves out.")]
+the model has and what it leaves out."
+)]
 pub(crate) struct ScaleArgs {
     /// Numbers of ranks.
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1000,10000,100000")]

@@ -1,8 +1,8 @@
 //! Simulated worlds: the few ranks that run give the figures of all ranks.
 
-use striae_mpi::simulated::{Done, Rank, Simulated, Tally};
 use striae_mpi::sion::Builder;
 use striae_mpi::{Code, Collect, Collective, Error, Fold};
+use striae_mpi_lab::simulated::{Done, Rank, Simulated, Tally};
 
 /// What is written: sets of so many files, with this many commits.
 #[derive(Debug, Clone, Copy)]

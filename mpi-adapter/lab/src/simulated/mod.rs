@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use striae_mpi::sion::Builder;
-//! use striae_mpi::simulated::Simulated;
+//! use striae_mpi_lab::simulated::Simulated;
 //! use striae_mpi::{Collect, Error};
 //!
 //! let world = Simulated::new(1_000_000).ranks_per_node(64);
@@ -49,10 +49,10 @@ pub use member::Member;
 pub use model::{Model, Picoseconds};
 pub use world::Tally;
 
-use crate::comm::Comm;
 use layout::Runner;
 use std::io;
 use std::sync::Arc;
+use striae_mpi::comm::Comm;
 use world::World;
 
 /// A rank of a simulated world.
@@ -95,7 +95,7 @@ impl Simulated {
     }
 
     /// Sets the number of physical files of the sets that are written, which decides which ranks
-    /// are equal: as [`Builder::nfiles`](crate::sion::Builder::nfiles) does.
+    /// are equal: as [`Builder::nfiles`](striae_mpi::sion::Builder::nfiles) does.
     #[must_use]
     pub const fn files(self, files: u32) -> Self {
         Self { files, ..self }
@@ -138,7 +138,7 @@ impl Simulated {
     /// order of the ranks.
     ///
     /// If all ranks wait for something that none of them will do, all get
-    /// [`Code::Lost`](crate::Code::Lost).
+    /// [`Code::Lost`](striae_mpi::Code::Lost).
     ///
     /// # Errors
     /// The operating system has no more threads.
