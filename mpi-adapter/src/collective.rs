@@ -200,13 +200,18 @@ pub trait Collective: Sized {
     /// returned.
     fn abort(&self, code: i32) -> Error;
 
-    /// Nothing but the agreement that no rank failed. Every rank has called this when the first
-    /// returns from it. One call of the message layer.
+    /// What this rank has, if no rank failed. Every rank has called this when the first returns
+    /// from it. One call of the message layer.
     ///
     /// # Errors
     /// The failure of the lowest rank that has one, at all ranks.
-    fn agree(&self, mine: Result<(), Failure>) -> Result<(), Error> {
-        self.combine(mine.map(|()| []), []).map(|[]| ())
+    fn agree<T>(&self, mine: Result<T, Failure>) -> Result<T, Error> {
+        let (mine, failure) = match mine {
+            Ok(mine) => (Some(mine), Ok([])),
+            Err(failure) => (None, Err(failure)),
+        };
+        self.combine(failure, [])?;
+        mine.ok_or_else(|| Error::lost(None)) // never: no rank has failed
     }
 
     /// The sums of the values of all ranks.

@@ -158,13 +158,10 @@ impl<C: Collective> File<C> {
             let samples = Samples::new(wanted, own.bytes())?;
             Ok((own, samples))
         });
-        self.node.agree(mine.as_ref().map(drop).map_err(Clone::clone))?;
-        let (Ok(plan), Ok((own, samples))) = (plan, mine) else {
-            return Err(Error::lost(None)); // never: no rank has failed
-        };
+        let (own, samples) = self.node.agree(mine)?;
+        let plan = plan.map_err(Error::agreed)?; // never: no rank has failed
         let samples = self.share(&plan, &own, samples, &lists(&all, &counts));
-        self.node.agree(samples.as_ref().map(drop).map_err(Clone::clone))?;
-        samples.map_err(Error::agreed) // never: as above
+        self.node.agree(samples)
     }
 
     /// Ends the communicator of the node. All ranks call this.

@@ -106,11 +106,10 @@ impl<C: Collective> Writer<C> {
         let path = path.as_ref();
         comm.begin(Operation::BlobAppend, crc32c(0, path.as_os_str().as_encoded_bytes()));
         let set = lock(&comm, path)?;
-        let place = place(&comm, set.as_ref().map_err(Clone::clone))?;
+        let place = place(&comm, &set)?;
         let part = comm.split(Ok(place.subfile))?;
-        let opened = set.and_then(|set| open(&part, set, place));
-        comm.agree(opened.as_ref().map(drop).map_err(Clone::clone))?;
-        let (old, plan, sums) = opened.map_err(Error::agreed)?; // never: no rank has failed
+        let opened = open(&part, set, place);
+        let (old, plan, sums) = comm.agree(opened)?;
         // Nothing is written before all subfiles are known to be sound.
         let taken = match part.rank() {
             0 => old.subfile.take_back().map_err(Failure::from),
@@ -131,8 +130,7 @@ impl<C: Collective> Writer<C> {
         let mine = self.check(records).and_then(|()| self.sync());
         let sums = mine.and_then(|()| self.value_sums(records));
         let all = if old.is_sealed { gather(part, self.plan.blob, sums) } else { sums };
-        whole.agree(all.as_ref().map(drop).map_err(Clone::clone))?;
-        let all = all.map_err(Error::agreed)?; // never: no rank has failed
+        let all = whole.agree(all)?;
         for is_first in [false, true] {
             let counted = match part.rank() == 0 && (old.number == 0) == is_first {
                 true => old.subfile.count(records, &all, values).map_err(Failure::from),
@@ -151,12 +149,11 @@ impl<C: Collective> Writer<C> {
 }
 
 /// Opens the set, and locks it at rank 0 before the others look at it.
-fn lock<C: Collective>(comm: &C, path: &Path) -> Result<Result<OldSet, Failure>, Error> {
+fn lock<C: Collective>(comm: &C, path: &Path) -> Result<OldSet, Error> {
     let is_first = comm.rank() == 0;
     let locked = if is_first { Some(OldSet::open(path, true)) } else { None };
     let locked = locked.transpose().map_err(Failure::from);
-    comm.agree(locked.as_ref().map(drop).map_err(Clone::clone))?;
-    let set = match locked.map_err(Error::agreed)? {
+    let set = match comm.agree(locked)? {
         Some(set) => Ok(set),
         None => OldSet::open(path, false).map_err(Failure::from),
     };
@@ -164,14 +161,13 @@ fn lock<C: Collective>(comm: &C, path: &Path) -> Result<Result<OldSet, Failure>,
         .as_ref()
         .map_or(0, |set| crc32c(0, format!("{} {}", set.records(), set.nsubfiles()).as_bytes()));
     comm.begin(Operation::BlobAppend, equal);
-    comm.agree(set.as_ref().map(drop).map_err(Clone::clone))?;
-    Ok(set)
+    comm.agree(set)
 }
 
 /// The blob of this rank. The first ranks each look into a subfile.
-fn place<C: Collective>(comm: &C, set: Result<&OldSet, Failure>) -> Result<Place, Error> {
+fn place<C: Collective>(comm: &C, set: &OldSet) -> Result<Place, Error> {
     let (rank, size) = (comm.rank(), comm.size());
-    let known = set.and_then(|set| {
+    let known = (|| {
         let count = set.nsubfiles();
         if count > u64::from(size) {
             return Err(refused(format_args!("a set of {count} subfiles, by {size} ranks")));
@@ -182,7 +178,7 @@ fn place<C: Collective>(comm: &C, set: Result<&OldSet, Failure>) -> Result<Place
         let (nblobs, ranks) = set.subfile(rank, false)?.ranks();
         let ranks = ranks.unwrap_or_else(|| vec![NONE; nblobs]);
         Ok(ranks.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
-    });
+    })();
     let mut all: Vec<Vec<u8>> = Vec::new();
     let mine = known.as_ref().map(Vec::as_slice).map_err(Clone::clone);
     comm.gather(0, mine, WINDOW, |from, piece| {

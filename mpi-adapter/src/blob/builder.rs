@@ -224,8 +224,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let file = open(&part, &plan, &hidden);
         let written =
             file.and_then(|file| plan.write_maps(&self.decompositions, &file).map(|()| file));
-        comm.agree(written.as_ref().map(drop).map_err(Clone::clone))?;
-        let file = written.map_err(Error::agreed)?; // never: as above
+        let file = comm.agree(written)?;
         Ok(Writer::new((comm, part), file.into(), publish, plan, (self.buffer, self.force)))
     }
 
@@ -350,11 +349,5 @@ fn open<C: Collective>(part: &C, plan: &Plan, path: &Path) -> Result<PosixFile, 
         }),
         _ => Ok(None),
     };
-    let agreed = part.agree(made.as_ref().map(drop).map_err(Clone::clone));
-    match (agreed, made) {
-        (Err(error), _) => Err(error.into()),
-        (Ok(()), Err(failure)) => Err(failure), // never: they have agreed that there is none
-        (Ok(()), Ok(Some(file))) => Ok(file),
-        (Ok(()), Ok(None)) => PosixFile::open_rw(path).map_err(at),
-    }
+    part.agree(made)?.map_or_else(|| PosixFile::open_rw(path).map_err(at), Ok)
 }

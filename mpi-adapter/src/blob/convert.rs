@@ -130,8 +130,7 @@ impl Convert {
         let count = pieces.as_ref().map_or(0, Pieces::count);
         let equal = crc32c(0, format!("{out:?} {self:?} {count}").as_bytes());
         comm.begin(Operation::BlobConvert, equal);
-        comm.agree(pieces.as_ref().map(drop).map_err(Clone::clone))?;
-        let pieces = pieces.map_err(Error::agreed)?; // never: no rank has failed
+        let pieces = comm.agree(pieces)?;
         let made = self.make(set, out, &pieces)?;
         let written = made.and_then(|(file, publish)| {
             let mine = crate::even_part(pieces.count(), comm.rank(), comm.size());

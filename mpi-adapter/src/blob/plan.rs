@@ -97,10 +97,10 @@ impl Plan {
         world_rank: u32,
     ) -> Result<Self, Failure> {
         let sums = sums(part, input.decompositions)?;
-        let variables = input.variables(part.rank(), &sums);
+        let mut variables = input.variables(part.rank(), &sums);
         let bytes = match input.container {
             Container::Cdf => {
-                part.agree(variables.as_ref().map(drop).map_err(Clone::clone))?;
+                variables = Ok(part.agree(variables)?);
                 Bytes::default()
             }
             Container::Hdf5 => {

@@ -92,8 +92,7 @@ impl<C: Collective> Set<C> {
             crc32c(crc, &whole.missing_count().to_le_bytes())
         });
         comm.begin(Operation::BlobOpen, equal);
-        comm.agree(opened.as_ref().map(drop).map_err(Clone::clone))?;
-        let whole = opened.map_err(Error::agreed)?; // never: no rank has failed
+        let whole = comm.agree(opened)?;
         Ok(Self { comm, whole })
     }
 

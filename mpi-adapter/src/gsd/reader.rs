@@ -86,8 +86,7 @@ impl<C: Collective> File<C> {
             (_, other) if other == number => Ok(file),
             _ => Err(super::builder::replaced()),
         });
-        comm.agree(file.as_ref().map(drop).map_err(Clone::clone))?;
-        let file = file.map_err(Error::agreed)?; // never: all have agreed that it is there
+        let file = comm.agree(file)?;
         Ok(Self { comm, whole, file, frames })
     }
 
@@ -164,8 +163,7 @@ impl<C: Collective> File<C> {
     pub fn read_rows<T: Element>(&self, chunk: &Chunk, rows: Range<u64>) -> Result<Part<T>, Error> {
         self.comm.begin(Operation::GsdRead, fingerprint_of_read(chunk, "rows"));
         let read = self.read_here(chunk, rows);
-        self.comm.agree(read.as_ref().map(drop).map_err(Clone::clone))?;
-        read.map(|(part, _)| part).map_err(Error::agreed)
+        self.comm.agree(read).map(|(part, _)| part)
     }
 
     /// Reads rows, and returns their part of the chunk's checksum as well.

@@ -99,8 +99,7 @@ where
             Some(root) => Ok(Side::Root(root)),
             None => open(token).map(Side::Other),
         };
-        comm.agree(side.as_ref().map(drop).map_err(Clone::clone))?;
-        let side = side.map_err(Error::agreed)?; // never: all have agreed that it is there
+        let side = comm.agree(side)?;
         let has_checksums = has_checksums != 0;
         Ok(Self { comm, side, frames, has_checksums, has_written: false, untold: None })
     }

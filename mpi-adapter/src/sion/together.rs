@@ -28,12 +28,8 @@ pub(super) fn agree<C: Collective, T>(
     whole: Option<&C>,
     done: Result<T, Error>,
 ) -> Result<T, Error> {
-    let Some(whole) = whole else { return done };
-    match done {
-        Ok(done) => whole.agree(Ok(())).map(|()| done),
-        Err(error) => {
-            let agreed = whole.agree(Err(Failure::from(error.clone())));
-            Err(agreed.err().unwrap_or(error))
-        }
+    match whole {
+        Some(whole) => whole.agree(done.map_err(Failure::from)),
+        None => done,
     }
 }

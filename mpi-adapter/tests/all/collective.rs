@@ -274,7 +274,7 @@ fn a_real_deadline_ends_a_wait() {
 #[test]
 fn a_failure_keeps_240_bytes_of_its_text() {
     let text = "é".repeat(200);
-    let fail = |comm: Rank| comm.agree(Err(Failure::new(Code::Refused, &text))).unwrap_err();
+    let fail = |comm: Rank| comm.agree::<()>(Err(Failure::new(Code::Refused, &text))).unwrap_err();
     for error in all(world(2), fail) {
         assert_eq!(error.text(), "é".repeat(120));
     }

@@ -238,8 +238,8 @@ pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error>
         };
         sources.iter().map(task).collect::<Result<Vec<_>, Failure>>()
     });
-    comm.agree(tasks.as_ref().map(drop).map_err(Clone::clone))?;
-    write_set(comm, &args.out, &args.options, tasks.unwrap_or_default(), |file, window| {
+    let tasks = comm.agree(tasks)?;
+    write_set(comm, &args.out, &args.options, tasks, |file, window| {
         for (task, path) in sources.iter().flatten() {
             let from = fs::File::open(path).map_err(io(path.display()));
             write_task(file, *task, &mut from?, window)?;
@@ -293,8 +293,7 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
         Ok((entry.task, entry.bytes))
     });
     let tasks = check_plain(set.keyval(), "convert").and_then(|()| tasks.collect());
-    comm.agree(tasks.as_ref().map(drop).map_err(Clone::clone))?;
-    let tasks: Vec<_> = tasks.unwrap_or_default();
+    let tasks: Vec<_> = comm.agree(tasks)?;
     write_set(comm, &args.out, &args.options, tasks, |file, window| {
         for entry in set.tasks() {
             let stream = set.stream(entry.task).map_err(io("opening a stream"));

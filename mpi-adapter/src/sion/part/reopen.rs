@@ -72,8 +72,7 @@ where
             let mine = Mine::new(tasks, Groups::Listed(Vec::new())); // the mapping is there
             Ok((book, mine.with_unowned(unowned)))
         });
-        comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
-        let (book, mine) = begun.map_err(Error::agreed)?; // all are right
+        let (book, mine) = comm.agree(begun)?;
         Ok((Self::of(comm, file, book, mine), last_of(state)))
     }
 }

@@ -173,8 +173,7 @@ impl OpenOptions {
             }
         }
         let opened = done.and_then(|()| picked.open(open));
-        comm.agree(opened.as_ref().map(drop).map_err(Clone::clone))?;
-        let (ntasks, first, files, tasks) = opened.map_err(Error::agreed)?; // all are right
+        let (ntasks, first, files, tasks) = comm.agree(opened)?;
         Ok(FileReader { comm, own: Streams { ntasks, first, files, tasks } })
     }
 
