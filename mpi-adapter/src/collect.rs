@@ -26,9 +26,9 @@ pub(crate) use handle::{Group, Handle, Io};
 
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use crate::file::SharedFile;
 use shared::Segment;
 use std::io;
-use striae_core::store::WriteAt;
 
 /// The ranks with the same writer, if this rank does not write for itself, and its failure.
 type Grouped<C> = (Option<Group<C>>, Result<(), Failure>);
@@ -118,15 +118,11 @@ impl Collect {
     }
 
     /// A file that is not open, for a rank of this group.
-    pub(crate) fn handle<C: Collective, F>(
+    pub(crate) fn handle<C: Collective, F: SharedFile + Send + Sync + 'static>(
         self,
         open: impl Fn(bool) -> io::Result<F> + 'static,
         group: Option<Group<C>>,
-    ) -> Handle<C, F>
-    where
-        F: Send + Sync + 'static,
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Handle<C, F> {
         let (mut group, mut pass) = (group, None);
         if let Some(group) = &mut group {
             pass = group.pass.take();

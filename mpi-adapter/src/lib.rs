@@ -68,6 +68,7 @@ pub mod collective;
 pub mod comm;
 pub mod direct;
 pub mod error;
+mod file;
 pub mod gsd;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -79,6 +80,7 @@ mod words;
 pub use collect::Collect;
 pub use collective::{Collective, Fold, Traffic};
 pub use error::{Code, Error, Failure};
+pub use file::SharedFile;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use operation::Operation;

@@ -1,5 +1,6 @@
 //! A thread that writes while its rank goes on.
 
+use crate::file::SharedFile;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -39,11 +40,7 @@ impl Behind {
     ///
     /// # Errors
     /// The operating system has no more threads.
-    pub(super) fn start<F>(file: Arc<F>) -> io::Result<Self>
-    where
-        F: Send + Sync + 'static,
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    pub(super) fn start<F: SharedFile + Send + Sync + 'static>(file: Arc<F>) -> io::Result<Self> {
         let (to, jobs) = sync_channel(QUEUE);
         let (give_back, spare) = channel();
         let (tell, done) = channel();
@@ -98,20 +95,18 @@ fn ended() -> io::Error {
     io::Error::other("the thread that writes has ended")
 }
 
-fn work<F>(
-    mut file: &F,
+fn work<F: SharedFile>(
+    file: &F,
     jobs: &Receiver<Job>,
     (give_back, tell): (&Sender<Vec<u8>>, &Sender<io::Result<()>>),
     (failed, dropped): (&AtomicBool, &AtomicBool),
-) where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+) {
     let mut so_far = Ok(());
     for job in jobs {
         match job {
             Job::Write(offset, bytes) => {
                 if so_far.is_ok() && !dropped.load(Ordering::Relaxed) {
-                    so_far = file.write_all_at(offset, &bytes);
+                    so_far = file.io().write_all_at(offset, &bytes);
                     failed.store(so_far.is_err(), Ordering::Relaxed);
                 }
                 let _ = give_back.send(bytes); // the rank may be gone

@@ -8,6 +8,7 @@ use super::runs::{LARGE, Runs, write_joined};
 use super::shared::Segment;
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
+use crate::file::SharedFile;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::io;
@@ -84,10 +85,7 @@ pub(crate) struct Group<C> {
     pub(super) kept_as: Option<u64>,
 }
 
-impl<C: Collective, F> Handle<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Handle<C, F> {
     /// A file that is not open. At most `limit` bytes wait.
     pub(crate) fn new(
         open: impl Fn(bool) -> io::Result<F> + 'static,
@@ -293,7 +291,7 @@ where
 
     /// Writes pieces, or hands them to the thread that does.
     fn write_pieces(&self, pieces: &[(u64, &[u8])]) -> io::Result<()> {
-        let (mut file, behind) = (self.opened()?, self.behind()?);
+        let (mut file, behind) = (self.opened()?.io(), self.behind()?);
         write_joined(pieces, WINDOW, |offset, bytes| match behind {
             Some(behind) => behind.write(offset, bytes),
             None => file.write_all_at(offset, bytes),
@@ -357,25 +355,19 @@ fn writing(error: &io::Error) -> Failure {
 #[derive(Debug)]
 pub(crate) struct Io<'a, C, F>(&'a Handle<C, F>);
 
-impl<C: Collective, F> ReadAt for Io<'_, C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> ReadAt for Io<'_, C, F> {
     type Error = io::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.written()?.read_at(offset, buf)
+        self.0.written()?.io().read_at(offset, buf)
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.0.written()?.size()
+        self.0.written()?.io().size()
     }
 }
 
-impl<C: Collective, F> WriteAt for Io<'_, C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> WriteAt for Io<'_, C, F> {
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if self.0.is_kept() {
             return self.0.put(offset, bytes);
@@ -395,18 +387,18 @@ where
                 return Ok(());
             }
         }
-        self.0.written()?.write_all_at(offset, bytes)
+        self.0.written()?.io().write_all_at(offset, bytes)
     }
 
     fn set_size(&mut self, len: u64) -> io::Result<()> {
-        self.0.written()?.set_size(len)
+        self.0.written()?.io().set_size(len)
     }
 
     fn order(&mut self) -> io::Result<()> {
-        self.0.written()?.order()
+        self.0.written()?.io().order()
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.0.written()?.sync()
+        self.0.written()?.io().sync()
     }
 }

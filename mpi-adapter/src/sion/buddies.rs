@@ -5,11 +5,13 @@
 //! have. What the others write to their copies waits in memory, and goes to the keeper when ranks
 //! meet.
 
-use super::builder::{Builder, Files, sibling_path};
-use super::part::{Groups, Part, Request, refused};
+use super::builder::{Builder, Planned, sibling_path};
+use super::owners::RankFile;
+use super::part::{Claim, Groups, Part, Request, refused};
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
+use crate::file::SharedFile;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
@@ -17,15 +19,6 @@ use striae::sion::{buddy_path, check_buddies};
 use striae_core::sion::ChunkRule;
 use striae_core::sion::filegroups::{BuddySet, EvenFiles, FileGroups};
 use striae_core::sion::filename::Buddy;
-use striae_core::store::WriteAt;
-
-/// A file of a buddy set, as one of its ranks has it.
-#[derive(Debug)]
-pub(super) struct Copied<C, F> {
-    pub(super) part: Part<C, F>,
-    /// Whether the file has a copy of this rank's stream; else this rank is one of its keepers.
-    pub(super) is_own: bool,
-}
 
 /// A file of a buddy set, and the rank of this rank's task in it.
 #[derive(Debug, Clone, Copy)]
@@ -57,16 +50,13 @@ impl Builder {
 
     /// Makes the files of the buddy sets, in which this rank takes part: for each level the one
     /// with the copy of its stream, and the one that it keeps.
-    pub(super) fn create_copies<C: Collective, F>(
+    pub(super) fn create_copies<C: Collective, F: SharedFile>(
         &self,
         whole: &C,
         path: &Path,
         (groups, chunksize): (EvenFiles, u64),
         open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
-    ) -> Result<Vec<Copied<C, F>>, Error>
-    where
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Result<Vec<Part<C, F>>, Error> {
         let (nfiles, mut copies, mut done) = (groups.nfiles(), Vec::new(), Ok(()));
         for level in 0..self.options.buddies {
             // All ranks find the same, and rank 0 has found it right.
@@ -81,8 +71,9 @@ impl Builder {
                     Some(place) => {
                         let set = (set, level, chunksize);
                         match self.create_copy(comm, (path, whole.rank()), set, *place, open) {
-                            Ok(part) => {
-                                copies.push(Copied { part, is_own: place.is_own });
+                            Ok(mut part) => {
+                                part.is_own = place.is_own;
+                                copies.push(part);
                                 Ok(())
                             }
                             Err(error) => Err(error.into()),
@@ -95,34 +86,30 @@ impl Builder {
         Ok(copies)
     }
 
-    fn create_copy<C: Collective, F>(
+    fn create_copy<C: Collective, F: SharedFile>(
         &self,
         comm: C,
         (path, globalrank): (&Path, u32),
         (set, level, chunksize): (BuddySet<EvenFiles>, u32, u64),
         place: Place,
         open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
-    ) -> Result<Part<C, F>, Error>
-    where
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Result<Part<C, F>, Error> {
         let Place { file, local, is_own } = place;
         let all = (0..set.nfiles()).map(|file| set.ntasks(file).saturating_sub(set.nkeepers(file)));
-        let files = Files {
+        let planned = Planned {
             nfiles: set.nfiles(),
             all: all.map(u64::from).sum(),
             ntasks: set.ntasks(file).into(),
-            first: 0,
             groups: Groups::Buddy(set),
         };
         let chunksize = if is_own { chunksize } else { 0 };
         let request = Request { is_keeper: !is_own, ..Request::new(local, globalrank, chunksize) };
-        let plan = self.plan(path, files, file, vec![request]);
+        let plan = self.plan(path, planned, RankFile { number: file, tasks: vec![request] });
         let group = comm.split(plan.as_ref().map(|_| 0).map_err(Clone::clone))?;
         let (name, open) = (sibling_path(&buddy_path(path, level), file), Rc::clone(open));
         let limit = self.options.collect.map_or(1 << 20, Collect::limit);
         let handle = Handle::alone(move |anew| open(&name, anew), group, limit);
-        Part::create(comm, plan, handle)
+        Part::create(comm, Claim::OneEach, plan, handle)
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::FileWriter;
 use super::locks::Locks;
-use super::part::{Groups, Part, Plan, Request, io_failure, refused};
+use super::owners::{Made, Owners, RankFile};
+use super::part::{Claim, Groups, Part, Plan, io_failure, refused};
 use super::placed::Placed;
 use crate::collect::{Collect, Handle};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use crate::file::SharedFile;
 use crate::operation::Operation;
 use std::io;
 use std::num::NonZeroU32;
@@ -20,7 +22,6 @@ use striae_core::integrity::crc32c;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
 use striae_core::sion::filename::Sibling;
 use striae_core::sion::{Attributes, ChunkRule, Grouping};
-use striae_core::store::WriteAt;
 
 /// Options for a new set, by default with a task for each rank.
 ///
@@ -81,29 +82,14 @@ pub(super) struct Options {
     pub(super) collect: Option<Collect>,
 }
 
-/// A physical file that was made.
-type Made<C, F> = Result<Part<C, F>, Error>;
-
-/// The physical files of a set, of which one is planned.
-pub(super) struct Files {
+/// What a file of a set is to be besides its tasks.
+pub(super) struct Planned {
+    /// Number of files of the set.
     pub(super) nfiles: u32,
     /// The number of tasks of the set, and of the file.
     pub(super) all: u64,
     pub(super) ntasks: u64,
-    /// The global rank of the first task of the file.
-    pub(super) first: u32,
     pub(super) groups: Groups,
-}
-
-impl Files {
-    /// Those of a set with the same number of tasks in each file, for file `file`.
-    pub(super) fn even(groups: EvenFiles, file: u32) -> Self {
-        let nfiles = groups.nfiles();
-        let all = (0..nfiles).map(|file| u64::from(groups.ntasks(file))).sum();
-        let first = groups.globalrank(file, 0).unwrap_or(0);
-        let ntasks = groups.ntasks(file).into();
-        Self { nfiles, all, ntasks, first, groups: Groups::Even(groups) }
-    }
 }
 
 impl Default for Builder {
@@ -346,91 +332,88 @@ impl Builder {
     ///
     /// # Errors
     /// As [`create`](Self::create).
-    pub fn create_in<C: Collective, F>(
+    pub fn create_in<C: Collective, F: SharedFile + Send + Sync + 'static>(
         &self,
         comm: C,
         path: impl AsRef<Path>,
         open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
-    ) -> Result<FileWriter<C, F>, Error>
-    where
-        F: Send + Sync + 'static,
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Result<FileWriter<C, F>, Error> {
         let path = path.as_ref();
         let options = self.fingerprint(path);
         comm.begin(Operation::SionCreate, options.as_ref().map_or(0, |options| *options));
         let options = options.and(self.check_kind());
-        let chunksize = match (&self.tasks, self.color) {
-            (Tasks::One(chunksize), None) => *chunksize,
-            (_, None) => return self.create_mapped(comm, path, options, Rc::new(open)),
-            (_, Some(color)) => return self.create_grouped(comm, path, (color, options), open),
-        };
-        let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
-        let (globalrank, nfiles) = (comm.rank(), self.options.nfiles);
-        let groups = options
-            .and(groups.map_err(refused))
-            .and_then(|groups| self.check_buddies(path, globalrank, nfiles).map(|()| groups));
-        let (of_copies, open) = (groups.clone(), Rc::new(open));
-        let number = |groups: EvenFiles| groups.address(globalrank).map_or(0, |(file, _)| file);
-        let file = groups.as_ref().map(|groups| number(*groups)).map_err(Clone::clone);
-        let (whole, comm) = match self.options.nfiles {
-            1 => (None, comm),
-            _ => {
-                let part = comm.split(file.clone())?;
-                (Some(comm), part)
+        let open = Rc::new(open);
+        let (file, identity) = match (&self.tasks, self.color) {
+            (Tasks::One(chunksize), None) => {
+                let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
+                let groups = options.and(groups.map_err(refused));
+                self.create_plain(comm, path, (groups, *chunksize), &open)?
             }
-        };
-        let name = sibling_path(path, file.as_ref().copied().unwrap_or(0));
-        let plan = file.and_then(|file| {
-            let local = comm.rank();
-            let request = Request::new(local, globalrank, chunksize);
-            self.plan(path, Files::even(groups?, file), file, vec![request])
-        });
-        let opened = Rc::clone(&open);
-        let part = self.collected(comm, plan, move |anew| opened(&name, anew), Part::create);
-        let chosen = self.choose(globalrank, nfiles);
-        let (part, identity) = super::agree_on_identity(whole.as_ref(), chosen, part)?;
-        let copies = match &whole {
-            Some(whole) if self.options.buddies > 0 => {
-                let of_copies = (of_copies.map_err(Error::agreed)?, chunksize); // all are right
-                self.create_copies(whole, path, of_copies, &open)?
+            (Tasks::Placed(tasks), None) => {
+                self.create_placed(comm, path, (tasks, options), &open)?
             }
-            _ => Vec::new(),
+            (_, None) => self.create_mapped(comm, path, options, &open)?,
+            (_, Some(color)) => self.create_grouped(comm, path, (color, options), &open)?,
         };
-        let file = FileWriter { copies, ..FileWriter::new(path, (whole, part, Vec::new())) };
         Ok(file.in_set(identity))
     }
 
-    /// Makes a physical file by `create`, after the ranks of its writers have met.
-    pub(super) fn collected<C: Collective, F>(
+    /// Makes a set with a task for each rank, and its buddy sets.
+    fn create_plain<C: Collective, F: SharedFile + Send + Sync + 'static>(
         &self,
         comm: C,
+        path: &Path,
+        (groups, chunksize): (Result<EvenFiles, Failure>, u64),
+        open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
+    ) -> Result<Made<C, F>, Error> {
+        let (rank, nfiles) = (comm.rank(), self.options.nfiles);
+        let groups =
+            groups.and_then(|groups| self.check_buddies(path, rank, nfiles).map(|()| groups));
+        let file = groups.as_ref().map_err(Clone::clone);
+        let file = file.map(|groups| groups.address(rank).map_or(0, |(file, _)| file));
+        let comms = match nfiles {
+            1 => (None, vec![comm]),
+            _ => {
+                let part = comm.split(file)?;
+                (Some(comm), vec![part])
+            }
+        };
+        let owners = match &groups {
+            Ok(groups) => Owners::even(*groups, &[(rank.into(), chunksize)]),
+            Err(failure) => Owners::unknown(nfiles, failure.clone()),
+        };
+        let (mut file, identity) = self.create_files(comms, path, owners, Claim::OneEach, open)?;
+        if let (Some(whole), Ok(groups), 1..) = (&file.whole, groups, self.options.buddies) {
+            file.files.copies = self.create_copies(whole, path, (groups, chunksize), open)?;
+        }
+        Ok((file, identity))
+    }
+
+    /// Makes a physical file, after the ranks of its writers have met.
+    pub(super) fn collected<C: Collective, F: SharedFile + Send + Sync + 'static>(
+        &self,
+        comm: C,
+        claim: Claim,
         plan: Result<Plan<'_>, Failure>,
         open: impl Fn(bool) -> io::Result<F> + 'static,
-        create: impl FnOnce(C, Result<Plan<'_>, Failure>, Handle<C, F>) -> Made<C, F>,
-    ) -> Made<C, F>
-    where
-        F: Send + Sync + 'static,
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Result<Part<C, F>, Error> {
         let Some(collect) = self.options.collect else {
-            return create(comm, plan, Handle::new(open, None, 0));
+            return Part::create(comm, claim, plan, Handle::new(open, None, 0));
         };
         let mine = plan.as_ref().map(drop).map_err(Clone::clone);
         let (group, mine) = collect.group(&comm, mine)?;
-        create(comm, mine.and(plan), collect.handle(open, group))
+        Part::create(comm, claim, mine.and(plan), collect.handle(open, group))
     }
 
-    /// What a file is to be in which this rank has `tasks`, with sizes of chunks as requested.
+    /// What a file is to be in which this rank has tasks, with sizes of chunks as requested.
     pub(super) fn plan<'a>(
         &'a self,
         path: &'a Path,
-        files: Files,
-        filenumber: u32,
-        mut tasks: Vec<Request>,
+        Planned { nfiles, all, ntasks, groups }: Planned,
+        RankFile { number: filenumber, mut tasks }: RankFile,
     ) -> Result<Plan<'a>, Failure> {
         let Options { order, data_order, rule, keyval, sealed, .. } = self.options;
-        let (fsblksize, nfiles) = (self.block_size(path)?, files.nfiles);
+        let fsblksize = self.block_size(path)?;
         let attributes = Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval };
         let unit = NonZeroU32::new(fsblksize).unwrap_or(NonZeroU32::MIN); // Meta1 refuses 0
         for task in tasks.iter_mut().filter(|_| rule == ChunkRule::Aligned) {
@@ -441,13 +424,12 @@ impl Builder {
         let is_first_of_several = nfiles > 1 && filenumber == 0;
         Ok(Plan {
             attributes,
-            ntasks: files.ntasks,
-            first: files.first,
+            ntasks,
             prefix: self.options.prefix.as_deref().unwrap_or(name),
             sealed,
             rule,
-            groups: files.groups,
-            entries: if is_first_of_several { files.all } else { 0 },
+            groups,
+            entries: if is_first_of_several { all } else { 0 },
             tasks,
         })
     }

@@ -1,29 +1,26 @@
 //! Creation of a set with a file for each group of ranks.
 
-use super::FileWriter;
-use super::builder::{Builder, Files, Tasks, sibling_path};
-use super::part::{Groups, Part, Request};
+use super::builder::{Builder, Tasks};
+use super::owners::{Made, Owners, RankFile};
+use super::part::{Claim, Groups, Request};
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
+use crate::file::SharedFile;
 use std::io;
 use std::path::Path;
-use striae_core::store::WriteAt;
+use std::rc::Rc;
 
 /// Length in bytes of the messages of a gather.
 const WINDOW: usize = 1 << 16;
 
 impl Builder {
-    pub(super) fn create_grouped<C: Collective, F>(
+    pub(super) fn create_grouped<C: Collective, F: SharedFile + Send + Sync + 'static>(
         &self,
         comm: C,
         path: &Path,
         (color, options): (u32, Result<(), Failure>),
-        open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
-    ) -> Result<FileWriter<C, F>, Error>
-    where
-        F: Send + Sync + 'static,
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+        open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
+    ) -> Result<Made<C, F>, Error> {
         let globalrank = comm.rank();
         let chunksize = match &self.tasks {
             Tasks::One(chunksize) => Ok(*chunksize),
@@ -36,20 +33,13 @@ impl Builder {
         let place = checked.and_then(|()| Ok((file.clone()?, part.rank())));
         let places = places(&comm, place)?;
 
-        let mut builder = self.clone();
-        builder.options.nfiles = nfiles;
-        let name = sibling_path(path, file.as_ref().copied().unwrap_or(0));
-        let plan = file.and_then(|file| {
-            let ntasks = part.size().into();
-            let groups = Groups::Listed(places);
-            let files = Files { nfiles, all: comm.size().into(), ntasks, first: 0, groups };
-            let request = Request::new(part.rank(), globalrank, chunksize?);
-            builder.plan(path, files, file, vec![request])
+        let owners = file.and_then(|number| {
+            let tasks = vec![Request::new(part.rank(), globalrank, chunksize?)];
+            let (groups, all) = (Groups::Listed(places), comm.size().into());
+            Ok(Owners { nfiles, all, groups, files: Ok(vec![RankFile { number, tasks }]) })
         });
-        let part = builder.collected(part, plan, move |anew| open(&name, anew), Part::create);
-        let chosen = self.choose(globalrank, nfiles);
-        let (part, identity) = super::agree_on_identity(Some(&comm), chosen, part)?;
-        Ok(FileWriter::new(path, (Some(comm), part, Vec::new())).in_set(identity))
+        let owners = owners.unwrap_or_else(|failure| Owners::unknown(nfiles, failure));
+        self.create_files((Some(comm), vec![part]), path, owners, Claim::OneEach, open)
     }
 }
 

@@ -13,10 +13,12 @@
 
 mod buddies;
 mod builder;
+mod files;
 mod grouped;
 mod locks;
 mod mapped;
 mod outside;
+mod owners;
 mod part;
 mod placed;
 mod read;
@@ -34,8 +36,9 @@ pub use writer::TaskWriter;
 
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
+use crate::file::SharedFile;
 use crate::operation::Operation;
-use buddies::Copied;
+use files::{Files, copies_first};
 use locks::Locks;
 use part::Part;
 use std::io;
@@ -44,7 +47,6 @@ use std::rc::Rc;
 use striae::posix::PosixFile;
 use striae_core::endian::ByteOrder;
 use striae_core::store::{WriteAt, usize_to_u64};
-use together::{agree, agree_on_identity};
 use writer::{check_mode, header};
 use zerocopy::IntoBytes;
 
@@ -62,13 +64,8 @@ pub struct FileWriter<C, F = PosixFile> {
     /// The locks that this rank holds, if files are to be locked. They are gone before the other
     /// ranks notice that this rank is.
     locks: Option<Rc<Locks>>,
-    /// The first file with tasks of this rank.
-    part: Part<C, F>,
-    /// Further files with tasks of this rank, in order.
-    others: Vec<Part<C, F>>,
+    files: Files<C, F>,
     numbers: Numbers,
-    /// The files of buddy sets in which this rank takes part, in the order in which ranks meet.
-    copies: Vec<Copied<C, F>>,
     /// The ranks of all files, if there are several.
     whole: Option<C>,
 }
@@ -93,36 +90,24 @@ impl Numbers {
     }
 }
 
-/// The ranks of all files of a set, if there are several, and this rank's own files.
-type Files<C, F> = (Option<C>, Part<C, F>, Vec<Part<C, F>>);
+impl<C, F> FileWriter<C, F> {
+    fn new(path: &Path, whole: Option<C>, files: Files<C, F>) -> Self {
+        Self { path: path.to_owned(), locks: None, files, numbers: Numbers::NEW, whole }
+    }
+}
 
-impl<C: Collective, F> FileWriter<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     /// This writer of the set with that identity, which is equal at all ranks.
     fn in_set(mut self, identity: u32) -> Self {
-        let copies = self.copies.iter_mut().map(|copy| &mut copy.part);
-        let parts = std::iter::once(&mut self.part).chain(&mut self.others).chain(copies);
-        parts.for_each(|part| part.join(identity));
+        self.files.all_mut().for_each(|part| part.join(identity));
         self
     }
 }
 
-impl<C, F> FileWriter<C, F> {
-    fn new(path: &Path, (whole, part, others): Files<C, F>) -> Self {
-        let (path, numbers, copies) = (path.to_owned(), Numbers::NEW, Vec::new());
-        Self { path, locks: None, part, others, numbers, copies, whole }
-    }
-}
-
-impl<C: Collective, F> FileWriter<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     /// The communicator of this rank's physical file; of the first, if it has tasks in several.
     pub fn comm(&self) -> &C {
-        self.part.comm()
+        self.files.first.comm()
     }
 
     /// The communicator of the set, if it has several files.
@@ -142,7 +127,7 @@ where
     /// tried again.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.copies.is_empty() && self.part.append(bytes) {
+        if self.files.copies.is_empty() && self.files.first.append(bytes) {
             return Ok(());
         }
         self.write_slowly(bytes)
@@ -150,9 +135,9 @@ where
 
     fn write_slowly(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.check()?;
-        check_mode(self.part.keyval(), false)?;
-        match self.copies.is_empty() {
-            true => self.part.write(bytes),
+        check_mode(self.files.first.keyval(), false)?;
+        match self.files.copies.is_empty() {
+            true => self.files.first.write(bytes),
             false => self.write_pieces(&[bytes]),
         }
     }
@@ -164,7 +149,7 @@ where
     /// [`io::ErrorKind::InvalidInput`] if streams are plain; those of [`write`](Self::write).
     pub fn write_key(&mut self, key: u64, value: &[u8]) -> io::Result<()> {
         self.check()?;
-        let keyval = self.part.keyval();
+        let keyval = self.files.first.keyval();
         check_mode(keyval, true)?;
         let header = header(keyval.unwrap_or(ByteOrder::HOST), key, value);
         self.write_pieces(&[header.as_bytes(), value])
@@ -173,33 +158,28 @@ where
     /// Writes to the stream of this rank and its copies, if all of them have room.
     fn write_pieces(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
         let len = pieces.iter().map(|piece| usize_to_u64(piece.len())).fold(0, u64::saturating_add);
-        let mut copies: Vec<_> = own_mut(&mut self.copies).collect();
-        if !copies.is_empty() {
-            let has_room = copies.iter_mut().all(|part| part.has_room(len));
-            if !has_room || !self.part.has_room(len) {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
+        let has_copies = !self.files.copies.is_empty();
+        if has_copies && !self.files.streams_mut().all(|part| part.has_room(len)) {
+            return Err(io::ErrorKind::WouldBlock.into());
         }
-        std::iter::once(&mut self.part).chain(copies).try_for_each(|part| part.write_pieces(pieces))
+        self.files.streams_mut().try_for_each(|part| part.write_pieces(pieces))
     }
 
     /// The numbers in the set of the tasks of this rank: their global ranks, which in a set with
     /// [colors](Builder::color) are the ranks of the communicator. In a set that was reopened they
     /// are counted over (file, local rank).
     pub fn tasks(&self) -> impl Iterator<Item = u32> {
-        let others = self.others.iter().flat_map(Part::globalranks);
-        self.part.globalranks().chain(others)
+        self.files.own().flat_map(Part::globalranks)
     }
 
     /// The writer of a task of this rank; `None` if it is not one of this rank, or if a collective
     /// call has failed, or the set has [buddy sets](Builder::buddies).
     pub fn writer(&mut self, task: u32) -> Option<TaskWriter<'_, impl WriteAt<Error = io::Error>>> {
         self.check().ok()?;
-        if !self.copies.is_empty() {
+        if !self.files.copies.is_empty() {
             return None;
         }
-        let mut parts = std::iter::once(&mut self.part).chain(&mut self.others);
-        let part = parts.find(|part| part.globalranks().any(|mine| mine == task))?;
+        let part = self.files.with_task(task).ok()?;
         let keyval = part.keyval();
         let (task, reach, to) = part.task(task)?;
         Some(TaskWriter::new(task, reach, keyval, to))
@@ -240,11 +220,11 @@ where
     /// [buddy sets](Builder::buddies).
     pub fn writers(&mut self) -> io::Result<Vec<TaskWriter<'_, &F>>> {
         self.check()?;
-        if !self.copies.is_empty() {
+        if !self.files.copies.is_empty() {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let mut writers = Vec::new();
-        for part in std::iter::once(&mut self.part).chain(&mut self.others) {
+        for part in self.files.own_mut() {
             let keyval = part.keyval();
             let (tasks, reach, file) = part.tasks()?;
             let writer = |task| TaskWriter::new(task, reach, keyval, file);
@@ -269,30 +249,25 @@ where
     /// of it at the next commit. With [buddy sets](Builder::buddies) all ranks do.
     #[inline]
     pub fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
-        if self.copies.is_empty() && self.part.coll_append(record) {
+        if self.files.copies.is_empty() && self.files.first.coll_append(record) {
             return Ok(());
         }
         self.coll_write_slowly(record)
     }
 
     fn coll_write_slowly(&mut self, record: &[u8]) -> Result<(), Error> {
-        if let Err(error) = check_mode(self.part.keyval(), false) {
+        if let Err(error) = check_mode(self.files.first.keyval(), false) {
             return Err(Error::agreed(Failure::io("writing a record", &error))); // at all ranks
         }
         self.whole.as_ref().and_then(C::error).map_or(Ok(()), Err)?;
-        if self.copies.is_empty() {
-            self.part.comm().error().map_or(Ok(()), Err)?;
-            return self.part.coll_write(record);
+        if self.files.copies.is_empty() {
+            self.files.first.comm().error().map_or(Ok(()), Err)?;
+            return self.files.first.coll_write(record);
         }
-        let mut done = Ok(());
-        for Copied { part, is_own } in &mut self.copies {
-            if part.goes_on_after(&done) {
-                done = done.and(part.coll_write(if *is_own { record } else { &[] }));
-            }
-        }
-        if self.part.goes_on_after(&done) {
-            done = done.and(self.part.coll_write(record));
-        }
+        let done = self.files.in_turn(|part| {
+            let record = if part.is_own { record } else { &[] };
+            part.coll_write(record)
+        });
         // Ranks of other files know nothing of an error. It has poisoned the file, which the next
         // commit finds, at all ranks.
         done.or(Ok(()))
@@ -304,9 +279,8 @@ where
     /// # Errors
     /// [`io::ErrorKind::Other`] if `len` is more than a chunk has; the stream is unchanged.
     pub fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
-        check_mode(self.part.keyval(), false)?;
-        let mut parts = std::iter::once(&mut self.part).chain(own_mut(&mut self.copies));
-        parts.try_for_each(|part| part.ensure_free_space(len))
+        check_mode(self.files.first.keyval(), false)?;
+        self.files.streams_mut().try_for_each(|part| part.ensure_free_space(len))
     }
 
     /// Makes room for `len` more bytes of each task of this rank. All ranks call this, each with
@@ -316,8 +290,9 @@ where
     /// # Errors
     /// [`Error`]. The set stays as the last commit left it.
     pub fn advance(&mut self, len: u64) -> Result<(), Error> {
-        self.each(Operation::SionAdvance, |part, is_mine| {
-            part.advance(if is_mine { len } else { 0 })
+        self.each(Operation::SionAdvance, |part| {
+            let len = if part.is_own { len } else { 0 };
+            part.advance(len)
         })
     }
 
@@ -329,7 +304,7 @@ where
     /// [`Error`]. A file is that of the last commit; or that of this one, if it was visible before
     /// something failed.
     pub fn commit(&mut self) -> Result<(), Error> {
-        self.each(Operation::SionCommit, |part, _| part.commit())
+        self.each(Operation::SionCommit, Part::commit)
     }
 
     /// As [`commit`](Self::commit), for all files of the set together: they become visible only
@@ -349,7 +324,7 @@ where
     pub fn commit_set(&mut self) -> Result<(), Error> {
         self.begin(Operation::SionCommitSet)?;
         if self.whole.is_none() {
-            return self.part.commit();
+            return self.files.first.commit();
         }
         self.publish_set(false)
     }
@@ -358,28 +333,19 @@ where
     fn publish_set(&mut self, is_last: bool) -> Result<(), Error> {
         let Some(whole) = &self.whole else { return Ok(()) };
         whole.error().map_or(Ok(()), Err)?;
-        let number = self.numbers.next(self.part.is_sealed());
-        let copies = self.copies.iter_mut().map(|copy| &mut copy.part);
-        let mut parts: Vec<_> = copies.chain([&mut self.part]).chain(&mut self.others).collect();
-        let (mut places, mut done) = (Vec::new(), Ok(()));
-        for part in &mut parts {
-            if !part.goes_on_after(&done) {
-                break;
-            }
-            match part.prepare(number, is_last) {
-                Ok(place) => places.push(place),
-                Err(error) => done = done.and(Err(error)),
-            }
-        }
+        let number = self.numbers.next(self.files.first.is_sealed());
+        let mut places = Vec::new();
+        let done = self.files.in_turn(|part| {
+            places.push(part.prepare(number, is_last)?);
+            Ok(())
+        });
         whole.agree(done.map_err(Failure::from))?;
         let mut shown = Ok(());
-        for (part, place) in parts.iter().zip(&places) {
+        for (part, place) in self.files.all_mut().zip(&places) {
             shown = shown.and(part.show(*place));
         }
         whole.agree(shown)?;
-        for (part, place) in parts.into_iter().zip(places) {
-            part.shown(place);
-        }
+        self.files.all_mut().zip(places).for_each(|(part, place)| part.shown(place));
         self.numbers.last = self.numbers.last.max(number);
         Ok(())
     }
@@ -394,31 +360,17 @@ where
     /// # Errors
     /// The errors of [`commit`](Self::commit), or of [`commit_set`](Self::commit_set).
     pub fn close(mut self) -> Result<C, Error> {
-        let of_set = self.whole.is_some() && self.numbers.next(self.part.is_sealed()) > 0;
+        let of_set = self.whole.is_some() && self.numbers.next(self.files.first.is_sealed()) > 0;
         self.begin(Operation::SionClose)?;
         if of_set {
             self.publish_set(true)?;
         }
-        let Some(whole) = self.whole else { return self.part.close() };
+        let Some(whole) = self.whole else { return self.files.first.close() };
         whole.error().map_or(Ok(()), Err)?;
-        let mut done = Ok(());
-        let has_copies = !self.copies.is_empty();
-        for Copied { mut part, .. } in self.copies {
-            if part.goes_on_after(&done) {
-                let closed = if of_set { part.close_shown() } else { part.close() };
-                done = done.and(closed.and_then(|comm| comm.free(Ok(()))));
-            }
-        }
-        if has_copies {
-            done = agree(Some(&whole), done);
-        }
-        done?;
-        let mut done = Ok(());
-        for part in std::iter::once(self.part).chain(self.others) {
+        copies_first(Some(&whole), self.files.into_both(), |part: Part<C, F>| {
             let closed = if of_set { part.close_shown() } else { part.close() };
-            done = done.and(closed.and_then(|comm| comm.free(Ok(()))));
-        }
-        agree(Some(&whole), done)?;
+            closed?.free(Ok(()))
+        })?;
         Ok(whole)
     }
 
@@ -426,65 +378,31 @@ where
     /// is written: first the ranks of each file, of which one may be in a collective write, which
     /// the ranks of other files do not take part in.
     fn begin(&mut self, operation: Operation) -> Result<(), Error> {
-        let copies = self.copies.iter().map(|copy| &copy.part);
-        for part in copies.chain([&self.part]).chain(&self.others) {
-            part.begin(operation);
-        }
+        self.files.all_mut().for_each(|part| part.begin(operation));
         let Some(whole) = &self.whole else { return Ok(()) };
-        whole.begin(operation, self.part.written());
+        whole.begin(operation, self.files.first.written());
         // What a file did not learn of an error is unknown to its ranks.
         whole.error().map_or(Ok(()), Err)?;
-        let mut done = Ok(());
-        for Copied { part, .. } in &mut self.copies {
-            if part.goes_on_after(&done) {
-                done = done.and(part.meet(operation));
-            }
-        }
-        for part in std::iter::once(&mut self.part).chain(&mut self.others) {
-            if part.goes_on_after(&done) {
-                done = done.and(part.meet(operation));
-            }
-        }
+        let done = self.files.in_turn(|part| part.meet(operation));
         whole.agree(done.map_err(Failure::from))
     }
 
     /// After the error of a collective call, a commit may be visible where this rank would write.
     fn check(&self) -> io::Result<()> {
-        let copies = self.copies.iter().map(|copy| &copy.part);
-        let parts = std::iter::once(&self.part).chain(&self.others).chain(copies).map(Part::comm);
+        let parts = self.files.own().chain(&self.files.copies).map(Part::comm);
         match parts.chain(&self.whole).find_map(C::error) {
             None => Ok(()),
             Some(error) => Err(error.into()),
         }
     }
 
-    /// Does `work` to each file of this rank, also after an error: other ranks wait for this one.
-    /// Files of buddy sets are first, and those of the set follow if all ranks had no error there.
-    /// `work` also gets whether the file has a stream of this rank.
+    /// Does `work` to each file of this rank, those of buddy sets first.
     fn each(
         &mut self,
         operation: Operation,
-        mut work: impl FnMut(&mut Part<C, F>, bool) -> Result<(), Error>,
+        mut work: impl FnMut(&mut Part<C, F>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.begin(operation)?;
-        let mut done = Ok(());
-        for Copied { part, is_own } in &mut self.copies {
-            if part.goes_on_after(&done) {
-                done = done.and(work(part, *is_own));
-            }
-        }
-        if !self.copies.is_empty() {
-            agree(self.whole.as_ref(), done)?;
-        }
-        let mut done = work(&mut self.part, true);
-        for part in &mut self.others {
-            done = done.and(work(part, true));
-        }
-        agree(self.whole.as_ref(), done)
+        copies_first(self.whole.as_ref(), self.files.both_mut(), |part: &mut Part<C, F>| work(part))
     }
-}
-
-/// The files of buddy sets with copies of this rank's stream.
-fn own_mut<C, F>(copies: &mut [Copied<C, F>]) -> impl Iterator<Item = &mut Part<C, F>> {
-    copies.iter_mut().filter(|copy| copy.is_own).map(|copy| &mut copy.part)
 }

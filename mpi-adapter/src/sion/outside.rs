@@ -5,10 +5,11 @@ use super::FileWriter;
 use super::part::Part;
 use crate::collective::Collective;
 use crate::error::Failure;
+use crate::file::SharedFile;
 use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::sion::{Meta1, Task};
-use striae_core::store::{WriteAt, usize_to_u64};
+use striae_core::store::usize_to_u64;
 
 /// A task of this rank, and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,24 +23,20 @@ pub struct OwnTask {
     pub place: Task,
 }
 
-impl<C: Collective, F> FileWriter<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     /// The tasks of this rank, with their places, in the order of [`tasks`](Self::tasks).
     pub fn own_tasks(&self) -> impl Iterator<Item = OwnTask> {
-        std::iter::once(&self.part).chain(&self.others).flat_map(Part::own_tasks)
+        self.files.own().flat_map(Part::own_tasks)
     }
 
     /// What the first file with tasks of this rank says of the set.
     pub const fn meta1(&self) -> &Meta1 {
-        self.part.meta1()
+        self.files.first.meta1()
     }
 
     /// Number and path of each file with tasks of this rank.
     pub fn paths(&self) -> impl Iterator<Item = (u32, PathBuf)> {
-        let parts = std::iter::once(&self.part).chain(&self.others);
-        parts.map(|part| {
+        self.files.own().map(|part| {
             let number = part.number();
             (number, super::builder::sibling_path(&self.path, number))
         })
@@ -53,7 +50,7 @@ where
     /// Index of the current chunk of a task and the number of its used bytes; `None` if it is not
     /// one of this rank.
     pub fn location(&mut self, task: u32) -> Option<(u32, u64)> {
-        let part = self.part_of(task).ok()?;
+        let part = self.files.with_task(task).ok()?;
         let cursor = *part.task(task)?.0.pen().cursor();
         Some((cursor.chunk(), cursor.used()))
     }
@@ -61,7 +58,7 @@ where
     /// Lets the next collective of the set fail at all ranks, because of something that this rank
     /// did alone.
     pub fn fail(&mut self, failure: Failure) {
-        self.part.fail(failure);
+        self.files.first.fail(failure);
     }
 
     /// Writes what waits of this rank in memory ([`collect`](super::Builder::collect)) into its
@@ -71,11 +68,10 @@ where
     /// An error of the operating system, which is also that of the next collective of all ranks.
     pub fn flush(&mut self) -> io::Result<()> {
         self.check()?;
-        if !self.copies.is_empty() {
+        if !self.files.copies.is_empty() {
             return Err(unsupported("the keeper of a file of a buddy set alone opens it"));
         }
-        let mut parts = std::iter::once(&mut self.part).chain(&mut self.others);
-        parts.try_for_each(|part| {
+        self.files.own_mut().try_for_each(|part| {
             let flushed = part.flush_own();
             if let Err(error) = &flushed {
                 part.fail(Failure::io("writing a stream", error));
@@ -111,23 +107,17 @@ where
         self.part_alone(task)?.overwrite(task, (chunk, offset), bytes)
     }
 
-    fn part_of(&mut self, task: u32) -> io::Result<&mut Part<C, F>> {
-        let mut parts = std::iter::once(&mut self.part).chain(&mut self.others);
-        let part = parts.find(|part| part.globalranks().any(|mine| mine == task));
-        part.ok_or_else(|| not_mine(task))
-    }
-
     /// The file of a task that has no copies.
     fn part_alone(&mut self, task: u32) -> io::Result<&mut Part<C, F>> {
         self.check()?;
-        if !self.copies.is_empty() {
+        if !self.files.copies.is_empty() {
             return Err(unsupported("the buddy sets would not have these bytes"));
         }
-        self.part_of(task)
+        self.files.with_task(task)
     }
 }
 
-fn not_mine(task: u32) -> io::Error {
+pub(super) fn not_mine(task: u32) -> io::Error {
     let text = format!("task {task} is not one of this rank");
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }
@@ -136,11 +126,9 @@ fn unsupported(text: &str) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, text)
 }
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
-    fn number(&self) -> u32 {
+impl<C: Collective, F: SharedFile> Part<C, F> {
+    /// The number of the file.
+    pub(super) fn number(&self) -> u32 {
         self.meta1().filenumber().unwrap_or(0)
     }
 

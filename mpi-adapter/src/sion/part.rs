@@ -18,8 +18,9 @@ mod tasks;
 use crate::collect::{Handle, Io};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
+use crate::file::SharedFile;
 use crate::operation::Operation;
-pub(super) use create::Plan;
+pub(super) use create::{Claim, Plan};
 use known::{Known, Recalled};
 pub(super) use reopen::{Old, Resumed};
 use rounds::Rounds;
@@ -63,6 +64,8 @@ pub(super) struct Part<C, F = PosixFile> {
     mine: Mine,
     rounds: Rounds,
     known: RefCell<Known>,
+    /// Whether it has a stream of this rank, which else is a keeper of a file of a buddy set.
+    pub(super) is_own: bool,
     /// The ranks whose records the first of them writes, if records are merged.
     merged: Option<Range<u32>>,
     /// The chunks of the longest stream, if the ranks have counted them for what they do now.
@@ -73,15 +76,13 @@ pub(super) struct Part<C, F = PosixFile> {
     lane: usize,
 }
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Part<C, F> {
     fn of(comm: C, file: Handle<C, F>, book: Book, mine: Mine) -> Self {
         file.settle();
         let known = RefCell::new(Known::new());
         let rounds = Rounds::new();
-        Self { file, comm, book, mine, rounds, known, merged: None, counted: None, lane: 0 }
+        let (is_own, merged, counted, lane) = (true, None, None, 0);
+        Self { file, comm, book, mine, rounds, known, is_own, merged, counted, lane }
     }
 
     /// Begins an operation of the ranks of the file.
@@ -446,15 +447,12 @@ enum End {
 }
 
 /// The work of rank 0 after the tables of all ranks are written.
-fn make_visible<C: Collective, F>(
+fn make_visible<C: Collective, F: SharedFile>(
     mut publication: Publication,
     sums: &TableSums,
     file: &Handle<C, F>,
     end: End,
-) -> Result<(), Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+) -> Result<(), Failure> {
     publication.file_len = file.io().size().map_err(io_failure("asking for the size"))?;
     let failed = io_failure("writing the commit fields");
     complete(&publication, sums, &mut file.io()).map_err(&failed)?;
@@ -465,10 +463,7 @@ where
 }
 
 /// Lets the file end with `last`.
-fn cut<C: Collective, F>(file: &Handle<C, F>, last: &Varheader) -> Result<(), Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+fn cut<C: Collective, F: SharedFile>(file: &Handle<C, F>, last: &Varheader) -> Result<(), Failure> {
     let len = last.span().end();
     file.io().set_size(len).map_err(io_failure("cutting the file at its end"))?;
     file.io().sync().map_err(io_failure("syncing the file"))

@@ -1,15 +1,16 @@
 //! Creation of a set in which the ranks say where each task is.
 
-use super::FileWriter;
-use super::builder::{Builder, Files, sibling_path};
-use super::mapped::{missing, split};
-use super::part::{Groups, Part, Request};
+use super::builder::Builder;
+use super::mapped::missing;
+use super::owners::{Made, Owners, RankFile, comms_of};
+use super::part::{Claim, Groups, Request};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
+use crate::file::SharedFile;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
-use striae_core::store::{WriteAt, usize_to_u64};
+use striae_core::store::usize_to_u64;
 
 /// A task, and its place in a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,61 +29,25 @@ pub struct Placed {
 const WINDOW: usize = 12 << 12;
 
 impl Builder {
-    pub(super) fn create_placed<C: Collective, F>(
+    pub(super) fn create_placed<C: Collective, F: SharedFile + Send + Sync + 'static>(
         &self,
         comm: C,
         path: &Path,
         (tasks, options): (&[Placed], Result<(), Failure>),
         open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
-    ) -> Result<FileWriter<C, F>, Error>
-    where
-        F: Send + Sync + 'static,
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Result<Made<C, F>, Error> {
         let mut tasks = tasks.to_vec();
         tasks.sort_unstable();
         let nfiles = self.options.nfiles;
         let (all, root) = self.agree_on_places(&comm, path, (&tasks, options))?;
         let places = places(&comm, root, (nfiles, all), &tasks)?;
-        let mut files: Vec<(u32, Vec<Request>)> = Vec::new();
-        for Placed { file, local, globalrank, chunksize } in tasks {
-            let request = Request::new(local, globalrank, chunksize);
-            match files.last_mut().filter(|(last, _)| *last == file) {
-                Some((_, requests)) => requests.push(request),
-                None => files.push((file, vec![request])),
-            }
-        }
-        if files.is_empty() {
-            files.push((0, Vec::new())); // helps with the first
-        }
-        let numbers: Vec<_> = files.iter().map(|(file, _)| *file).collect();
-        let (whole, comms) = match nfiles {
-            1 => (None, vec![comm]),
-            _ => {
-                let comms = split(&comm, &numbers, nfiles)?;
-                (Some(comm), comms)
-            }
-        };
-        let (mut parts, mut done) = (Vec::new(), Ok(()));
-        for (comm, (file, requests)) in comms.into_iter().zip(files) {
-            // Other ranks wait for this one in each of its files, also after a failure.
-            let count = comm.total(Ok([usize_to_u64(requests.len())]));
-            let groups = Groups::Listed(if file == 0 { places.clone() } else { Vec::new() });
-            let plan = count.map_err(Failure::from).and_then(|[ntasks]| {
-                let files = Files { nfiles, all, ntasks, first: 0, groups };
-                self.plan(path, files, file, requests)
-            });
-            let (name, open) = (sibling_path(path, file), Rc::clone(open));
-            match self.collected(comm, plan, move |anew| open(&name, anew), Part::create_placed) {
-                Ok(part) => parts.push(part),
-                Err(error) => done = done.and(Err(error)),
-            }
-        }
-        let chosen = whole.as_ref().map_or(0, |whole| self.choose(whole.rank(), nfiles));
-        let ((), identity) = super::agree_on_identity(whole.as_ref(), chosen, done)?;
-        let mut parts = parts.into_iter();
-        let part = parts.next().ok_or_else(|| Error::agreed(missing()))?; // has one
-        Ok(FileWriter::new(path, (whole, part, parts.collect())).in_set(identity))
+        let tasks = tasks.into_iter().map(|Placed { file, local, globalrank, chunksize }| {
+            (file, Request::new(local, globalrank, chunksize))
+        });
+        let (groups, files) = (Groups::Listed(places), Ok(RankFile::all(tasks)));
+        let owners = Owners { nfiles, all, groups, files };
+        let comms = comms_of(comm, &owners.numbers(), nfiles)?;
+        self.create_files(comms, path, owners, Claim::Placed, open)
     }
 
     /// All ranks learn how many tasks there are, and which rank has the first of the first file:

@@ -1,13 +1,15 @@
 //! Appending to a set that was closed or committed.
 
+use super::files::Files;
 use super::locks::Locks;
-use super::mapped::split;
+use super::owners::{comms_of, each};
 use super::part::{Old, Part, Resumed, refused};
 use super::read::{OfFile, OpenOptions, Source, TaskEntry};
 use super::{FileWriter, Numbers};
 use crate::collect::{Collect, Handle};
 use crate::collective::{Collective, Fold};
-use crate::error::{Code, Error, Failure};
+use crate::error::{Error, Failure};
+use crate::file::SharedFile;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -103,9 +105,10 @@ impl Reopen {
     /// the communicator.
     ///
     /// # Errors
-    /// The failure of a rank, at all ranks: those of [`OpenOptions::open`]; [`Code::Refused`] for a
-    /// task of two ranks, and for a set that has buddy sets, which would no longer be copies;
-    /// [`Code::Damaged`] for a damaged seal.
+    /// The failure of a rank, at all ranks: those of [`OpenOptions::open`];
+    /// [`Code::Refused`](crate::Code::Refused) for a task of two ranks, and for a set that has
+    /// buddy sets, which would no longer be copies;
+    /// [`Code::Damaged`](crate::Code::Damaged) for a damaged seal.
     pub fn open<C: Collective>(
         &self,
         comm: C,
@@ -174,62 +177,35 @@ impl Reopen {
             let old = Old { head: first.head, sealed: self.sealed, tasks: Vec::new() };
             files.push((first, Ok(old)));
         }
-        let file = self.open_parts(comm, nfiles, files, Rc::new(open))?;
-        Ok(FileWriter { path, ..file })
+        self.open_parts((comm, nfiles), &path, files, Rc::new(open))
     }
 
-    fn open_parts<C: Collective, F>(
+    fn open_parts<C: Collective, F: SharedFile + Send + Sync + 'static>(
         &self,
-        comm: C,
-        nfiles: u32,
+        (comm, nfiles): (C, u32),
+        path: &Path,
         files: Vec<(OfFile, Result<Old, Failure>)>,
         open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
-    ) -> Result<FileWriter<C, F>, Error>
-    where
-        F: Send + Sync + 'static,
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Result<FileWriter<C, F>, Error> {
         let numbers: Vec<_> = files.iter().map(|(file, _)| file.number).collect();
-        let (whole, comms) = match nfiles {
-            1 => (None, vec![comm]),
-            _ => {
-                let comms = split(&comm, &numbers, nfiles)?;
-                (Some(comm), comms)
-            }
-        };
-        let (mut parts, mut last, mut done) = (Vec::new(), 0, Ok(()));
-        for (comm, (file, old)) in comms.into_iter().zip(files) {
-            // Other ranks wait for this one in each of its files, also after a failure.
-            let (path, open) = (file.path, Rc::clone(&open));
-            match self.collected(comm, old, path, open) {
-                Ok((part, number)) => {
-                    last = last.max(number);
-                    parts.push(part);
-                }
-                Err(error) => done = done.and(Err(error)),
-            }
-        }
-        let of = Numbers::of(whole.as_ref(), parts.iter(), nfiles, done.map(|()| last));
-        let (numbers, identity) = of?;
-        let mut parts = parts.into_iter();
-        let none = || Error::agreed(Failure::new(Code::Damaged, "the set has no file"));
-        let part = parts.next().ok_or_else(none)?; // has one
-        let files = (whole, part, parts.collect());
-        let file = FileWriter { numbers, ..FileWriter::new(Path::new(""), files) };
+        let (whole, comms) = comms_of(comm, &numbers, nfiles)?;
+        let (parts, done) = each(comms, files, |comm, (file, old)| {
+            self.collected(comm, old, file.path, Rc::clone(&open))
+        });
+        let (parts, last): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let last = done.map(|()| last.into_iter().max().unwrap_or(0));
+        let (numbers, identity) = Numbers::of(whole.as_ref(), parts.iter(), nfiles, last)?;
+        let file = FileWriter { numbers, ..FileWriter::new(path, whole, Files::new(parts)?) };
         Ok(if nfiles > 1 { file.in_set(identity) } else { file })
     }
 
-    fn collected<C: Collective, F>(
+    fn collected<C: Collective, F: SharedFile + Send + Sync + 'static>(
         &self,
         comm: C,
         old: Result<Old, Failure>,
         path: PathBuf,
         open: Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
-    ) -> Result<(Part<C, F>, u32), Error>
-    where
-        F: Send + Sync + 'static,
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Result<(Part<C, F>, u32), Error> {
         let open = move |is_first| open(&path, is_first);
         let Some(collect) = self.collect else {
             return Part::reopen(comm, old, Handle::new(open, None, 0));
@@ -245,15 +221,12 @@ impl Numbers {
     /// number in the files of this rank. Also returns the identity of the set: that of the seals
     /// that it has, or a new one if it has no seal. This takes one call of the message layer for
     /// several files.
-    pub(super) fn of<'p, C: Collective + 'p, F: 'p>(
+    pub(super) fn of<'p, C: Collective + 'p, F: SharedFile + 'p>(
         whole: Option<&C>,
         parts: impl Iterator<Item = &'p Part<C, F>> + Clone,
         nfiles: u32,
         last: Result<u32, Error>,
-    ) -> Result<(Self, u32), Error>
-    where
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    ) -> Result<(Self, u32), Error> {
         let Some(whole) = whole else { return last.map(|_| (Self::NEW, 0)) };
         let sealed = parts.clone().filter_map(Part::sealed_identity).max();
         let sealed = sealed.map_or(0, |identity| u64::from(identity).saturating_add(1));

@@ -1,18 +1,15 @@
 //! How the ranks that are left go on with a set of which a rank is gone.
 
 use super::builder::sibling_path;
-use super::mapped::split;
+use super::owners::{each, split};
+use super::part::Part;
 use super::{FileWriter, Numbers};
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
+use crate::file::SharedFile;
 use crate::operation::Operation;
-use std::io;
-use striae_core::store::WriteAt;
 
-impl<C: Collective, F> FileWriter<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     /// Goes on without ranks that are gone: `ranks` are those that are left, in any order, each
     /// with its handle of this set. All of them call this, after an error of a call of all ranks
     /// ([`Code::Lost`]); see [`Collective::shrink`].
@@ -76,9 +73,9 @@ where
     pub fn continue_on(&mut self, ranks: C) -> Result<(), Error> {
         let mine = self.can_go_on();
         ranks.begin(Operation::SionContinue, 0);
-        let nfiles = self.part.meta1().files_in_set();
+        let nfiles = self.files.first.meta1().files_in_set();
         let comms = if self.whole.is_some() {
-            let comms = split(&ranks, &self.files(), nfiles)?;
+            let comms = split(&ranks, &self.numbers_of_files(), nfiles)?;
             self.whole = Some(ranks);
             comms
         } else {
@@ -86,31 +83,26 @@ where
             vec![ranks]
         };
         // The number of a commit that failed may be in a file that nobody sees.
-        let (mut last, mut done) = (self.numbers.last.saturating_add(1), Ok(()));
-        for (part, comm) in std::iter::once(&mut self.part).chain(&mut self.others).zip(comms) {
-            // Other ranks wait for this one in each of its files, also after a failure.
-            let (locks, number) = (self.locks.as_ref(), part.meta1().filenumber().unwrap_or(0));
+        let last = self.numbers.last.saturating_add(1);
+        let parts = self.files.own_mut();
+        let (numbers, done) = each(comms, parts, |comm, part| {
+            let (locks, number) = (self.locks.as_ref(), part.number());
             let lock = || locks.map_or(Ok(()), |it| it.lock(&sibling_path(&self.path, number)));
-            match part.continue_on(comm, mine.clone(), lock) {
-                Ok(number) => last = last.max(number),
-                Err(error) => done = done.and(Err(error)),
-            }
-        }
-        let parts = std::iter::once(&self.part).chain(&self.others);
+            part.continue_on(comm, mine.clone(), lock)
+        });
+        let done = done.map(|()| numbers.into_iter().fold(last, u32::max));
         // The identity of the set stays.
-        let of = Numbers::of(self.whole.as_ref(), parts, nfiles, done.map(|()| last));
-        (self.numbers, _) = of?;
+        (self.numbers, _) = Numbers::of(self.whole.as_ref(), self.files.own(), nfiles, done)?;
         Ok(())
     }
 
     /// The numbers of the files of this rank, in order.
-    fn files(&self) -> Vec<u32> {
-        let parts = std::iter::once(&self.part).chain(&self.others);
-        parts.map(|part| part.meta1().filenumber().unwrap_or(0)).collect()
+    fn numbers_of_files(&self) -> Vec<u32> {
+        self.files.own().map(Part::number).collect()
     }
 
     fn can_go_on(&self) -> Result<(), Failure> {
-        if self.copies.is_empty() && !self.part.is_merged() {
+        if self.files.copies.is_empty() && !self.files.first.is_merged() {
             return Ok(());
         }
         let text = "a set with buddy sets or merged chunks needs all of its ranks";

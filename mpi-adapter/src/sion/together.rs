@@ -5,22 +5,14 @@ use crate::error::{Error, Failure};
 
 /// Tells the ranks of all files the result of one of them, and the identity of the new set that
 /// rank 0 has chosen.
-pub(super) fn agree_on_identity<C: Collective, T>(
+pub(super) fn agree_on_identity<C: Collective>(
     whole: Option<&C>,
     chosen: u32,
-    done: Result<T, Error>,
-) -> Result<(T, u32), Error> {
-    let Some(whole) = whole else { return done.map(|done| (done, 0)) };
-    match done {
-        Ok(done) => {
-            let [identity] = whole.max(Ok([chosen.into()]))?;
-            Ok((done, u32::try_from(identity).unwrap_or(0))) // of 32 bits
-        }
-        Err(error) => {
-            let agreed = whole.max::<1>(Err(Failure::from(error.clone())));
-            Err(agreed.err().unwrap_or(error))
-        }
-    }
+    done: Result<(), Error>,
+) -> Result<u32, Error> {
+    let Some(whole) = whole else { return done.map(|()| 0) };
+    let [identity] = whole.max(done.map(|()| [chosen.into()]).map_err(Failure::from))?;
+    Ok(u32::try_from(identity).unwrap_or(0)) // of 32 bits
 }
 
 /// Tells the ranks of all files the result of one of them.

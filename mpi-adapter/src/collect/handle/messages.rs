@@ -3,6 +3,7 @@
 use super::{Handle, WINDOW, writing};
 use crate::collective::Collective;
 use crate::error::{Code, Failure};
+use crate::file::SharedFile;
 use std::io;
 use striae_core::store::{WriteAt, usize_to_u64};
 
@@ -19,10 +20,7 @@ const PLACES: u8 = 3;
 /// The length of the offset and of the length of a piece.
 const PIECE_HEAD: usize = 16;
 
-impl<C: Collective, F> Handle<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Handle<C, F> {
     /// Hands what waits over to the writer. All ranks of the group call this, each with its own
     /// result so far, and pass what is returned to their next collective: only after that is it
     /// known that all of it was written.
@@ -68,7 +66,7 @@ where
 
     /// As [`hand_over`](Self::hand_over), and what this rank wrote is durable.
     pub(crate) fn deliver(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
-        let sync = |mut file: &F| file.sync().map_err(|e| Failure::io("syncing the file", &e));
+        let sync = |file: &F| file.io().sync().map_err(|e| Failure::io("syncing the file", &e));
         if self.writer().is_some() {
             let write = || self.write_long().and_then(|()| self.finish());
             let written = mine.and_then(|()| write().map_err(|error| writing(&error)));

@@ -7,22 +7,21 @@ use super::{CHECKSUM, Part, WINDOW, failed, io_failure, parts_of, refused};
 use crate::collect::Handle;
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
-use std::io;
+use crate::file::SharedFile;
 use std::ops::Range;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::integrity::Crc32cParts;
 use striae_core::sion::create::{Front, write_tables};
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::{Attributes, Blocks, Book, ChunkRule, Chunks, Meta1, Pen};
-use striae_core::store::{WriteAt, usize_to_u64};
+use striae_core::store::usize_to_u64;
 use zerocopy::FromBytes;
 
 /// What a physical file is to be; equal at all of its ranks but for their own tasks.
 pub(in crate::sion) struct Plan<'a> {
     pub(in crate::sion) attributes: Attributes,
-    /// The number of tasks of the file, and the global rank of its first.
+    /// The number of tasks of the file.
     pub(in crate::sion) ntasks: u64,
-    pub(in crate::sion) first: u32,
     /// The name of the set that is stored for SIONlib.
     pub(in crate::sion) prefix: &'a [u8],
     pub(in crate::sion) sealed: bool,
@@ -70,10 +69,10 @@ impl<'a> Begun<'a> {
     }
 
     /// Writes the entries of this rank in META1's tables.
-    fn write_tables<C: Collective, F>(mut self, file: &Handle<C, F>) -> Result<Self, Failure>
-    where
-        for<'f> &'f F: WriteAt<Error = io::Error>,
-    {
+    fn write_tables<C: Collective, F: SharedFile>(
+        mut self,
+        file: &Handle<C, F>,
+    ) -> Result<Self, Failure> {
         file.open_as_writer()?;
         let requests = Requests { ntasks: self.plan.ntasks, tasks: &self.plan.tasks };
         for range in requests.runs() {
@@ -102,30 +101,34 @@ impl<'a> Begun<'a> {
     }
 }
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
-    /// Makes a file with a task for each rank, in the order of the ranks. Rank 0 makes it before
-    /// any other rank opens it. This takes three calls of the message layer; unless chunks are
+/// How the ranks of a new file know that each of its tasks has one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sion) enum Claim {
+    /// Each rank has one, in the order of the ranks.
+    OneEach,
+    /// Global ranks follow each other: rank 0 looks at those that the ranks have written.
+    Numbered,
+    /// Global ranks are any: rank 0 gathers the local ones.
+    Placed,
+}
+
+impl<C: Collective, F: SharedFile> Part<C, F> {
+    /// Makes a file. Rank 0 makes it before any other rank opens it. This takes three calls of the
+    /// message layer, one more if tasks are `Placed`; unless each rank has one task and chunks are
     /// aligned, two more for each 64 Ki tasks.
     pub(in crate::sion) fn create(
         comm: C,
+        claim: Claim,
         plan: Result<Plan<'_>, Failure>,
         file: Handle<C, F>,
     ) -> Result<Self, Error> {
-        let begun = plan.and_then(|plan| {
-            let begun = Begun::new(plan)?;
-            Ok((sum_of(&begun.plan.tasks)?, begun))
-        });
-        let mine = begun.as_ref().map(|(sum, _)| [*sum]).map_err(Clone::clone);
-        // Rank 0 makes the file when all are known to want the same, the others open it after that.
-        let [before] = comm.exscan_after(mine, || file.make())?;
-        let written = begun.and_then(|(_, begun)| begun.write_tables(&file));
-        let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
-        let merges = matches!(begun.plan.rule, ChunkRule::Merged(_));
-        let (places, group) = match (begun.plan.rule, begun.plan.tasks.first()) {
-            (ChunkRule::Aligned, Some(task)) => {
+        let begun = plan.and_then(Begun::new);
+        let (begun, before) = begun_by_all(&comm, claim, begun, &file)?;
+        let written = begun.and_then(|begun| begun.write_tables(&file));
+        let (begun, seen) = front(&comm, &file, written, claim)?;
+        let (rule, is_one_each) = (begun.plan.rule, claim == Claim::OneEach);
+        let (places, group) = match (rule, begun.plan.tasks.first()) {
+            (ChunkRule::Aligned, Some(task)) if is_one_each => {
                 let start = begun.meta1.layout().first_chunk().saturating_add(before);
                 (vec![Place { start, chunksize: task.chunksize }], 0..0)
             }
@@ -133,85 +136,62 @@ where
         };
         // Rank 0 found it right.
         let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
-        let merged = merges.then_some(group); // of ranks: the local ranks are theirs
-        Ok(Self { merged, ..Self::of(comm, file, book, mine) })
-    }
-
-    /// Makes a file of which each rank owns any tasks. This takes five calls of the message layer,
-    /// and two more for each further 64 Ki tasks of the file.
-    pub(in crate::sion) fn create_mapped(
-        comm: C,
-        plan: Result<Plan<'_>, Failure>,
-        file: Handle<C, F>,
-    ) -> Result<Self, Error> {
-        let begun = plan.and_then(|plan| {
-            let begun = Begun::new(plan)?;
-            if comm.rank() == 0 {
-                file.make()?;
-            }
-            Ok(begun)
-        });
-        comm.agree(begun.as_ref().map(drop).map_err(Clone::clone))?;
-        let written = begun.and_then(|begun| begun.write_tables(&file));
-        let (begun, seen) = front(&comm, &file, written, check_tables)?;
-        let (places, _) = places(&comm, &file, &begun)?;
-        // Rank 0 found it right.
-        let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
-        Ok(Self::of(comm, file, book, mine))
+        // Groups are of ranks if the local ranks are theirs.
+        let merges = is_one_each && matches!(rule, ChunkRule::Merged(_));
+        Ok(Self { merged: merges.then_some(group), ..Self::of(comm, file, book, mine) })
     }
 }
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
-    /// As [`create_mapped`](Self::create_mapped), of tasks with any global ranks. This takes one
-    /// call more.
-    pub(in crate::sion) fn create_placed(
-        comm: C,
-        plan: Result<Plan<'_>, Failure>,
-        file: Handle<C, F>,
-    ) -> Result<Self, Error> {
-        let begun = plan.and_then(|plan| {
-            let begun = Begun::new(plan)?;
-            if comm.rank() == 0 {
-                file.make()?;
-            }
-            Ok(begun)
-        });
-        let locals = begun.as_ref().map_err(Clone::clone).map(|begun| {
-            let locals = begun.plan.tasks.iter().flat_map(|task| task.local.to_le_bytes());
-            (begun.meta1.ntasks(), locals.collect())
-        });
-        let missing = unowned(&comm, locals)?;
-        let all = match missing.first() {
-            None => Ok(()),
-            Some(missing) => {
-                let text = format_args!("no rank has task {} of a file", missing.start);
-                Err(Failure::new(Code::Refused, text))
-            }
-        };
-        comm.agree(all)?; // and rank 0 has made the file
-        let written = begun.and_then(|begun| begun.write_tables(&file));
-        let (begun, seen) = front(&comm, &file, written, |_, _| Ok(()))?;
-        let (places, _) = places(&comm, &file, &begun)?;
-        // Rank 0 found it right.
-        let (book, mine) = begun.end(seen, &places).map_err(Error::agreed)?;
-        Ok(Self::of(comm, file, book, mine))
+/// What a rank has begun, and the sum of the sizes of the chunks of all lower ranks, if each has
+/// one.
+type Agreed<'a> = (Result<Begun<'a>, Failure>, u64);
+
+/// Rank 0 makes the file when all are known to want the same, the others open it after that.
+fn begun_by_all<'a, C: Collective, F: SharedFile>(
+    comm: &C,
+    claim: Claim,
+    begun: Result<Begun<'a>, Failure>,
+    file: &Handle<C, F>,
+) -> Result<Agreed<'a>, Error> {
+    if claim == Claim::OneEach {
+        let mine = begun.as_ref().map_err(Clone::clone);
+        let mine = mine.and_then(|begun| Ok([sum_of(&begun.plan.tasks)?]));
+        let [before] = comm.exscan_after(mine, || file.make())?;
+        return Ok((begun, before));
     }
+    let begun = begun.and_then(|begun| {
+        if comm.rank() == 0 {
+            file.make()?;
+        }
+        Ok(begun)
+    });
+    if claim == Claim::Numbered {
+        return Ok((Ok(comm.agree(begun)?), 0));
+    }
+    let locals = begun.as_ref().map_err(Clone::clone).map(|begun| {
+        let locals = begun.plan.tasks.iter().flat_map(|task| task.local.to_le_bytes());
+        (begun.meta1.ntasks(), locals.collect())
+    });
+    let missing = unowned(comm, locals)?;
+    let all = match missing.first() {
+        None => Ok(()),
+        Some(missing) => {
+            let text = format_args!("no rank has task {} of a file", missing.start);
+            Err(Failure::new(Code::Refused, text))
+        }
+    };
+    comm.agree(all)?; // and rank 0 has made the file
+    Ok((begun, 0))
 }
 
-/// Rank 0 completes META1 when the tables of all ranks are written, unless `check` refuses them.
+/// Rank 0 completes META1 when the tables of all ranks are written, if each task has a rank.
 /// Returns the checksum of META1 and globalskip.
-fn front<'a, C: Collective, F>(
+fn front<'a, C: Collective, F: SharedFile>(
     comm: &C,
     file: &Handle<C, F>,
     written: Result<Begun<'a>, Failure>,
-    check: impl Fn(&Handle<C, F>, &Begun<'a>) -> Result<(), Failure>,
-) -> Result<(Begun<'a>, (u64, u64)), Error>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+    claim: Claim,
+) -> Result<(Begun<'a>, (u64, u64)), Error> {
     let delivered = match comm.error() {
         Some(error) => Err(error.into()), // at all ranks: none waits for the message of a lost one
         None => file.deliver(written.as_ref().map(drop).map_err(Clone::clone)),
@@ -230,7 +210,9 @@ where
             let text = format_args!("the ranks have {count} tasks of a file of {ntasks} tasks");
             return Err(Failure::new(Code::Refused, text));
         }
-        check(file, begun)?;
+        if claim == Claim::Numbered {
+            check_tables(file, begun)?;
+        }
         let (sums, globalskip) = match begun.plan.rule {
             ChunkRule::Aligned => (parts_of(sums), globalskip),
             rule => {
@@ -249,12 +231,12 @@ where
 
 /// Checks that each task was written by a rank. There are as many as the ranks have, so that none
 /// has two ranks if none is missing.
-fn check_tables<C: Collective, F>(file: &Handle<C, F>, begun: &Begun<'_>) -> Result<(), Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+fn check_tables<C: Collective, F: SharedFile>(
+    file: &Handle<C, F>,
+    begun: &Begun<'_>,
+) -> Result<(), Failure> {
     let (order, table) = (begun.meta1.order(), begun.meta1.layout().globalranks());
-    let mut expected = i64::from(begun.plan.first);
+    let mut expected = i64::from(begun.plan.groups.first(begun.plan.attributes.filenumber));
     for piece in pieces(table) {
         for entry in entries(&read(file, piece)?) {
             if entry.get(order) != expected {
@@ -270,14 +252,11 @@ where
 /// The places of this rank's tasks, and the tasks of the group of the first of them, if records are
 /// merged. Rank 0 reads the sizes of all chunks, and sends them to all ranks in windows; a size is
 /// negative if the task is a collector.
-fn places<C: Collective, F>(
+fn places<C: Collective, F: SharedFile>(
     comm: &C,
     file: &Handle<C, F>,
     begun: &Begun<'_>,
-) -> Result<(Vec<Place>, Range<u32>), Error>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+) -> Result<(Vec<Place>, Range<u32>), Error> {
     let (layout, order) = (*begun.meta1.layout(), begun.meta1.order());
     let mut wanted = begun.plan.tasks.iter().map(|task| task.local).peekable();
     let first = wanted.peek().copied().unwrap_or(0);

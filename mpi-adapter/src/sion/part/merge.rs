@@ -3,9 +3,9 @@
 use super::Part;
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
-use std::io;
+use crate::file::SharedFile;
 use std::ops::Range;
-use striae_core::store::{WriteAt, usize_to_u64};
+use striae_core::store::usize_to_u64;
 
 /// The longest message.
 const WINDOW: usize = 1 << 16;
@@ -13,10 +13,7 @@ const WINDOW: usize = 1 << 16;
 /// By this message the collector asks a rank for its record.
 const NEXT: [u8; 1] = [1];
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Part<C, F> {
     /// Puts the records of the ranks of `group` into the stream of the first of them, one after
     /// another, each in one chunk if it fits into any. Returns the sum of their lengths there, and
     /// 0 at the other ranks.

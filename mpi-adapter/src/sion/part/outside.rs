@@ -3,14 +3,12 @@
 use super::Part;
 use crate::collective::Collective;
 use crate::error::Failure;
+use crate::file::SharedFile;
 use crate::sion::outside::OwnTask;
 use std::io;
 use striae_core::store::WriteAt;
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Part<C, F> {
     /// The tasks of this rank, with their places.
     pub(in crate::sion) fn own_tasks(&self) -> impl Iterator<Item = OwnTask> {
         let file = self.meta1().filenumber().unwrap_or(0);
@@ -25,8 +23,7 @@ where
 
     /// Writes bytes at an offset of the file at once.
     pub(in crate::sion) fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut file = self.file.written()?;
-        file.write_all_at(offset, bytes)
+        self.file.written()?.io().write_all_at(offset, bytes)
     }
 
     /// Remembers why this rank failed, for the next collective.

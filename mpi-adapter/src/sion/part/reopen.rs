@@ -5,6 +5,7 @@ use super::{CHECKSUM, Part, WINDOW, differ};
 use crate::collect::Handle;
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
+use crate::file::SharedFile;
 use std::io;
 use std::ops::Range;
 use striae_core::sion::cursor::Cursor;
@@ -39,10 +40,7 @@ pub(in crate::sion) struct Resumed {
     pub(in crate::sion) renewed: Option<Vec<Finished>>,
 }
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Part<C, F> {
     /// Opens a file to append to it. Also returns the largest number of a commit of the set in it.
     /// This takes three calls of the message layer.
     pub(in crate::sion) fn reopen(
@@ -120,15 +118,12 @@ pub(super) type State = [u64; 6];
 /// What rank 0 finds: the place of META2; its number of rows, and the checksum of META1; the length
 /// of the mapping; whether it is sealed and is to be, and the set that the seal names; globalskip;
 /// the number of its commit in the set, and the largest such number that is in the file.
-pub(super) fn state<C: Collective, F>(
+pub(super) fn state<C: Collective, F: SharedFile>(
     file: &Handle<C, F>,
     head: &Head,
     sealed: Option<bool>,
     has_unowned: bool,
-) -> Result<State, Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+) -> Result<State, Failure> {
     let state = read_state(file, head, sealed).map_err(|error| match error {
         DriveError::Store(error) => Failure::io("reading META2", &error),
         DriveError::Ended { .. } => changed(),
@@ -146,14 +141,11 @@ where
     Ok(state)
 }
 
-fn read_state<C: Collective, F>(
+fn read_state<C: Collective, F: SharedFile>(
     file: &Handle<C, F>,
     head: &Head,
     sealed: Option<bool>,
-) -> Result<State, DriveError<io::Error, SionError>>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+) -> Result<State, DriveError<io::Error, SionError>> {
     // What is visible may be the last words of a program that was killed, and not durable.
     file.io().sync().map_err(DriveError::Store)?;
     let not_closed = || {
@@ -198,15 +190,12 @@ where
 
 /// The largest number of a commit of the set that is in the file: a commit that failed may have
 /// left one that nobody sees, and no other commit may have that number.
-fn last_number<C: Collective, F>(
+fn last_number<C: Collective, F: SharedFile>(
     file: &Handle<C, F>,
     head: &Head,
     blocks: &Blocks,
     published: &Varheader,
-) -> Result<u32, DriveError<io::Error, SionError>>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+) -> Result<u32, DriveError<io::Error, SionError>> {
     let is_closed = blocks.is_close(published.maxchunks(), published.start())
         && published.span().end() == head.file_len;
     if is_closed || head.meta1.files_in_set() < 2 {

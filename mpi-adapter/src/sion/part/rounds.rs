@@ -3,9 +3,10 @@
 use super::Part;
 use crate::collective::{Collective, Fold};
 use crate::error::Error;
+use crate::file::SharedFile;
 use crate::operation::Operation;
 use std::io;
-use striae_core::store::{WriteAt, usize_to_u64};
+use striae_core::store::usize_to_u64;
 
 /// When the ranks meet to hand their records over: equal at all ranks.
 #[derive(Debug)]
@@ -53,10 +54,7 @@ impl Rounds {
     }
 }
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Part<C, F> {
     /// Writes a record of each rank. The ranks meet when the room before META2 may be used up, or
     /// the buffer of one that cannot write it by itself; all of them know when from the records up
     /// to the last time.

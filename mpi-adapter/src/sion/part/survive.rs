@@ -10,15 +10,13 @@ use super::reopen::{State, book_of, changed, last_of, state, unowned};
 use super::{Known, Part};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
+use crate::file::SharedFile;
 use std::io;
 use striae_core::sion::Head;
 use striae_core::sion::book::Ahead;
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::ReadAt;
 
-impl<C: Collective, F> Part<C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Part<C, F> {
     /// Goes on with the file in its last commit, by the ranks of `comm`, each with its own tasks
     /// and what it wrote to them. Tasks of no rank stay as the commit has them. Rank 0 calls `lock`
     /// before it reads the file. Returns the largest number of a commit of the set in the file.

@@ -4,9 +4,9 @@ use super::{CHECKSUM, refused};
 use crate::collect::Handle;
 use crate::collective::Collective;
 use crate::error::{Code, Failure};
+use crate::file::SharedFile;
 use embedded_io::ReadExactError;
 use std::cell::RefCell;
-use std::io;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::integrity::Crc32cParts;
 use striae_core::sion::{ChunkRule, Meta1};
@@ -28,10 +28,10 @@ pub(super) fn pieces(table: Span) -> impl Iterator<Item = Span> {
     })
 }
 
-pub(super) fn read<C: Collective, F>(file: &Handle<C, F>, piece: Span) -> Result<Vec<u8>, Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+pub(super) fn read<C: Collective, F: SharedFile>(
+    file: &Handle<C, F>,
+    piece: Span,
+) -> Result<Vec<u8>, Failure> {
     let mut bytes = vec![0; usize::try_from(piece.len()).unwrap_or(0)];
     file.io().read_exact_at(piece.offset(), &mut bytes).map_err(|error| match error {
         ReadExactError::Other(error) => Failure::io("reading META1", &error),
@@ -75,15 +75,12 @@ impl Collectors {
 
 /// Replaces what the tasks asked for, which is in the table of chunk sizes, by what `rule` stores.
 /// `sums` is the checksum of all tables before.
-pub(super) fn store<C: Collective, F>(
+pub(super) fn store<C: Collective, F: SharedFile>(
     file: &Handle<C, F>,
     meta1: &Meta1,
     rule: ChunkRule,
     mut sums: Crc32cParts,
-) -> Result<Stored, Failure>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+) -> Result<Stored, Failure> {
     let (layout, order, failure) = (*meta1.layout(), meta1.order(), RefCell::new(None));
     let asked = Asked::new(file, layout.chunksizes(), order, &failure);
     let (mut collectors, mut globalskip) = (Collectors::default(), 0u64);
@@ -125,10 +122,7 @@ struct Asked<'a, C, F> {
     used: usize,
 }
 
-impl<'a, C: Collective, F> Asked<'a, C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<'a, C: Collective, F: SharedFile> Asked<'a, C, F> {
     const fn new(
         file: &'a Handle<C, F>,
         table: Span,
@@ -145,10 +139,7 @@ impl<C, F> Clone for Asked<'_, C, F> {
     }
 }
 
-impl<C: Collective, F> Iterator for Asked<'_, C, F>
-where
-    for<'f> &'f F: WriteAt<Error = io::Error>,
-{
+impl<C: Collective, F: SharedFile> Iterator for Asked<'_, C, F> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {

@@ -201,6 +201,14 @@ pub(in crate::sion) enum Groups {
 }
 
 impl Groups {
+    /// The global rank of the first task of a file, if those of its tasks follow each other.
+    pub(super) fn first(&self, file: u32) -> u32 {
+        match self {
+            Self::Even(groups) => groups.globalrank(file, 0).unwrap_or(0),
+            Self::Buddy(_) | Self::Listed(_) => 0,
+        }
+    }
+
     fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
         match self {
             Self::Even(groups) => groups.address(globalrank),
