@@ -283,6 +283,21 @@ pub trait Collective: Sized {
     }
 }
 
+/// As [`Collective::gather`], of numbers. `window` is in bytes, a multiple of 4.
+pub(crate) fn gather_numbers<C: Collective>(
+    comm: &C,
+    root: u32,
+    mine: Result<impl IntoIterator<Item = u32>, Failure>,
+    window: usize,
+    mut sink: impl FnMut(u32, &[u32]) -> Result<(), Failure>,
+) -> Result<(), Error> {
+    let bytes = mine.map(|mine| mine.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+    comm.gather(root, bytes.as_deref().map_err(Clone::clone), window, |from, piece| {
+        let numbers = piece.chunks_exact(4).filter_map(<[u8]>::first_chunk);
+        sink(from, &numbers.map(|bytes| u32::from_le_bytes(*bytes)).collect::<Vec<_>>())
+    })
+}
+
 /// The message by which the root asks for the next piece, and the one by which it asks for none.
 const NEXT: [u8; 1] = [1];
 const STOP: [u8; 1] = [0];

@@ -3,7 +3,7 @@
 use super::plan::{Plan, Variable};
 use super::refused;
 use super::writer::Writer;
-use crate::collective::Collective;
+use crate::collective::{Collective, gather_numbers};
 use crate::error::{Error, Failure};
 use crate::operation::Operation;
 use std::path::Path;
@@ -176,20 +176,18 @@ fn place<C: Collective>(comm: &C, set: &OldSet) -> Result<Place, Error> {
             return Ok(Vec::new());
         }
         let (nblobs, ranks) = set.subfile(rank, false)?.ranks();
-        let ranks = ranks.unwrap_or_else(|| vec![NONE; nblobs]);
-        Ok(ranks.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
+        Ok(ranks.unwrap_or_else(|| vec![NONE; nblobs]))
     })();
-    let mut all: Vec<Vec<u8>> = Vec::new();
-    let mine = known.as_ref().map(Vec::as_slice).map_err(Clone::clone);
-    comm.gather(0, mine, WINDOW, |from, piece| {
+    let mut all: Vec<Vec<u32>> = Vec::new();
+    gather_numbers(comm, 0, known, WINDOW, |from, piece| {
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         all.resize(all.len().max(from.saturating_add(1)), Vec::new());
-        if let Some(bytes) = all.last_mut() {
-            bytes.extend(piece);
+        if let Some(ranks) = all.last_mut() {
+            ranks.extend(piece);
         }
         Ok(())
     })?;
-    let table = if rank == 0 { table(&all, size) } else { Ok(Vec::new()) };
+    let table = if rank == 0 { table(all, size) } else { Ok(Vec::new()) };
     let limit = usize::try_from(u64::from(size).saturating_mul(8)).unwrap_or(usize::MAX);
     let table = comm.bcast(0, table.as_ref().map(Vec::as_slice).map_err(Clone::clone), limit)?;
     let at = usize::try_from(rank).unwrap_or(usize::MAX).saturating_mul(8);
@@ -199,14 +197,12 @@ fn place<C: Collective>(comm: &C, set: &OldSet) -> Result<Place, Error> {
 }
 
 /// For each rank its subfile and its blob there, from the ranks that the subfiles store.
-fn table(all: &[Vec<u8>], size: u32) -> Result<Vec<u8>, Failure> {
-    let stored = |bytes: &Vec<u8>| {
-        let words = bytes.chunks_exact(4).filter_map(<[u8]>::first_chunk);
-        let ranks: Vec<u32> = words.map(|word| u32::from_le_bytes(*word)).collect();
+fn table(all: Vec<Vec<u32>>, size: u32) -> Result<Vec<u8>, Failure> {
+    let stored = |ranks: Vec<u32>| {
         let count = ranks.len();
         (count, Some(ranks).filter(|ranks| !ranks.contains(&NONE)))
     };
-    let subfiles: Vec<_> = all.iter().map(stored).collect();
+    let subfiles: Vec<_> = all.into_iter().map(stored).collect();
     let nblobs = subfiles.iter().map(|(count, _)| count).fold(0, |sum, n| n.saturating_add(sum));
     if u64::try_from(nblobs) != Ok(size.into()) {
         return Err(refused(format_args!("a set of {nblobs} blobs, by {size} ranks")));
@@ -256,19 +252,14 @@ fn gather<C: Collective>(
     let nvars = sums.as_ref().map_or(0, Vec::len);
     let blobs = usize::try_from(part.size()).unwrap_or(usize::MAX);
     let mine = sums.map(|sums| [vec![blob], sums].concat());
-    let bytes = mine.map(|words| words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
     let (mut all, mut row) = (vec![0; nvars.saturating_mul(blobs)], Vec::new());
-    let len = nvars.saturating_add(1).saturating_mul(4);
-    let bytes = bytes.as_ref().map(Vec::as_slice).map_err(Clone::clone);
-    part.gather(0, bytes, WINDOW, |_, piece| {
+    gather_numbers(part, 0, mine, WINDOW, |_, piece| {
         row.extend(piece);
-        if row.len() >= len {
-            let words = row.chunks_exact(4).filter_map(<[u8]>::first_chunk);
-            let mut words = words.map(|word| u32::from_le_bytes(*word));
+        if row.len() > nvars {
+            let mut words = row.drain(..);
             let blob = words.next().and_then(|blob| usize::try_from(blob).ok());
             let places = all.iter_mut().skip(blob.unwrap_or(usize::MAX)).step_by(blobs.max(1));
             places.zip(words).for_each(|(to, crc)| *to = crc);
-            row.clear();
         }
         Ok(())
     })?;

@@ -1,7 +1,7 @@
 //! The places of everything that a rank writes.
 
 use super::{Container, Request, refused, size};
-use crate::collective::{Collective, Fold};
+use crate::collective::{Collective, Fold, gather_numbers};
 use crate::error::Failure;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -261,8 +261,8 @@ fn own_numbers(some: &[(Vec<u64>, Vec<Request>)]) -> Result<[[u64; 2]; SUMS], Fa
 /// The ranks of the blobs at the first rank; others only need their number.
 fn world_ranks<C: Collective>(part: &C, world_rank: u32) -> Result<Vec<i32>, Failure> {
     let mut ranks = Vec::new();
-    part.gather(0, Ok(&world_rank.to_le_bytes()), WINDOW, |_, bytes| {
-        ranks.push(bytes.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes)));
+    gather_numbers(part, 0, Ok([world_rank]), WINDOW, |_, rank| {
+        ranks.extend(rank.iter().map(|rank| rank.cast_signed()));
         Ok(())
     })?;
     ranks.resize(usize::try_from(part.size()).unwrap_or(0), 0);

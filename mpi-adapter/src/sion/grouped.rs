@@ -3,7 +3,7 @@
 use super::builder::{Builder, Tasks};
 use super::owners::{Made, Owners, RankFile};
 use super::part::{Claim, Groups, Request};
-use crate::collective::Collective;
+use crate::collective::{Collective, gather_numbers};
 use crate::error::{Code, Error, Failure};
 use crate::file::SharedFile;
 use std::io;
@@ -61,15 +61,10 @@ fn places<C: Collective>(
     comm: &C,
     mine: Result<(u32, u32), Failure>,
 ) -> Result<Vec<(u32, u32)>, Error> {
-    let mine = mine.map(|(file, local)| {
-        let [file, local] = [file, local].map(u32::to_le_bytes);
-        [file, local].concat()
-    });
     let mut places = Vec::new();
-    comm.gather(0, mine.as_deref().map_err(Clone::clone), WINDOW, |_, piece| {
-        let mut words = piece.chunks_exact(4).filter_map(|word| word.first_chunk());
-        let mut next = || words.next().map_or(0, |word| u32::from_le_bytes(*word));
-        places.push((next(), next())); // of a rank: it has one piece
+    let mine = mine.map(|(file, local)| [file, local]);
+    gather_numbers(comm, 0, mine, WINDOW, |_, place| {
+        places.extend(place.first().copied().zip(place.last().copied())); // one piece a rank
         Ok(())
     })?;
     Ok(places)

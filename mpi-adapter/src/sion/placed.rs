@@ -4,7 +4,7 @@ use super::builder::Builder;
 use super::mapped::missing;
 use super::owners::{Made, Owners, RankFile, comms_of};
 use super::part::{Claim, Groups, Request};
-use crate::collective::{Collective, Fold};
+use crate::collective::{Collective, Fold, gather_numbers};
 use crate::error::{Code, Error, Failure};
 use crate::file::SharedFile;
 use std::io;
@@ -82,16 +82,14 @@ fn places<C: Collective>(
     (nfiles, all): (u32, u64),
     tasks: &[Placed],
 ) -> Result<Vec<(u32, u32)>, Error> {
-    let words = tasks.iter().flat_map(|task| [task.globalrank, task.file, task.local]);
-    let mine: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
     let is_root = comm.rank() == root;
     let len = |count: u64| if is_root { usize::try_from(count).unwrap_or(0) } else { 0 };
     let mut places = vec![None; len(all)];
     let mut has_task = vec![false; len(nfiles.into())];
-    comm.gather(root, Ok(&mine), WINDOW, |_, piece| {
-        let mut words = piece.chunks_exact(4).filter_map(|word| word.first_chunk());
-        let mut next = || words.next().map(|word| u32::from_le_bytes(*word));
-        while let (Some(globalrank), Some(file), Some(local)) = (next(), next(), next()) {
+    let mine = tasks.iter().flat_map(|task| [task.globalrank, task.file, task.local]);
+    gather_numbers(comm, root, Ok(mine), WINDOW, |_, piece| {
+        for place in piece.chunks_exact(3) {
+            let &[globalrank, file, local] = place else { continue }; // never: of three
             let index = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
             match places.get_mut(index(globalrank)) {
                 Some(place @ None) => *place = Some((file, local)),

@@ -168,10 +168,9 @@ fn begun_by_all<'a, C: Collective, F: SharedFile>(
     if claim == Claim::Numbered {
         return Ok((Ok(comm.agree(begun)?), 0));
     }
-    let locals = begun.as_ref().map_err(Clone::clone).map(|begun| {
-        let locals = begun.plan.tasks.iter().flat_map(|task| task.local.to_le_bytes());
-        (begun.meta1.ntasks(), locals.collect())
-    });
+    let locals = begun.as_ref().map_err(Clone::clone);
+    let locals =
+        locals.map(|begun| (begun.meta1.ntasks(), begun.plan.tasks.iter().map(|task| task.local)));
     let missing = unowned(comm, locals)?;
     let all = match missing.first() {
         None => Ok(()),

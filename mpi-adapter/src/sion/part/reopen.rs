@@ -3,7 +3,7 @@
 use super::tasks::{Groups, Mine, Task, runs};
 use super::{CHECKSUM, Part, WINDOW, differ};
 use crate::collect::Handle;
-use crate::collective::Collective;
+use crate::collective::{Collective, gather_numbers};
 use crate::error::{Code, Error, Failure};
 use crate::file::SharedFile;
 use std::io;
@@ -48,10 +48,10 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         old: Result<Old, Failure>,
         file: Handle<C, F>,
     ) -> Result<(Self, u32), Error> {
-        let locals = old.as_ref().map_err(Clone::clone).map(|old| {
-            let locals = old.tasks.iter().flat_map(|task| task.local.to_le_bytes());
-            (old.head.meta1.ntasks(), locals.collect())
-        });
+        let locals = old
+            .as_ref()
+            .map_err(Clone::clone)
+            .map(|old| (old.head.meta1.ntasks(), old.tasks.iter().map(|task| task.local)));
         let unowned = unowned(&comm, locals)?;
         let mine = old.as_ref().map(|_| []).map_err(Clone::clone);
         let state = comm.decide(mine, [], |[]| {
@@ -83,19 +83,17 @@ const TO_BE_SEALED: u64 = 2;
 
 /// The tasks that no rank owns, at rank 0, which has a bit for each task of the file. No task may
 /// have two ranks.
-/// `mine` is the number of tasks, and the bytes of the local ranks of this rank.
+/// `mine` is the number of tasks, and the local ranks of this rank.
 pub(super) fn unowned<C: Collective>(
     comm: &C,
-    mine: Result<(u32, Vec<u8>), Failure>,
+    mine: Result<(u32, impl IntoIterator<Item = u32>), Failure>,
 ) -> Result<Vec<Range<u32>>, Error> {
     let ntasks = mine.as_ref().map_or(0, |(ntasks, _)| *ntasks);
     let ntasks = if comm.rank() == 0 { ntasks } else { 0 };
     let index = |local: u32| usize::try_from(local >> 3).unwrap_or(usize::MAX);
     let mut owned = vec![0u8; index(ntasks).saturating_add(1)];
-    let bytes = mine.as_ref().map(|(_, locals)| locals.as_slice()).map_err(Clone::clone);
-    comm.gather(0, bytes, MESSAGE, |_, piece| {
-        let locals = piece.chunks_exact(4).filter_map(|local| local.first_chunk());
-        for local in locals.map(|local| u32::from_le_bytes(*local)) {
+    gather_numbers(comm, 0, mine.map(|(_, locals)| locals), MESSAGE, |_, locals| {
+        for &local in locals {
             let (Some(bits), bit) = (owned.get_mut(index(local)), 1u8 << (local & 7)) else {
                 continue; // of the file: all have the same head
             };

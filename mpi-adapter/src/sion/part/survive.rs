@@ -36,7 +36,7 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         let mine = mine.and(own).and_then(|()| self.file.go_on_alone());
         let locals = mine.map(|()| {
             let locals = self.mine.tasks().iter().map(|task| task.pen().local());
-            (self.book.meta1().ntasks(), locals.flat_map(u32::to_le_bytes).collect())
+            (self.book.meta1().ntasks(), locals)
         });
         let unowned = unowned(&self.comm, locals)?;
         let entered = self.book.entered();

@@ -66,7 +66,7 @@ impl<'a> Picked<'a> {
         match entry {
             Entry::Set { ntasks } => {
                 self.ntasks = ntasks;
-                self.dealt = dealt(ntasks, self.rank);
+                self.dealt = crate::even_part(ntasks, self.rank.0, self.rank.1);
                 let wrong = self.numbers.last().filter(|task| **task >= ntasks);
                 wrong.map_or(Ok(()), |task| {
                     let text = format_args!("there is no task {task}, the set has {ntasks} tasks");
@@ -149,14 +149,4 @@ impl<'a> Picked<'a> {
         let tasks = self.tasks.into_iter().map(entry).collect::<Result<_, Failure>>()?;
         Ok((self.ntasks, self.first, files, tasks))
     }
-}
-
-/// The tasks of a rank, if `ntasks` tasks are dealt evenly.
-fn dealt(ntasks: u64, (rank, size): (u32, u32)) -> Range<u64> {
-    let from = |rank: u64| {
-        let share = u128::from(ntasks).saturating_mul(rank.into());
-        let from = share.checked_div(u128::from(size)).unwrap_or(0);
-        u64::try_from(from).unwrap_or(ntasks)
-    };
-    from(rank.into())..from(u64::from(rank).saturating_add(1))
 }
