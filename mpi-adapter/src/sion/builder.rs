@@ -339,23 +339,33 @@ impl Builder {
         open: impl Fn(&Path, bool) -> io::Result<F> + 'static,
     ) -> Result<FileWriter<C, F>, Error> {
         let path = path.as_ref();
-        let options = self.fingerprint(path);
-        comm.begin(Operation::SionCreate, options.as_ref().map_or(0, |options| *options));
-        let options = options.and(self.check_kind());
-        let open = Rc::new(open);
-        let (file, identity) = match (&self.tasks, self.color) {
+        let block_size = self.block_size(path);
+        let options = block_size.as_ref().map_or(0, |bytes| self.fingerprint(path, *bytes));
+        comm.begin(Operation::SionCreate, options);
+        let mut known = self.clone(); // so that the folder is asked once
+        known.options.fsblksize = block_size.as_ref().ok().copied();
+        let options = block_size.and_then(|_| self.check_kind());
+        let (file, identity) = known.create_kind(comm, path, options, &Rc::new(open))?;
+        Ok(file.in_set(identity))
+    }
+
+    fn create_kind<C: Collective, F: SharedFile + Send + Sync + 'static>(
+        &self,
+        comm: C,
+        path: &Path,
+        options: Result<(), Failure>,
+        open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
+    ) -> Result<Made<C, F>, Error> {
+        match (&self.tasks, self.color) {
             (Tasks::One(chunksize), None) => {
                 let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
                 let groups = options.and(groups.map_err(refused));
-                self.create_plain(comm, path, (groups, *chunksize), &open)?
+                self.create_plain(comm, path, (groups, *chunksize), open)
             }
-            (Tasks::Placed(tasks), None) => {
-                self.create_placed(comm, path, (tasks, options), &open)?
-            }
-            (_, None) => self.create_mapped(comm, path, options, &open)?,
-            (_, Some(color)) => self.create_grouped(comm, path, (color, options), &open)?,
-        };
-        Ok(file.in_set(identity))
+            (Tasks::Placed(tasks), None) => self.create_placed(comm, path, (tasks, options), open),
+            (_, None) => self.create_mapped(comm, path, options, open),
+            (_, Some(color)) => self.create_grouped(comm, path, (color, options), open),
+        }
     }
 
     /// Makes a set with a task for each rank, and its buddy sets.
@@ -435,11 +445,10 @@ impl Builder {
     }
 
     /// A number of all that must be equal at all ranks.
-    fn fingerprint(&self, path: &Path) -> Result<u32, Failure> {
+    fn fingerprint(&self, path: &Path, block_size: u32) -> u32 {
         let (kind, is_grouped) = (std::mem::discriminant(&self.tasks), self.color.is_some());
-        let options =
-            format!("{} {kind:?} {is_grouped} {:?}", self.block_size(path)?, self.options);
-        Ok(crc32c(crc32c(0, path.as_os_str().as_bytes()), options.as_bytes()))
+        let options = format!("{block_size} {kind:?} {is_grouped} {:?}", self.options);
+        crc32c(crc32c(0, path.as_os_str().as_bytes()), options.as_bytes())
     }
 
     /// Whether the ranks have one task each, and files by number.
