@@ -166,6 +166,123 @@ impl Span {
     }
 }
 
+/// Spans of one length at equal distances: an entry of each row of a table, or one span.
+///
+/// The last one ends at most at `u64::MAX`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Stride {
+    first: Span,
+    step: u64,
+    count: u64,
+}
+
+impl Stride {
+    /// No spans.
+    pub const NONE: Self = Self { first: Span::ZERO, step: 0, count: 0 };
+
+    /// `count` spans of the length of `first`, each `step` bytes after the one before. `None` if
+    /// they overlap, or if the last one ends after `u64::MAX`.
+    #[must_use]
+    pub const fn new(first: Span, step: u64, count: u64) -> Option<Self> {
+        if count > 1 && step < first.len {
+            return None;
+        }
+        match step.checked_mul(count.saturating_sub(1)) {
+            Some(skip) if first.end().checked_add(skip).is_some() => {
+                Some(Self { first, step, count })
+            }
+            _ => None,
+        }
+    }
+
+    /// One span, or none if it is empty.
+    #[must_use]
+    pub const fn one(span: Span) -> Self {
+        if span.is_empty() { Self::NONE } else { Self { first: span, step: 0, count: 1 } }
+    }
+
+    /// The first span.
+    #[must_use]
+    pub const fn first(self) -> Span {
+        self.first
+    }
+
+    /// The bytes from the start of one span to the start of the next.
+    #[must_use]
+    pub const fn step(self) -> u64 {
+        self.step
+    }
+
+    /// The number of spans.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.count
+    }
+
+    /// The bytes of all spans.
+    #[must_use]
+    pub const fn len(self) -> u64 {
+        self.first.len.saturating_mul(self.count) // exact: they do not overlap
+    }
+
+    /// Whether no span has a byte.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// From the start of the first span to the end of the last one.
+    #[must_use]
+    pub const fn hull(self) -> Span {
+        match self.last() {
+            Some(last) => {
+                Span { offset: self.first.offset, len: last.end().wrapping_sub(self.first.offset) }
+            }
+            None => Span { offset: self.first.offset, len: 0 },
+        }
+    }
+
+    /// The last span, if there is one.
+    const fn last(self) -> Option<Span> {
+        match self.count.checked_sub(1) {
+            Some(before) => self.get(before),
+            None => None,
+        }
+    }
+
+    /// Span `number`, from 0.
+    #[must_use]
+    pub const fn get(self, number: u64) -> Option<Span> {
+        if number >= self.count {
+            return None;
+        }
+        // exact: the last one was checked
+        let skip = self.step.wrapping_mul(number);
+        Some(Span { offset: self.first.offset.wrapping_add(skip), len: self.first.len })
+    }
+
+    /// The spans in order.
+    pub fn spans(self) -> impl Iterator<Item = Span> + Clone {
+        (0..self.count).filter_map(move |number| self.get(number))
+    }
+
+    /// Where the byte at `offset` is in the bytes of all spans, one after another, and how many
+    /// bytes follow it in its span; `None` if no span has it.
+    pub(crate) const fn find(self, offset: u64) -> Option<(u64, u64)> {
+        let Some(skip) = offset.checked_sub(self.first.offset) else { return None };
+        let (number, inside) = match (skip.checked_div(self.step), skip.checked_rem(self.step)) {
+            (Some(number), Some(inside)) if self.count > 1 => (number, inside),
+            _ => (0, skip),
+        };
+        if number >= self.count || inside >= self.first.len {
+            return None;
+        }
+        let place = number.saturating_mul(self.first.len).saturating_add(inside);
+        Some((place, self.first.len.wrapping_sub(inside)))
+    }
+}
+
 /// The smallest multiple of `unit` that is at least `value`, or `None` if it exceeds `u64::MAX`.
 #[must_use]
 pub const fn round_up(value: u64, unit: NonZeroU64) -> Option<u64> {
@@ -234,6 +351,32 @@ mod tests {
                 assert_eq!(joined, span);
             }
         }
+    }
+
+    #[test]
+    fn a_stride_is_its_spans() {
+        let first = Span::new(100, 8).unwrap();
+        assert_eq!(Stride::new(first, 7, 2), None);
+        assert_eq!(Stride::new(first, u64::MAX, 2), None);
+        assert_eq!(Stride::new(first, 1 << 62, 5), None);
+        assert!(Stride::one(Span::new(5, 0).unwrap()).is_empty());
+        let stride = Stride::new(first, 20, 3).unwrap();
+        let spans = [100, 120, 140].map(|at| Span::new(at, 8).unwrap());
+        assert!(stride.spans().eq(spans));
+        assert_eq!((stride.len(), stride.hull()), (24, Span::new(100, 48).unwrap()));
+        for offset in 90..170 {
+            let mut place = 0;
+            let mut found = None;
+            for span in &spans {
+                if (span.offset()..span.end()).contains(&offset) {
+                    found = Some((place + offset - span.offset(), span.end() - offset));
+                }
+                place += span.len();
+            }
+            assert_eq!(stride.find(offset), found, "{offset}");
+        }
+        assert_eq!(Stride::one(first).find(107), Some((7, 1)));
+        assert_eq!(Stride::one(first).find(108), None);
     }
 
     #[test]

@@ -338,8 +338,9 @@ pub async fn drive_read<M: ReadMachine, S: ReadAt + ?Sized>(
     }
 }
 
+/// Reads what `machine` asked for and feeds it.
 #[twin(ReadAt)]
-async fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
+pub(crate) async fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
     machine: &mut M,
     store: &S,
     buf: &mut [u8],

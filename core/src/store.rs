@@ -1,14 +1,15 @@
 //! Stores: bytes that are read and written by offset.
 //!
 //! striae needs only [`ReadAt`] and [`WriteAt`] of a file, a card or a block of memory. Byte slices
-//! are stores. [`BlockStore`] is a store on a device of blocks, such as an SD card. [`SeekStore`]
-//! turns anything with `embedded_io`'s `Read` and `Seek` into a store. The adapter crates add
-//! files.
+//! are stores. [`ReadAhead`] makes few requests of many reads, for a store far away. [`BlockStore`]
+//! is a store on a device of blocks, such as an SD card. [`SeekStore`] turns anything with
+//! `embedded_io`'s `Read` and `Seek` into a store. The adapter crates add files.
 //!
 //! With the feature `async` there are asynchronous stores, `AsyncReadAt` and `AsyncWriteAt`.
 //! [`SeekStore`] also accepts `embedded_io_async`'s traits, [`BlockStore`] an `AsyncBlockDevice`,
 //! and `Ready` turns any store or device into an asynchronous one.
 
+mod ahead;
 #[cfg(feature = "async")]
 mod asynch;
 mod block;
@@ -24,8 +25,10 @@ pub use {
 #[cfg(any(feature = "gsd", feature = "sion"))]
 pub(crate) use disk::{Disk, Proof, Swapped};
 
+pub use ahead::ReadAhead;
 pub use block::{BlockDevice, BlockStore, BlockStoreError, Cached, StoreBlocks};
 
+use crate::span::Stride;
 use core::cell::RefCell;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Write};
 
@@ -81,6 +84,32 @@ pub trait ReadAt {
             offset = offset.saturating_add(usize_to_u64(n));
         }
         Ok(())
+    }
+
+    /// Fills `buf` with the bytes of `spans`, one after another; `buf` is as long as all of them. A
+    /// store far away should ask for all spans at once; this method asks for one after another.
+    ///
+    /// # Errors
+    /// [`ReadExactError::UnexpectedEof`] if the store ends before the end of a span; else the
+    /// store's own error.
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        mut buf: &mut [u8],
+    ) -> Result<(), ReadExactError<Self::Error>> {
+        for span in spans.iter().flat_map(|stride| stride.spans()) {
+            let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+            let (front, rest) = buf.split_at_mut_checked(len).unwrap_or_default();
+            self.read_exact_at(span.offset(), front)?;
+            buf = rest;
+        }
+        Ok(())
+    }
+
+    /// Says that the bytes of `spans` will probably be read next, the more important ones first. A
+    /// store may ignore it, as this method does; [`ReadAhead`] reads them at once.
+    fn will_read(&self, spans: &[Stride]) {
+        let _ = spans;
     }
 }
 
@@ -139,6 +168,18 @@ impl<S: ReadAt + ?Sized> ReadAt for &S {
     fn size(&self) -> Result<u64, Self::Error> {
         (**self).size()
     }
+
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<Self::Error>> {
+        (**self).read_spans_at(spans, buf)
+    }
+
+    fn will_read(&self, spans: &[Stride]) {
+        (**self).will_read(spans);
+    }
 }
 
 impl<S: ReadAt + ?Sized> ReadAt for &mut S {
@@ -154,6 +195,18 @@ impl<S: ReadAt + ?Sized> ReadAt for &mut S {
 
     fn size(&self) -> Result<u64, Self::Error> {
         (**self).size()
+    }
+
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<Self::Error>> {
+        (**self).read_spans_at(spans, buf)
+    }
+
+    fn will_read(&self, spans: &[Stride]) {
+        (**self).will_read(spans);
     }
 }
 

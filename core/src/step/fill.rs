@@ -3,6 +3,7 @@
 use super::DriveError;
 #[twin(read_exact)]
 use super::read_exact;
+use crate::span::Stride;
 #[twin(ReadAt)]
 use crate::store::ReadAt;
 use core::convert::Infallible;
@@ -19,6 +20,11 @@ pub(crate) trait Fill {
 
     /// Says that the last read has succeeded.
     fn filled(&mut self);
+
+    /// The spans that all reads together will need, before the first of them; nothing later.
+    fn ahead(&self) -> Option<[Stride; 2]> {
+        None
+    }
 }
 
 /// An offset, and the memory for the bytes at that offset.
@@ -30,6 +36,9 @@ pub(crate) async fn fill<F: Fill, S: ReadAt + ?Sized>(
     memory: &mut F,
     store: &S,
 ) -> Result<(), DriveError<S::Error, F::Error>> {
+    if let Some(spans) = memory.ahead() {
+        store.will_read(&spans).await;
+    }
     while let Some((offset, bytes)) = memory.need().map_err(DriveError::of_memory)? {
         read_exact(store, offset, bytes).await?;
         memory.filled();

@@ -1,6 +1,7 @@
 //! Asynchronous stores.
 
 use super::{ReadAt, SeekStore, SeekStoreError, WriteAt, usize_to_u64, zeros};
+use crate::span::Stride;
 use embedded_io::{ErrorType, ReadExactError, SeekFrom};
 use embedded_io_async::{Read, Seek, Write};
 
@@ -54,6 +55,30 @@ pub trait AsyncReadAt {
             offset = offset.saturating_add(usize_to_u64(n));
         }
         Ok(())
+    }
+
+    /// Fills `buf` with the bytes of `spans`, one after another; see [`ReadAt::read_spans_at`].
+    ///
+    /// # Errors
+    /// [`ReadExactError::UnexpectedEof`] if the store ends before the end of a span; else the
+    /// store's own error.
+    async fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        mut buf: &mut [u8],
+    ) -> Result<(), ReadExactError<Self::Error>> {
+        for span in spans.iter().flat_map(|stride| stride.spans()) {
+            let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+            let (front, rest) = buf.split_at_mut_checked(len).unwrap_or_default();
+            self.read_exact_at(span.offset(), front).await?;
+            buf = rest;
+        }
+        Ok(())
+    }
+
+    /// Says that the bytes of `spans` will probably be read next; see [`ReadAt::will_read`].
+    async fn will_read(&self, spans: &[Stride]) {
+        let _ = spans;
     }
 }
 
@@ -110,6 +135,18 @@ impl<S: AsyncReadAt + ?Sized> AsyncReadAt for &S {
     async fn size(&self) -> Result<u64, Self::Error> {
         (**self).size().await
     }
+
+    async fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<Self::Error>> {
+        (**self).read_spans_at(spans, buf).await
+    }
+
+    async fn will_read(&self, spans: &[Stride]) {
+        (**self).will_read(spans).await;
+    }
 }
 
 impl<S: AsyncReadAt + ?Sized> AsyncReadAt for &mut S {
@@ -125,6 +162,18 @@ impl<S: AsyncReadAt + ?Sized> AsyncReadAt for &mut S {
 
     async fn size(&self) -> Result<u64, Self::Error> {
         (**self).size().await
+    }
+
+    async fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<Self::Error>> {
+        (**self).read_spans_at(spans, buf).await
+    }
+
+    async fn will_read(&self, spans: &[Stride]) {
+        (**self).will_read(spans).await;
     }
 }
 
@@ -163,6 +212,18 @@ impl<S: ReadAt + ?Sized> AsyncReadAt for Ready<S> {
 
     async fn size(&self) -> Result<u64, Self::Error> {
         self.0.size()
+    }
+
+    async fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<Self::Error>> {
+        self.0.read_spans_at(spans, buf)
+    }
+
+    async fn will_read(&self, spans: &[Stride]) {
+        self.0.will_read(spans);
     }
 }
 

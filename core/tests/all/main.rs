@@ -32,6 +32,7 @@ mod hostile;
 mod layout_laws;
 mod limits;
 mod recover;
+mod requests;
 mod sion_book;
 mod source;
 mod stores;

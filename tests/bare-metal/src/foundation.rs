@@ -5,10 +5,10 @@ use crate::{Fail, entries};
 use core::num::NonZeroU64;
 use striae_core::endian::{ByteOrder, I32, I64, U64};
 use striae_core::field::FieldId;
-use striae_core::span::{Span, round_up};
+use striae_core::span::{Span, Stride, round_up};
 use striae_core::step::{Machine, Step, drive};
 use striae_core::store::{
-    BlockStore, Cached, ReadAt, SeekStore, StoreBlocks, WriteAt, usize_to_u64,
+    BlockStore, Cached, ReadAhead, ReadAt, SeekStore, StoreBlocks, WriteAt, usize_to_u64,
 };
 
 fn order(big: bool) -> ByteOrder {
@@ -99,6 +99,26 @@ entries! {
         store.sync()?;
         core::hint::black_box(store.into_inner());
         Ok(0)
+    }
+
+    fn gate_read_ahead(bytes, offset: u64, len: u64, step: u64, count: u64) {
+        let (memory, buf) = bytes.split_at_mut_checked(bytes.len() / 2).ok_or(Fail)?;
+        let store = ReadAhead::new(Host { file: 0 }, memory);
+        let spans = Stride::new(Span::new(offset, len).ok_or(Fail)?, step, count).ok_or(Fail)?;
+        store.will_read(&[spans, Stride::one(spans.first())]);
+        let n = store.read_at(offset, buf)?.max(store.reread_at(offset, buf)?);
+        store.read_spans_at(&[spans, Stride::NONE], buf).map_err(|_| Fail)?;
+        core::hint::black_box(store.store());
+        store.forget();
+        Ok(store.size()? ^ usize_to_u64(n))
+    }
+
+    fn gate_stride(bytes, offset: u64, len: u64, step: u64, count: u64) {
+        let spans = Stride::new(Span::new(offset, len).ok_or(Fail)?, step, count).ok_or(Fail)?;
+        let hull = spans.hull().len() ^ spans.len() ^ spans.step() ^ spans.count();
+        let one = spans.get(offset).map_or(0, Span::offset);
+        let all = spans.spans().take(bytes.len()).map(Span::offset).fold(0, u64::wrapping_add);
+        Ok(hull ^ one ^ all ^ u64::from(spans.is_empty()))
     }
 
     fn gate_drive(bytes, offset: u64, need: usize, want: u64) {

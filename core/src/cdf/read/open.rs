@@ -7,7 +7,7 @@ use crate::cdf::layout::{Layout, RecordSize, Region, Slab};
 use crate::cdf::raw::{Header1, Var1};
 use crate::endian::ByteOrder;
 use crate::source::{Fault, Miss, Window};
-use crate::span::Span;
+use crate::span::{Span, Stride};
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use core::ops::ControlFlow::{self, Break, Continue};
@@ -77,6 +77,12 @@ impl Head {
             self.check_end(layout.first.offset(), slab.end())?;
         }
         Ok(slab)
+    }
+
+    /// The header from a cursor on.
+    #[inline(always)] // nothing is left of it where a store does not listen
+    pub(in crate::cdf) fn rest(&self, from: Cursor) -> Stride {
+        Stride::one(Span::between(from.offset(), self.header_len).unwrap_or(Span::ZERO))
     }
 
     const fn check_end(&self, offset: u64, end: u64) -> Result<(), Error> {
@@ -151,6 +157,35 @@ where
         };
         Ok(())
     }
+}
+
+/// A machine that wants nothing after `end`, where the header ends.
+pub(in crate::cdf) struct Within<M> {
+    pub(in crate::cdf) machine: M,
+    pub(in crate::cdf) end: u64,
+}
+
+impl<M: ReadMachine> ReadMachine for Within<M> {
+    type Output = M::Output;
+    type Error = M::Error;
+
+    fn poll(&mut self) -> ReadStep<M::Output> {
+        match self.machine.poll() {
+            ReadStep::Read { offset, need, want } => {
+                ReadStep::Read { offset, need, want: up_to(self.end, offset, need, want) }
+            }
+            done @ ReadStep::Done(_) => done,
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), M::Error> {
+        self.machine.feed(bytes)
+    }
+}
+
+/// The part of `want` bytes at `offset` that is before `end`, but no fewer than `need`.
+pub(in crate::cdf) fn up_to(end: u64, offset: u64, need: usize, want: u64) -> u64 {
+    want.min(end.saturating_sub(offset)).max(usize_to_u64(need))
 }
 
 /// The next item, or the read that it needs.

@@ -4,7 +4,7 @@
 //! find many items, iterate over a list once.
 
 use super::cursor::{Attr, Cursor, Dim, Item};
-use super::open::{Extent, Head, Scan, Survey, Variable, next};
+use super::open::{Extent, Head, Scan, Survey, Variable, Within, next, up_to};
 use crate::cdf::error::Error;
 #[twin(ReadError = AsyncError)]
 use crate::cdf::error::ReadError;
@@ -12,7 +12,7 @@ use crate::cdf::kind::ListKind;
 use crate::cdf::layout::{Region, Slab};
 use crate::endian::ByteOrder;
 use crate::source::{Source, Window};
-use crate::span::Span;
+use crate::span::{Span, Stride};
 use crate::step::{DriveError, ReadMachine, ReadStep};
 #[twin(drive_read, read_exact)]
 use crate::step::{drive_read, read_exact};
@@ -129,6 +129,7 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         name: &[u8],
         window: &mut [u8],
     ) -> Result<Option<Variable>, ReadError<S>> {
+        self.store.will_read(&[self.head.rest(self.head.vars)]).await;
         drive_read(&mut find_variable(&self.head, self.lengths, name), &self.store, window).await
     }
 
@@ -143,6 +144,9 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         name: &[u8],
         window: &mut [u8],
     ) -> Result<Option<Attr>, ReadError<S>> {
+        self.store
+            .will_read(&[self.head.rest(of.map_or(self.head.gatts, |variable| variable.items))])
+            .await;
         drive_read(&mut find_attr(&self.head, of, name), &self.store, window).await
     }
 
@@ -159,6 +163,7 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         window: &mut [u8],
     ) -> Result<&'s [u64], ReadError<S>> {
         let places = places_of(variable, shape).map_err(DriveError::Format)?;
+        self.store.will_read(&[self.head.rest(variable.items)]).await;
         let mut find = find_shape(&self.head, self.lengths, variable, places);
         drive_read(&mut find, &self.store, window).await?;
         drop(find);
@@ -245,7 +250,17 @@ impl<S: ReadAt> Reader<'_, S> {
 
     fn items<W: AsMut<[u8]>>(&self, cursor: Cursor, window: W) -> Items<'_, S, W> {
         let file_len = self.head.file_len;
-        Items { store: &self.store, file_len, cursor, is_done: false, window, have: Span::ZERO }
+        let rest = self.head.rest(cursor);
+        Items {
+            store: &self.store,
+            file_len,
+            end: self.head.header_len,
+            cursor,
+            rest,
+            is_done: false,
+            window,
+            have: Span::ZERO,
+        }
     }
 
     /// Reads a name into the start of `buf`; `None` if `buf` is too short.
@@ -298,16 +313,18 @@ fn find_variable<'a>(
     name: &'a [u8],
 ) -> impl ReadMachine<Output = Option<Variable>, Error = Error> + 'a {
     let (mut extent, mut is_it) = (Extent::new(head.vars), false);
-    Scan::new(head.file_len, head.vars, move |item, after: &Cursor, window: &Window<'_>| {
-        if let Item::Dimids { name: found, .. } = item {
-            is_it = is_name(found, window, name);
-        }
-        let taken = extent.take(item, after, (lengths, head.record_dim), &mut Err)?;
-        Ok(match taken.filter(|_| is_it) {
-            Some(measured) => Break(Some(measured.variable(head.recsize))),
-            None => Continue(()),
-        })
-    })
+    let machine =
+        Scan::new(head.file_len, head.vars, move |item, after: &Cursor, window: &Window<'_>| {
+            if let Item::Dimids { name: found, .. } = item {
+                is_it = is_name(found, window, name);
+            }
+            let taken = extent.take(item, after, (lengths, head.record_dim), &mut Err)?;
+            Ok(match taken.filter(|_| is_it) {
+                Some(measured) => Break(Some(measured.variable(head.recsize))),
+                None => Continue(()),
+            })
+        });
+    Within { machine, end: head.header_len }
 }
 
 /// The machine that finds the attribute with this name.
@@ -317,14 +334,15 @@ fn find_attr<'a>(
     name: &'a [u8],
 ) -> impl ReadMachine<Output = Option<Attr>, Error = Error> + 'a {
     let first = of.map_or(head.gatts, |variable| variable.items);
-    Scan::new(head.file_len, first, move |item, _: &Cursor, window: &Window<'_>| {
+    let machine = Scan::new(head.file_len, first, move |item, _: &Cursor, window: &Window<'_>| {
         Ok(match item {
             Item::Attr(attr) if is_name(attr.name, window, name) => Break(Some(attr)),
             Item::Attr(_) => Continue(()),
             item if is_between(item) => Continue(()),
             _ => Break(None),
         })
-    })
+    });
+    Within { machine, end: head.header_len }
 }
 
 /// The machine that fills `places` with the lengths of a variable's dimensions. Its output has no
@@ -336,14 +354,16 @@ fn find_shape<'a>(
     places: &'a mut [u64],
 ) -> impl ReadMachine<Output = Option<()>, Error = Error> + 'a {
     let mut places = places.iter_mut();
-    Scan::new(head.file_len, variable.items, move |item, _: &Cursor, _: &Window<'_>| {
-        let Item::Dimid { dimid, .. } = item else { return Ok(Break(None)) };
-        let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
-        if let (Some(place), Some(length)) = (places.next(), length) {
-            *place = *length;
-        }
-        Ok(Continue(()))
-    })
+    let machine =
+        Scan::new(head.file_len, variable.items, move |item, _: &Cursor, _: &Window<'_>| {
+            let Item::Dimid { dimid, .. } = item else { return Ok(Break(None)) };
+            let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
+            if let (Some(place), Some(length)) = (places.next(), length) {
+                *place = *length;
+            }
+            Ok(Continue(()))
+        });
+    Within { machine, end: head.header_len }
 }
 
 /// An iterator over a header's items from a cursor on.
@@ -351,6 +371,8 @@ fn find_shape<'a>(
 struct Items<'s, S, W> {
     store: &'s S,
     file_len: u64,
+    /// The end of the header.
+    end: u64,
     /// The place after the last item.
     cursor: Cursor,
     /// Whether the last item was the end or an error.
@@ -358,6 +380,8 @@ struct Items<'s, S, W> {
     window: W,
     /// The span of the bytes in the window.
     have: Span,
+    /// The rest of the header, until it is read.
+    rest: Stride,
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Items<'_, S, W> {
@@ -383,10 +407,14 @@ impl<S: ReadAt, W: AsMut<[u8]>> Items<'_, S, W> {
                 ReadStep::Read { offset, need, want } => (offset, need, want),
                 ReadStep::Done(item) => return Ok(item),
             };
+            let want = up_to(self.end, offset, need, want);
             self.have = Span::new(offset, want).unwrap_or(Span::ZERO); // it ends with the file
             let bytes = self.have.front_of(self.window.as_mut());
             if bytes.len() < need {
                 return Err(DriveError::BufferTooSmall { need });
+            }
+            if !self.rest.is_empty() {
+                self.store.will_read(&[core::mem::replace(&mut self.rest, Stride::NONE)]);
             }
             read_exact(self.store, self.have.offset(), bytes)?;
         }

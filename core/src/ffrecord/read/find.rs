@@ -4,6 +4,7 @@ use super::open::Head;
 use super::sample::{Row, Sample};
 use crate::ffrecord::error::Error;
 use crate::ffrecord::raw::{Checksum, Offset};
+use crate::span::{Span, Stride};
 use crate::step::{ReadMachine, ReadStep};
 use zerocopy::FromBytes;
 
@@ -34,6 +35,16 @@ impl Find {
     pub fn new(head: &Head, number: u64) -> Result<Self, Error> {
         head.check_number(number)?;
         Ok(Self { head: *head, number, stage: Stage::Checksum })
+    }
+
+    /// The places of all entries, before the first read.
+    #[inline(always)] // nothing is left of it where a store does not listen
+    pub(in crate::ffrecord) fn ahead(&self) -> [Stride; 2] {
+        let layout = self.head.layout;
+        let len = if self.is_last() { 8 } else { 16 };
+        let offsets = Span::new(layout.offset_at(self.number), len);
+        let checksum = Span::new(layout.checksum_at(self.number), 4);
+        [checksum, offsets].map(|span| Stride::one(span.unwrap_or(Span::ZERO)))
     }
 
     fn is_last(&self) -> bool {

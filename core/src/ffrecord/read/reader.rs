@@ -79,6 +79,7 @@ impl<S: ReadAt> Reader<S> {
     /// [`Error`](crate::ffrecord::Error) if its entries are wrong; the store's own error.
     pub fn sample(&self, number: u64, window: &mut [u8]) -> Result<Sample, ReadError<S>> {
         let mut find = Find::new(&self.head, number).map_err(DriveError::Format)?;
+        self.store.will_read(&find.ahead());
         drive_read(&mut find, &self.store, window)
     }
 
@@ -179,6 +180,7 @@ impl<S: AsyncReadAt> Reader<S> {
         window: &mut [u8],
     ) -> Result<Sample, AsyncError<S>> {
         let mut find = Find::new(&self.head, number).map_err(DriveError::Format)?;
+        self.store.will_read(&find.ahead()).await;
         drive_read_async(&mut find, &self.store, window).await
     }
 

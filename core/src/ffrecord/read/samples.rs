@@ -6,6 +6,7 @@ use super::sample::{Row, Sample};
 use crate::ffrecord::ReadError;
 use crate::ffrecord::error::Error;
 use crate::ffrecord::raw::Checksum;
+use crate::span::{Span, Stride};
 use crate::step::{DriveError, Fill, Need, fill};
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
@@ -121,6 +122,17 @@ impl<S, W: AsMut<[u8]>> Fill for Samples<'_, S, W> {
         let offsets = if is_last { rows } else { rows.saturating_add(1) };
         let offsets = rest.get_mut(..offsets.saturating_mul(8)).unwrap_or_default();
         Ok(Some((layout.offset_at(next), offsets)))
+    }
+
+    fn ahead(&self) -> Option<[Stride; 2]> {
+        let is_first = self.have.end == 0 && !self.is_half;
+        is_first.then(|| {
+            let (layout, next, end) = (self.head.layout, self.next, self.end);
+            let after = end.saturating_add(1).min(layout.n());
+            let checksums = Span::between(layout.checksum_at(next), layout.checksum_at(end));
+            let offsets = Span::between(layout.offset_at(next), layout.offset_at(after));
+            [checksums, offsets].map(|span| Stride::one(span.unwrap_or(Span::ZERO)))
+        })
     }
 
     fn filled(&mut self) {

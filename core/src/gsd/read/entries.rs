@@ -5,6 +5,7 @@ use crate::gsd::disk::chunk::{Chunk, Limits};
 use crate::gsd::error::Error;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock};
 use crate::gsd::raw::IndexEntry;
+use crate::span::{Span, Stride};
 use crate::step::{DriveError, Fill, Need, fill};
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
@@ -99,6 +100,17 @@ impl<S, W: AsMut<[u8]>> Fill for Chunks<'_, S, W> {
         let count = self.end.saturating_sub(self.next).min(most);
         let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(usize::MAX);
         Ok(Some((self.index.offset_of(self.next), window.get_mut(..len).unwrap_or_default())))
+    }
+
+    #[inline]
+    fn ahead(&self) -> Option<[Stride; 2]> {
+        // A list of some frames ends somewhere: then the slots of its end are not known.
+        let is_first = self.have.end == 0 && self.last_frame == u64::MAX;
+        let start = self.index.offset_of(self.next);
+        is_first.then(|| {
+            let slots = Span::between(start, self.index.offset_of(self.end));
+            [Stride::one(slots.unwrap_or(Span::ZERO)), Stride::NONE]
+        })
     }
 
     fn filled(&mut self) {

@@ -4,7 +4,7 @@ use crate::gsd::disk::header::Version;
 use crate::gsd::error::Error;
 use crate::gsd::layout::NAME_UNIT;
 use crate::gsd::verdict::Head;
-use crate::span::Span;
+use crate::span::{Span, Stride};
 use crate::step::{DriveError, Fill, Need, fill};
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
@@ -123,6 +123,11 @@ impl<S, W: AsMut<[u8]>> Fill for Names<'_, S, W> {
         self.have = Span::ZERO;
         let offset = self.list.offset().saturating_add(self.next);
         Ok(Some((offset, self.window.as_mut().get_mut(..len).unwrap_or_default())))
+    }
+
+    fn ahead(&self) -> Option<[Stride; 2]> {
+        let is_first = self.next == 0 && self.have.is_empty();
+        is_first.then(|| [Stride::one(self.list), Stride::NONE])
     }
 
     fn filled(&mut self) {

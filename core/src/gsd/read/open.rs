@@ -9,7 +9,7 @@ use crate::gsd::error::Error;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, MAX_NAMES, NAME_UNIT};
 use crate::gsd::raw::{Image, IndexEntry};
 use crate::gsd::verdict::{Counted, Damage, Head, Judge, Read};
-use crate::span::Span;
+use crate::span::{Span, Stride};
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
 use zerocopy::{FromBytes, FromZeros};
@@ -276,6 +276,32 @@ impl Open {
         }
     }
 
+    /// The spans that counting may read, of a file without commit record: the list of names, all
+    /// slots that are left to be searched, and where a search in them looks first.
+    #[inline(always)] // nothing is left of it where a store does not listen
+    pub(in crate::gsd) fn ahead(&self) -> [Stride; 3] {
+        let (first, slots) = match &self.stage {
+            Stage::Names(_) | Stage::LastByte | Stage::FirstSlot => (0, self.index().slots),
+            Stage::Search { used, unused, .. } => (*used, unused.exact_sub(*used)),
+            Stage::Header | Stage::Judge | Stage::LastEntry | Stage::Done => {
+                return [Stride::NONE; 3];
+            }
+        };
+        let names = match &self.stage {
+            Stage::Names(_) => self.name_list(),
+            _ => Span::ZERO,
+        };
+        let at = self.index().slot(first);
+        // The probes of one request are those of several halvings.
+        let halvings = self.index().slots.checked_ilog2().unwrap_or(0);
+        let halvings = halvings.abs_diff(slots.checked_ilog2().unwrap_or(0));
+        let probes = if halvings.is_multiple_of(HALVINGS) { PROBES } else { 0 };
+        let one = Span::new(at, ENTRY_LEN).unwrap_or(Span::ZERO);
+        let all = Stride::new(one, ENTRY_LEN, slots).map_or(Span::ZERO, Stride::hull);
+        let probes = Stride::new(one, (slots / PROBES).saturating_mul(ENTRY_LEN), probes);
+        [Stride::one(names), Stride::one(all), probes.unwrap_or(Stride::NONE)]
+    }
+
     // The parts are separate functions: each one's place on a small stack is free for the others.
     pub(in crate::gsd) fn feed_stage(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match self.stage {
@@ -288,6 +314,14 @@ impl Open {
         if self.judge.next_read().is_none() { self.judged() } else { Ok(()) }
     }
 }
+
+/// The halvings of a search whose slots are read at once, if there are too many slots for one
+/// request.
+const HALVINGS: u32 = 6;
+
+/// The slots that so many halvings can reach. The number of slots that other programs make is a
+/// power of two, so these slots are at equal distances.
+const PROBES: u64 = 64;
 
 fn middle(low: u64, high: u64) -> u64 {
     low.wrapping_add(high.wrapping_sub(low) / 2) // exact: `low` is not larger

@@ -12,10 +12,13 @@ use crate::gsd::disk::chunk::{Chunk, Key};
 use crate::gsd::disk::names::FindName;
 use crate::gsd::error::Error;
 use crate::gsd::verdict::Head;
-use crate::span::Span;
-use crate::step::{DriveError, drive_read, read_exact};
+use crate::span::{Span, Stride};
+#[twin(read_and_feed)]
+use crate::step::read_and_feed;
+use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
 use core::ops::Range;
+use striae_twin::twin;
 #[cfg(feature = "async")]
 use {
     crate::gsd::AsyncError,
@@ -118,7 +121,7 @@ impl<S: ReadAt> Reader<S> {
     /// [`Error`] if the file is not a GSD file or is damaged; the store's own error.
     pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
-        let head = drive_read(&mut Open::new(file_len), &store, window)?;
+        let head = run(Open::new(file_len), &store, window)?;
         Ok(Self { store, head })
     }
 
@@ -129,7 +132,7 @@ impl<S: ReadAt> Reader<S> {
     /// See [`open`](Self::open). After an error, the reader is unchanged.
     pub fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
         let file_len = self.store.size().map_err(DriveError::Store)?;
-        let head = drive_read(&mut Open::new(file_len), &self.store, window)?;
+        let head = run(Open::new(file_len), &self.store, window)?;
         Ok(self.renew(head))
     }
 
@@ -139,6 +142,7 @@ impl<S: ReadAt> Reader<S> {
     /// The store's own error.
     pub fn name_id(&self, name: &[u8], window: &mut [u8]) -> Result<Option<u16>, ReadError<S>> {
         let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
+        self.store.will_read(&[Stride::one(self.head.name_list())]);
         let found = drive_read(&mut find, &self.store, window)?;
         Ok(self.known(found))
     }
@@ -194,7 +198,7 @@ impl<S: AsyncReadAt> Reader<S> {
     /// See [`Reader::open`].
     pub async fn open_async(store: S, window: &mut [u8]) -> Result<Self, AsyncError<S>> {
         let file_len = store.size().await.map_err(DriveError::Store)?;
-        let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
+        let head = run_async(Open::new(file_len), &store, window).await?;
         Ok(Self { store, head })
     }
 
@@ -204,7 +208,7 @@ impl<S: AsyncReadAt> Reader<S> {
     /// See [`Reader::refresh`].
     pub async fn refresh_async(&mut self, window: &mut [u8]) -> Result<bool, AsyncError<S>> {
         let file_len = self.store.size().await.map_err(DriveError::Store)?;
-        let head = drive_read_async(&mut Open::new(file_len), &self.store, window).await?;
+        let head = run_async(Open::new(file_len), &self.store, window).await?;
         Ok(self.renew(head))
     }
 
@@ -218,6 +222,7 @@ impl<S: AsyncReadAt> Reader<S> {
         window: &mut [u8],
     ) -> Result<Option<u16>, AsyncError<S>> {
         let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
+        self.store.will_read(&[Stride::one(self.head.name_list())]).await;
         let found = drive_read_async(&mut find, &self.store, window).await?;
         Ok(self.known(found))
     }
@@ -262,5 +267,22 @@ impl<S: AsyncReadAt> Reader<S> {
         let bytes = span.front_of(buf);
         read_exact_async(&self.store, span.offset(), bytes).await?;
         Ok(bytes.len())
+    }
+}
+
+/// Opens the file in `store`.
+#[twin(ReadAt, ReadError = AsyncError)]
+async fn run<S: ReadAt>(
+    mut open: Open,
+    store: &S,
+    window: &mut [u8],
+) -> Result<Head, ReadError<S>> {
+    loop {
+        let read = match open.poll() {
+            ReadStep::Read { offset, need, want } => (offset, need, want),
+            ReadStep::Done(head) => return Ok(head),
+        };
+        store.will_read(&open.ahead()).await;
+        read_and_feed(&mut open, store, window, read).await?;
     }
 }

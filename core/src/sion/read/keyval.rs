@@ -57,6 +57,7 @@ impl<'s, S: ReadAt, L: Lengths<ReadError<S>>> Records<'s, S, L> {
         next: u64,
     ) -> Result<Self, ReadError<S>> {
         let total = stream.total()?;
+        stream.will_read(total);
         Ok(Self { stream, order, next, total })
     }
 

@@ -7,6 +7,7 @@ use crate::sion::ReadError;
 use crate::sion::error::Error;
 use crate::sion::layout::ENTRY_LEN;
 use crate::sion::position::{Lengths, Stretch};
+use crate::span::Stride;
 use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep};
 #[twin(drive_read, fill)]
 use crate::step::{drive_read, fill};
@@ -141,6 +142,9 @@ impl<'a, S> Walk<'a, S> {
 impl<S: ReadAt> Walk<'_, S> {
     async fn search(&mut self, target: Goal) -> Result<Option<Stretch>, ReadError<S>> {
         let store = self.file.store();
+        if self.at.is_none() {
+            store.will_read(&[entries(self.file, &self.task)]).await;
+        }
         let found = drive_read(&mut Search::new(self, target), store, &mut [0; 8]).await?;
         found.map_err(DriveError::Format)
     }
@@ -176,6 +180,15 @@ impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
     fn total(&mut self) -> Result<u64, ReadError<S>> {
         self.sum()
     }
+}
+
+/// The entries of a task in all rows of META2.
+#[inline(always)] // nothing is left of it where a store does not listen
+fn entries<S>(file: &Physical<S>, task: &Task) -> Stride {
+    let row = file.meta2().blockcounts().len();
+    let first = file.len_place(task, 0).ok();
+    let entries = first.and_then(|first| Stride::new(first, row, task.blockcount));
+    entries.unwrap_or(Stride::NONE)
 }
 
 /// The row length in bytes from which entries are read one at a time. With whole rows, reading the
@@ -250,6 +263,11 @@ impl<S, W: AsMut<[u8]>> Fill for ChunkLens<'_, S, W> {
         self.rows = 0;
         let window = self.window.as_mut().get_mut(..len);
         Ok(Some((place.offset(), window.ok_or(DriveError::BufferTooSmall { need: 8 })?)))
+    }
+
+    fn ahead(&self) -> Option<[Stride; 2]> {
+        let is_first = self.next == 0 && self.rows == 0;
+        is_first.then(|| [entries(self.file, &self.task), Stride::NONE])
     }
 
     fn filled(&mut self) {

@@ -6,7 +6,7 @@ use crate::sion::disk::meta2::entry;
 use crate::sion::error::Error;
 use crate::sion::layout::{Blocks, Chunks, ENTRY_LEN, LAST_OFFSET, Layout};
 use crate::sion::raw;
-use crate::span::Span;
+use crate::span::{Span, Stride};
 use crate::step::{ReadMachine, ReadStep};
 use zerocopy::FromBytes;
 
@@ -176,6 +176,15 @@ impl Locate {
             start: 0,
             sum: ChunkSum::new(*head.meta1.layout()),
         })
+    }
+
+    /// The places of all entries that may be read, before the first read.
+    #[inline(always)] // nothing is left of it where a store does not listen
+    pub(in crate::sion) fn ahead(&self) -> [Stride; 3] {
+        let layout = self.head.meta1.layout();
+        let one = |table| Stride::one(entry(table, self.local).unwrap_or(Span::ZERO));
+        let blockcount = self.head.meta2.map_or(Stride::NONE, |meta2| one(meta2.blockcounts()));
+        [one(layout.globalranks()), blockcount, Stride::one(layout.chunksizes())]
     }
 
     /// Whether the places of chunks after the first are needed.

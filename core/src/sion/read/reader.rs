@@ -111,6 +111,7 @@ impl<S: ReadAt> Physical<S> {
     /// chunksize of a task before it, is wrong; the store's own error.
     pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
         let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
+        self.store.will_read(&locate.ahead()).await;
         drive_read(&mut locate, &self.store, window).await
     }
 
@@ -189,6 +190,7 @@ impl<S: ReadAt> Unclosed<S> {
     /// [`Error::NoTask`]; [`Error`] if a chunksize is wrong; the store's own error.
     pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
         let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
+        self.store.will_read(&locate.ahead()).await;
         drive_read(&mut locate, &self.store, window).await
     }
 

@@ -8,16 +8,18 @@ use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
 use crate::sion::disk::meta2::Meta2;
-use crate::sion::disk::varheader::Varheader;
+use crate::sion::disk::varheader::{TRAILER_LEN, Varheader};
 use crate::sion::error::Error;
 use crate::sion::raw::{CommitFields, SealTrailer};
 use crate::sion::verdict::seal::Seal;
 use crate::sion::verdict::{FoundTrailer, Trailer, Verdict};
+use crate::span::{Span, Stride};
 use crate::step::DriveError;
 #[twin(drive_read, read_exact)]
 use crate::step::{drive_read, read_exact};
 #[twin(ReadAt)]
 use crate::store::ReadAt;
+use crate::store::usize_to_u64 as widen;
 use striae_twin::twin;
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -75,6 +77,8 @@ impl<S: ReadAt> Physical<S> {
     /// [`Error`] if the seal or the mapping before it is damaged, or if the seal proves that a
     /// number in META1 changed; the store's own error.
     pub async fn seal(&self) -> Result<SealState, ReadError<S>> {
+        let store = self.store();
+        store.will_read(&places(self.head())).await;
         let mapping = self.mapping().await?;
         let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
         let found = drive_read(&mut find, self.store(), &mut [0; PROOF_WINDOW]).await?;
@@ -96,6 +100,14 @@ impl<S: ReadAt> Physical<S> {
         read_exact(self.store(), place, &mut bytes).await?;
         Ok(seal.crc(bytes))
     }
+}
+
+/// Where the mapping begins, and where a seal usually ends.
+fn places(head: &Head) -> [Stride; 2] {
+    let mapping = Mapping::place(head).and_then(|at| Span::new(at, widen(Mapping::HEAD_LEN)));
+    let last = head.file_len.checked_sub(TRAILER_LEN);
+    let last = last.and_then(|last| Span::new(last, TRAILER_LEN));
+    [mapping, last].map(|span| Stride::one(span.unwrap_or(Span::ZERO)))
 }
 
 /// What looks for the seal of a file; `None` if it was never closed.

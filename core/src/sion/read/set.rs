@@ -12,7 +12,7 @@ use crate::sion::disk::meta2::entry;
 use crate::sion::error::Error;
 use crate::sion::layout::ENTRY_LEN;
 use crate::sion::raw;
-use crate::span::Span;
+use crate::span::{Span, Stride};
 use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
@@ -153,6 +153,7 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
         let mut first = 0u64; // number of the file's first task
         for file in self.files() {
             let mut search = FindRank::new(file.head(), globalrank, from.saturating_sub(first));
+            file.store().will_read(&[Stride::one(search.table)]);
             if let Some(local) =
                 drive_read(&mut search, file.store(), window).map_err(DriveError::infallible)?
             {
@@ -224,6 +225,7 @@ impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
         let mut first = 0u64; // number of the file's first task
         for file in self.files() {
             let mut search = FindRank::new(file.head(), globalrank, from.saturating_sub(first));
+            file.store().will_read(&[Stride::one(search.table)]).await;
             let found = drive_read_async(&mut search, file.store(), window).await;
             if let Some(local) = found.map_err(DriveError::infallible)? {
                 return Ok(Some(first.saturating_add(local)));

@@ -4,7 +4,7 @@ use crate::sion::ReadError;
 use crate::sion::error::Error;
 use crate::sion::layout::Chunks;
 use crate::sion::position::{Lengths, Stretch};
-use crate::span::Span;
+use crate::span::{Span, Stride};
 use crate::step::DriveError;
 use crate::store::{ReadAt, usize_to_u64};
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
@@ -136,6 +136,15 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     pub const fn spans(&mut self, position: u64, len: u64) -> Spans<'_, S, L> {
         self.position = position;
         Spans { stream: self, left: len }
+    }
+
+    /// Says to the store that all `total` bytes of the stream will be read.
+    pub(super) fn will_read(&self, total: u64) {
+        let count = self.lengths.count();
+        let first = Span::new(self.chunks.start, self.chunks.chunksize.min(total));
+        let step = self.chunks.globalskip.unwrap_or(0);
+        let chunks = first.and_then(|first| Stride::new(first, step, count));
+        self.store.will_read(&[chunks.unwrap_or(Stride::NONE)]);
     }
 
     fn span_here(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
