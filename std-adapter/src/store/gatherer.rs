@@ -17,6 +17,10 @@ use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 /// Writes of at least this length are not copied into the buffer first.
 const LONG: usize = 1 << 16;
 
+/// Writes of at least this length that do not follow the gathered bytes are not copied either:
+/// those must be written first in any case.
+const APART: usize = 1 << 12;
+
 /// Long pieces end at multiples of this, if the buffer is long enough: at the end of a page, or of
 /// several, as file systems keep them.
 const PIECE: usize = 1 << 16;
@@ -140,9 +144,12 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
     /// Gathers bytes that follow the others, if there is room.
     #[inline]
     fn append(&mut self, offset: u64, bytes: &[u8]) -> bool {
-        let free = self.room().saturating_sub(self.run.len());
-        let fits = offset == self.run.end() && bytes.len() <= free && bytes.len() < LONG;
-        let fits = fits && offset >= usize_to_u64(FRONT);
+        let new_len = self.run.len().saturating_add(bytes.len());
+        let follows = offset.wrapping_sub(self.run.start) == usize_to_u64(self.run.len());
+        let is_usual = follows && bytes.len() < LONG && offset >= usize_to_u64(FRONT);
+        // A run that is not near its end need not know where that is.
+        let is_small = new_len.saturating_add(PIECE) <= self.capacity();
+        let fits = is_usual && (is_small || new_len <= self.room());
         if fits {
             self.push(bytes);
         }
@@ -171,7 +178,9 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         }
         let there = self.run.bytes.get_mut(skip..).unwrap_or_default();
         let (over, behind) = bytes.split_at(there.len().min(bytes.len()));
-        there.iter_mut().zip(over).for_each(|(to, from)| *to = *from);
+        if let Some(there) = there.get_mut(..over.len()) {
+            there.copy_from_slice(over);
+        }
         self.push(behind);
         true
     }
@@ -195,8 +204,11 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
             return Err(error);
         }
         let front = self.front.as_mut().map_or(&mut [][..], |front| front);
-        let places = front.iter_mut().skip(skip);
-        places.zip(bytes).for_each(|(place, byte)| *place = *byte);
+        let places = front.get_mut(skip..).unwrap_or_default();
+        let len = places.len().min(bytes.len());
+        if let (Some(places), Some(bytes)) = (places.get_mut(..len), bytes.get(..len)) {
+            places.copy_from_slice(bytes);
+        }
         Ok(())
     }
 
@@ -204,7 +216,8 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         if self.merge(offset, bytes) {
             return Ok(());
         }
-        if bytes.len() >= LONG.min(self.capacity()) {
+        let is_apart = !self.run.is_empty() && offset != self.run.end() && bytes.len() >= APART;
+        if is_apart || bytes.len() >= LONG.min(self.capacity()) {
             self.flush()?;
             return self.write_through(offset, bytes);
         }

@@ -283,6 +283,12 @@ impl PosixFile {
         if self.durable { self.syncs.ask(self.fd.as_fd()) } else { self.syncs.check() }
     }
 
+    /// Whether an earlier sync of the file failed.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.syncs.has_failed()
+    }
+
     /// Fails if an earlier sync of the file failed.
     pub(crate) fn check_syncs(&self) -> io::Result<()> {
         self.syncs.check()

@@ -40,9 +40,15 @@ impl Syncs {
         Ok(synced?)
     }
 
+    /// Whether a sync failed before.
+    #[inline]
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
     /// Fails if a sync failed before.
     pub(super) fn check(&self) -> io::Result<()> {
-        match self.failed.load(Ordering::Acquire) {
+        match self.has_failed() {
             true => Err(io::Error::other(SyncFailed)),
             false => Ok(()),
         }

@@ -6,6 +6,7 @@
 //! program whose threads or ranks write one chunk together uses the `Book` itself.
 
 mod adopt;
+mod again;
 mod begin;
 mod commit;
 mod desk;
@@ -320,6 +321,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     #[cfg_attr(target_os = "none", inline(never))] // a device's code is small
     #[cfg_attr(not(target_os = "none"), inline)]
     fn desk<'w, S, E>(&'w mut self, store: &'w mut S) -> Desk<'w, S, E> {
+        self.counts.set_checked(false);
         let memory = self.memory.as_mut().as_mut_bytes();
         let memory = memory.split_at_mut_checked(self.counts.memory_len());
         let (front, window) = memory.unwrap_or_default();

@@ -215,10 +215,30 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         m: u32,
         bytes: &[u8],
     ) -> Result<Chunk, WriteError<S>> {
-        let n = book::count_rows(kind, m, usize_to_u64(bytes.len()))?;
+        let len = usize_to_u64(bytes.len());
+        let n = book::count_rows(kind, m, len)?;
+        let checked = self.book.next_checked(id, kind, (n, m), len);
+        let Some(chunk) = checked.filter(|_| !self.disk.is_doubted()) else {
+            return self.write_unchecked(id, kind, (n, m), bytes).await;
+        };
+        self.disk.put(chunk.span.offset(), bytes).await.map_err(DriveError::Store)?;
+        self.book.add_checked(&chunk);
+        Ok(chunk)
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    #[cfg_attr(target_os = "none", inline)] // all chunks of a device
+    async fn write_unchecked(
+        &mut self,
+        id: u16,
+        kind: ChunkType,
+        (n, m): (u64, u32),
+        bytes: &[u8],
+    ) -> Result<Chunk, WriteError<S>> {
         let chunk = self.place(id, kind, n, m).await?;
         self.disk.put(chunk.span.offset(), bytes).await.map_err(DriveError::Store)?;
         self.book.add_bytes(&chunk, bytes);
+        self.book.note_checks();
         Ok(chunk)
     }
 

@@ -232,9 +232,10 @@ impl FileWriter {
         let name = name.as_ref();
         let id = self.id(name)?;
         let Self { path, writer: Some(writer), .. } = self else { return Err(self.closed()) };
-        let frame = writer.frames();
-        let written = writer.write_chunk(id, kind, m, bytes);
-        written.map_err(|error| chunk_error(path, frame, name, error))
+        match writer.write_chunk(id, kind, m, bytes) {
+            Ok(chunk) => Ok(chunk),
+            Err(error) => Err(chunk_error(path, writer.frames(), name, error)),
+        }
     }
 
     /// Begins a chunk whose number of rows is not known yet. Write its bytes to the result, which
@@ -265,10 +266,15 @@ impl FileWriter {
     /// [`ErrorKind::SyncFailed`] if an earlier sync failed; [`ErrorKind::Closed`] after a close; an
     /// error of the operating system. The frame has not ended then.
     pub fn end_frame(&mut self) -> Result<u64, Error> {
-        let (writer, path) = self.open()?;
-        let frame = writer.end_frame().map_err(|error| Error::new(path, error))?;
-        self.names.end_frame();
-        Ok(frame)
+        let writer = self.writer.as_mut().filter(|writer| !writer.store().file().has_failed());
+        let Some(writer) = writer else { return Err(self.unusable()) };
+        match writer.end_frame() {
+            Ok(frame) => {
+                self.names.end_frame();
+                Ok(frame)
+            }
+            Err(error) => Err(unended(&self.path, error)),
+        }
     }
 
     /// Discards the chunks of the open frame: the file is as after the last successful
@@ -400,6 +406,13 @@ impl FileWriter {
         Ok((writer, path))
     }
 
+    /// The error of a writer that is closed or has a failed sync.
+    #[cold]
+    fn unusable(&mut self) -> Error {
+        self.open().err().unwrap_or_else(|| Error::new(&self.path, ErrorKind::Closed))
+    }
+
+    #[cold]
     fn closed(&self) -> Error {
         Error::new(&self.path, ErrorKind::Closed)
     }
@@ -408,10 +421,9 @@ impl FileWriter {
     #[inline]
     fn id(&mut self, name: &[u8]) -> Result<u16, Error> {
         let store = self.writer.as_ref().map(CoreWriter::store);
-        let is_usable = store.is_some_and(|store| store.file().check_syncs().is_ok());
-        match self.names.id(name).filter(|_| is_usable) {
-            Some(id) => Ok(id),
-            None => self.new_id(name),
+        match self.names.id(name) {
+            Some(id) if store.is_some_and(|store| !store.file().has_failed()) => Ok(id),
+            _ => self.new_id(name),
         }
     }
 
@@ -427,6 +439,11 @@ impl FileWriter {
         self.names.insert(name, id);
         Ok(id)
     }
+}
+
+#[cold]
+fn unended(path: &Path, error: WriteError<Gathered>) -> Error {
+    Error::new(path, error)
 }
 
 /// Adds the frame and the name of a chunk to an error that is about the chunk.

@@ -26,7 +26,7 @@ impl NameIds {
     #[inline]
     pub(super) fn id(&mut self, name: &[u8]) -> Option<u16> {
         match self.order.get(self.next) {
-            Some((expected, id)) if **expected == *name => {
+            Some((expected, id)) if is_same(expected, name) => {
                 self.next = self.next.saturating_add(1);
                 Some(*id)
             }
@@ -63,9 +63,40 @@ impl NameIds {
     }
 }
 
+/// Whether two names are equal. Most are short, so that this takes less than a call does.
+#[inline]
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    match a.len() == b.len() {
+        false => false,
+        true if (8..=16).contains(&a.len()) => ends::<8>(a) == ends::<8>(b),
+        true if (4..=8).contains(&a.len()) => ends::<4>(a) == ends::<4>(b),
+        true => a == b,
+    }
+}
+
+/// The first and the last bytes of a name that has as many.
+#[inline]
+fn ends<const N: usize>(name: &[u8]) -> Option<[&[u8; N]; 2]> {
+    Some([name.first_chunk()?, name.last_chunk()?])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_the_same_if_all_of_their_bytes_are() {
+        for len in 0..40 {
+            let name: Vec<u8> = (1..=len).collect();
+            assert!(is_same(&name, &name.clone()), "{len}");
+            assert!(!is_same(&name, &[&name[..], b"x"].concat()), "{len}");
+            for at in 0..name.len() {
+                let mut other = name.clone();
+                other[at] ^= 1;
+                assert!(!is_same(&name, &other), "{len} {at}");
+            }
+        }
+    }
 
     #[test]
     fn names_have_their_ids_in_whatever_order_they_are_asked_for() {

@@ -47,6 +47,11 @@ impl Sums {
         }
     }
 
+    /// Whether the checksum of the chunks is known.
+    pub(super) const fn is_known(&self) -> bool {
+        self.is_known
+    }
+
     /// Drops the checksum: bytes were written that it does not cover.
     pub(in crate::gsd) const fn lose(&mut self) {
         self.is_known = false;

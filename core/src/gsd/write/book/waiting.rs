@@ -1,6 +1,7 @@
 //! Data that wait in memory: entries of ended frames, entries of the current frame, and its
 //! checksums.
 
+use super::again::FEW_CHECKS;
 use crate::exact::Exact;
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::error::Error;
@@ -35,6 +36,8 @@ pub(super) struct Counts {
     /// Larger ids than any of the current frame start here.
     next_id: u32,
     has_rows: bool,
+    /// Whether chunks of new last ids need few checks while there is room.
+    is_checked: bool,
 }
 
 /// The waiting data. Entries are at the front: first those of ended frames, then those of the
@@ -51,8 +54,15 @@ const ROW: usize = size_of::<ChecksumRow>();
 
 impl Counts {
     /// No memory.
-    pub(super) const NONE: Self =
-        Self { len: 0, ended: 0, open: 0, placed: 0, next_id: 0, has_rows: false };
+    pub(super) const NONE: Self = Self {
+        len: 0,
+        ended: 0,
+        open: 0,
+        placed: 0,
+        next_id: 0,
+        has_rows: false,
+        is_checked: false,
+    };
 
     /// Counts of an empty memory of `len` bytes, with rows of checksums if `has_rows`.
     pub(super) fn new(len: usize, has_rows: bool) -> Result<Self, Error> {
@@ -91,12 +101,26 @@ impl Counts {
         u32::from(id) >= self.next_id
     }
 
+    /// Whether a chunk of this id needs few checks, and there is room for it.
+    #[inline]
+    pub(super) fn is_checked(&self, id: u16) -> bool {
+        let new_len = self.entries_len().saturating_add(ENTRY);
+        self.is_checked && self.is_last(id) && new_len <= self.len
+    }
+
+    /// Sets whether the next chunks need few checks.
+    #[inline]
+    pub(super) const fn set_checked(&mut self, is_checked: bool) {
+        self.is_checked = is_checked && !self.has_rows && self.placed == 0;
+    }
+
     /// Whether no entry waits.
     pub(super) const fn is_empty(&self) -> bool {
         self.ended == 0 && self.open == 0
     }
 
-    const fn entries_len(&self) -> usize {
+    #[inline]
+    pub(super) const fn entries_len(&self) -> usize {
         self.ended.wrapping_add(self.open).wrapping_mul(ENTRY) // exact: they are in memory
     }
 
@@ -120,6 +144,7 @@ impl Counts {
 
     /// Notes that a chunk will come, for which there is room.
     pub(super) const fn place(&mut self) {
+        self.is_checked = false;
         self.placed = self.placed.saturating_add(1);
     }
 
@@ -137,6 +162,9 @@ impl Counts {
 
     /// Makes the current frame an ended one.
     pub(super) const fn end_frame(&mut self) {
+        if FEW_CHECKS && self.open == 0 {
+            self.is_checked = false;
+        }
         self.ended = self.ended.saturating_add(self.open);
         (self.open, self.placed, self.next_id) = (0, 0, 0);
     }
@@ -187,20 +215,13 @@ impl<'m> Waiting<'m> {
     #[inline]
     pub(super) fn insert(&mut self, chunk: &Chunk, crc: u32) {
         let id = u32::from(chunk.id);
-        // On a device, code is dearer than this.
-        let is_small = cfg!(target_os = "none");
-        if is_small || id < self.counts.next_id || self.counts.has_rows {
-            return self.insert_entry(&chunk.to_raw(), crc);
+        match !FEW_CHECKS || id < self.counts.next_id || self.counts.has_rows {
+            true => self.insert_entry(&chunk.to_raw(), crc),
+            false => {
+                let start = self.counts.entries_len();
+                push(self.bytes.get_mut(start..).unwrap_or_default(), self.counts, chunk);
+            }
         }
-        // The usual case, of a new last id. The entry is made in its place: if it were made
-        // elsewhere and copied, a processor would wait for the small writes of its fields.
-        let start = self.counts.entries_len();
-        let place = self.bytes.get_mut(start..).and_then(<[u8]>::first_chunk_mut::<ENTRY>);
-        if let Some(place) = place {
-            *place = zerocopy::transmute!(chunk.to_raw());
-        }
-        self.counts.next_id = id.exact_add(1);
-        self.counts.open = self.counts.open.exact_add(1);
     }
 
     /// Adds an entry to the current frame, or replaces the entry of its id. There must be room.
@@ -311,6 +332,19 @@ impl<'m> Waiting<'m> {
         let end = bytes.len().exact_sub(rows_len);
         bytes.get_mut(len.min(end)..end).unwrap_or_default()
     }
+}
+
+/// Adds the entry of a chunk with a new last id and no checksum, which is the usual case, to the
+/// front of the unused memory. There must be room.
+#[inline]
+pub(super) fn push(unused: &mut [u8], counts: &mut Counts, chunk: &Chunk) {
+    // The entry is made in its place: if it were made elsewhere and copied, a processor would wait
+    // for the small writes of its fields.
+    if let Some(place) = unused.first_chunk_mut::<ENTRY>() {
+        *place = zerocopy::transmute!(chunk.to_raw());
+    }
+    counts.next_id = u32::from(chunk.id).exact_add(1);
+    counts.open = counts.open.exact_add(1);
 }
 
 impl IndexEntry {
