@@ -225,6 +225,24 @@ fn a_commit_every_eighth_frame_costs_at_most_a_sector_and_a_half_for_each() {
     }
 }
 
+/// Shadow and header are written once for all frames of a commit; with their data and entries that
+/// fit in a sector or two, a frame costs at most 2 + 2/k.
+#[test]
+fn a_commit_of_k_frames_costs_at_most_two_and_two_kths_sector_writes_for_each() {
+    for every in [2, 4, 8, 16] {
+        let way = Way { rows: 1, every, attributes: about(1, 1 << 14) };
+        // So the entries of a commit wait in memory: they take at most half of it.
+        let wear = match every {
+            2 => cached::<10>(1, way),
+            4 => cached::<20>(1, way),
+            8 => cached::<40>(1, way),
+            _ => cached::<80>(1, way),
+        };
+        assert!(wear.writes <= 2.0 + 2.0 / every as f64, "{every}: {wear:?}");
+        assert!(wear.hottest <= 1.01 / every as f64, "{every}: {wear:?}");
+    }
+}
+
 /// Rows that come one by one are written sector by sector.
 #[test]
 fn rows_cost_what_their_bytes_cost() {

@@ -50,6 +50,8 @@ use zerocopy::IntoBytes;
 /// writes, and one more for each piece of a chunk. With `align` 512 each chunk has sectors of its
 /// own: 6.0. If only every eighth frame is committed ([`writer`](Self::writer)`.end_frame()` for
 /// the others), a frame costs 0.9 with such an index, with a cache of two sectors or with 28 slots.
+/// In general, a commit of `k` such frames, by a logger with `5 * k` slots, costs at most `2 + 2/k`
+/// for each of them: they share a shadow, a header, and the sectors of their entries and bytes.
 /// `cargo test -p striae-core --test all wear -- --nocapture` counts them.
 ///
 /// A medium without wear levelling whose sectors last 100,000 writes is worn out after 100,000
