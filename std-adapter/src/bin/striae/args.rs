@@ -18,6 +18,7 @@ pub(crate) use several::{InfoArgs, LsArgs, VerifyArgs};
 
 use crate::bench::BenchVerb;
 use crate::flags::Word;
+use crate::quick::Common;
 use crate::size::{short_size, size, some_size};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -45,9 +46,8 @@ reported by the next run with output there."
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) verb: Verb,
-    /// Log to standard error: how files are read directly, and warnings.
-    #[arg(short, long, global = true)]
-    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 /// Whether data bypasses the page cache.

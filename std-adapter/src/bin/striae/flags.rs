@@ -91,6 +91,7 @@ fn table(verb: Word) -> &'static [(&'static str, &'static [Format])] {
 }
 
 /// The names of the flags on the command line.
+#[derive(Debug)]
 pub(crate) struct Given(Vec<String>);
 
 impl Given {

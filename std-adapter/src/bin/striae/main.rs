@@ -19,6 +19,7 @@ mod leftovers;
 mod log;
 mod map;
 mod progress;
+mod quick;
 mod rows;
 mod sheet;
 mod signals;
@@ -41,7 +42,9 @@ use striae_core::sion::filename::Sibling;
 use text::unless_gone;
 
 fn main() -> ExitCode {
-    let matches = match Args::command().try_get_matches() {
+    let args = || std::env::args_os();
+    let quick = quick::matches(args()).map(Ok);
+    let matches = match quick.unwrap_or_else(|| Args::command().try_get_matches_from(args())) {
         Ok(matches) => matches,
         // The help is an answer, which may not reach its reader.
         Err(help) if !help.use_stderr() => {
@@ -53,7 +56,7 @@ fn main() -> ExitCode {
     };
     let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = Given::of(&matches);
-    log::start(args.verbose);
+    log::start(args.common.verbose);
     if let Some(folder) = leftovers::folder_of(&args.verb) {
         signals::start();
         leftovers::name_those_in(&folder);
