@@ -89,6 +89,11 @@ impl Layout {
         }
     }
 
+    /// Whether META1 stores the bytes that a chunk takes in the file.
+    pub(in crate::sion) const fn stored_chunksize_is_exact(&self) -> bool {
+        matches!(self.version, FormatVersion::V4 | FormatVersion::V5)
+    }
+
     /// The table of blockcounts of a META2 at `start`, or `None` if it has no place in a file.
     #[must_use]
     pub const fn blockcounts(&self, start: u64) -> Option<Span> {

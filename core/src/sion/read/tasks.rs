@@ -149,7 +149,7 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         let columns = self.columns()?;
         match column {
             Column::Globalranks => {
-                convert(columns.globalranks, order, |globalrank| globalrank);
+                to_host(columns.globalranks, order);
                 return Some(Column::Chunksizes);
             }
             Column::Chunksizes => convert(columns.chunksizes, order, |requested| {
@@ -158,7 +158,7 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
                 i64::try_from(stored).unwrap_or(i64::MAX)
             }),
             _ => {
-                convert(columns.blockcounts, order, |count| count);
+                to_host(columns.blockcounts, order);
                 return self.longest().map(|rows| Column::Rows { chunk: 0, rows });
             }
         }
@@ -189,7 +189,7 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         let Some(columns) = self.columns() else { return };
         let tasks = columns.sums.len().max(1);
         let sizes = columns.rows.get_mut(..batch.saturating_mul(tasks)).unwrap_or_default();
-        convert(sizes, order, |size| size);
+        to_host(sizes, order);
         for (row, chunk) in sizes.chunks_exact(tasks).zip(chunk..) {
             let skip = chunk.saturating_mul(globalskip);
             let mut start = first_start.saturating_add(skip);
@@ -451,6 +451,13 @@ fn convert(column: &mut [I64], order: ByteOrder, change: impl Fn(i64) -> i64) {
     }
 }
 
+/// Converts the entries of a column from `order` to the host's byte order.
+fn to_host(column: &mut [I64], order: ByteOrder) {
+    if order != ByteOrder::HOST {
+        convert(column, order, |value| value);
+    }
+}
+
 /// The stored integers of a column.
 pub(in crate::sion) fn values(column: &[u8]) -> core::slice::Iter<'_, I64> {
     <[I64]>::ref_from_bytes(column).unwrap_or_default().iter()
@@ -489,9 +496,6 @@ impl ReadMachine for Globalskip<'_> {
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let whole = bytes.get(..bytes.len() & !7).unwrap_or_default();
-        for value in values(whole) {
-            self.sum.add(value.get(self.head.meta1.order()))?;
-        }
-        Ok(())
+        self.sum.add_all(values(whole).as_slice(), self.head.meta1.order())
     }
 }
