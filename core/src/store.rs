@@ -466,6 +466,7 @@ fn write_all<T: Write>(
 }
 
 /// Copies as many bytes as fit from the front of `from` to the front of `to`, and returns how many.
+#[inline]
 pub(crate) fn copy_front(from: &[u8], to: &mut [u8]) -> usize {
     let n = from.len().min(to.len());
     if let (Some(from), Some(to)) = (from.get(..n), to.get_mut(..n)) {

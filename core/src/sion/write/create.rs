@@ -18,10 +18,10 @@ use crate::span::Span;
 use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
-use crate::store::{copy_front, usize_to_u64};
+use crate::store::usize_to_u64;
 use core::ops::Range;
 use striae_twin::twin;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// The tasks of a new physical file.
 ///
@@ -225,14 +225,17 @@ impl Column {
         order: ByteOrder,
         window: &'w mut [u8],
     ) -> &'w [u8] {
+        let count = window.len() >> 3;
+        let (entries, _) =
+            <[I64]>::mut_from_prefix_with_elems(window, count).unwrap_or((&mut [], &mut []));
         let mut len = 0usize;
-        let entries = window.chunks_exact_mut(size_of::<I64>());
-        for (entry, local) in entries.zip(&mut *left) {
+        for (entry, local) in entries.iter_mut().zip(&mut *left) {
             let value = match self {
                 Self::Globalranks => tasks.globalrank(local),
                 Self::Chunksizes => i64::try_from(tasks.chunksize(local)).unwrap_or(i64::MAX),
             };
-            len = len.saturating_add(copy_front(I64::new(value, order).as_bytes(), entry));
+            *entry = I64::new(value, order);
+            len = len.saturating_add(size_of::<I64>());
         }
         window.get(..len).unwrap_or_default()
     }

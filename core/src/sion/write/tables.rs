@@ -25,7 +25,7 @@ use crate::store::WriteAt;
 use crate::store::{copy_front, usize_to_u64};
 use core::ops::Range;
 use striae_twin::twin;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// The changes of tasks since the last commit.
 ///
@@ -401,10 +401,10 @@ impl<T: Written> Pieces for Tables<T> {
             }
             Kind::Entries { column: Column::Mapping, .. } if self.is_old => {}
             Kind::Entries { column, first } => {
-                let mut entries = Entries { column, order, first, bytes };
                 if column == Column::Blockcounts && publication.old.is_none() {
-                    entries.range().for_each(|local| entries.set(local, 1));
+                    <[I64]>::mut_from_bytes(bytes).unwrap_or_default().fill(I64::new(1, order));
                 }
+                let mut entries = Entries { column, order, first, bytes };
                 self.written.lay_over(&mut entries);
             }
         }

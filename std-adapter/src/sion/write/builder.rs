@@ -444,9 +444,11 @@ impl Builder {
         let ntasks = tasks.end.saturating_sub(tasks.start);
         let is_all = ntasks == self.ntasks;
         let rule = self.rule;
-        let one = |size: u64| {
-            let stored = ChunkRule::Aligned.stored(fsblksize, std::iter::once(size))?.next();
-            Ok::<_, SionError>(stored.unwrap_or(size))
+        let one = |size: u64| match striae_core::span::round_up(size, fsblksize.into()) {
+            Some(stored) if stored < 1 << 62 => Ok(stored), // no rule refuses such a chunk
+            _ => ChunkRule::Aligned
+                .stored(fsblksize, std::iter::once(size))
+                .map(|mut stored| stored.next().unwrap_or(size)),
         };
         let sizes = match (&mut self.chunksizes, rule) {
             (Sizes::Same(size), ChunkRule::Aligned) => Sizes::Same(one(*size)?),
