@@ -297,3 +297,39 @@ impl ReadMachine for Locate {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sion::{Attributes, Meta1};
+
+    #[test]
+    fn chunksizes_added_at_once_are_those_added_one_by_one() {
+        let attributes = Attributes { fsblksize: 512, ..Attributes::default() };
+        let meta1 = Meta1::new(&attributes, 3).unwrap();
+        let most = ChunkSum::new(*meta1.layout()).longest.cast_signed();
+        let lists = [
+            [1, 2, 3],
+            [0, most, 0],
+            [0, most, 1],
+            [most - 2, 1, 2],
+            [i64::MAX, i64::MAX, i64::MAX],
+            [5, -1, 7],
+            [1, 2, i64::MIN],
+        ];
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            for list in lists {
+                let entries = list.map(|value| I64::new(value, order));
+                let mut at_once = ChunkSum::new(*meta1.layout());
+                let mut one_by_one = at_once;
+                let result = at_once.add_all(&entries, order);
+                assert_eq!(
+                    result,
+                    list.iter().try_for_each(|&value| one_by_one.add(value).map(drop))
+                );
+                assert_eq!(at_once.sum, one_by_one.sum, "{list:?}");
+                assert_eq!(at_once.tasks, one_by_one.tasks, "{list:?}");
+            }
+        }
+    }
+}
