@@ -69,6 +69,7 @@
 //! | `sion_get_file_endianness`, `sion_swap` | [`Meta1::data_order`] gives the order; data is never swapped |
 //! | `sion_close`, `sion_parclose_mpi`, `sion_parclose_omp`, `sion_parclose_ompi` | [`FileWriter::close`]; a set that is open to read is closed when it is dropped |
 
+mod ahead;
 mod convert;
 pub mod dump;
 pub(crate) mod error;

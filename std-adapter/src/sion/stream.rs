@@ -1,6 +1,7 @@
 //! The bytes of a task as a `std::io` stream.
 
 use super::ErrorKind;
+use super::ahead::Ahead;
 use crate::error::Error;
 use crate::files::FileStore;
 use embedded_io::Seek as _;
@@ -18,10 +19,14 @@ const MAX_CHUNKS: u64 = 1 << 24;
 
 /// The stream of one task. It owns all that it needs, so it can be moved to another thread.
 ///
-/// Each read is a call of the operating system. For reads of a few bytes, wrap it in a
-/// [`BufReader`](io::BufReader); for reads of some KiB or more, a buffer gains nothing.
+/// Short reads in order need no [`BufReader`](io::BufReader): the stream reads up to 16 KiB ahead,
+/// or 64 KiB with [direct](super::OpenOptions::direct) reading, and keeps as much memory from the
+/// first such read on. A read of 8 KiB or more is a read of the file, and so is a short one
+/// elsewhere than where the last one ended. Bytes that another process changes after they were read
+/// ahead are those before the change, as with `BufReader`; a clone reads its own.
 #[derive(Debug, Clone)]
 pub struct TaskStream {
+    ahead: Ahead,
     store: FileStore,
     stream: Stream<FileStore, Ends<Vec<u64>>>,
     keyval: KeyvalMode,
@@ -47,6 +52,7 @@ impl TaskStream {
         }
         let ends = Ends::new(ends).ok_or_else(position)?; // sums of lengths are in order
         Ok(Self {
+            ahead: Ahead::default(),
             stream: Stream::new(store.clone(), task.chunks, ends),
             store,
             keyval: file.meta1().keyval(),
@@ -143,6 +149,53 @@ impl TaskStream {
         wrong.map_or(Ok(()), |error| Err(at(error)))
     }
 
+    /// Reads from the file: ahead, if this read is one to read ahead for.
+    #[cold]
+    fn read_file(&mut self, buf: &mut [u8]) -> Result<usize, Error> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let position = self.stream.position();
+        let most = if self.store.is_direct() { Ahead::DIRECT } else { Ahead::CACHED };
+        let mut ahead = std::mem::take(&mut self.ahead);
+        if let Some(room) = ahead.room(position, buf.len(), most)
+            && let Ok(n @ 1..) = self.read_here(room)
+        {
+            ahead.filled(n, self.stream.position());
+            self.ahead = ahead;
+            self.stream.seek_to(position);
+            return Ok(self.take_ahead(buf));
+        }
+        // What follows may be what cannot be read.
+        self.stream.seek_to(position);
+        self.ahead = ahead;
+        let n = self.read_here(buf)?;
+        self.ahead.passed(n, self.stream.position());
+        Ok(n)
+    }
+
+    /// Copies bytes that were read ahead, if there are some for this position.
+    #[inline]
+    fn take_ahead(&mut self, buf: &mut [u8]) -> usize {
+        let position = self.stream.position();
+        let Some(bytes) = self.ahead.at(position) else { return 0 };
+        let n = bytes.len().min(buf.len());
+        if let (Some(to), Some(from)) = (buf.get_mut(..n), bytes.get(..n)) {
+            to.copy_from_slice(from);
+        }
+        self.stream.seek_to(position.saturating_add(usize_to_u64(n)));
+        n
+    }
+
+    /// Reads bytes of the current chunk from the file.
+    fn read_here(&mut self, buf: &mut [u8]) -> Result<usize, Error> {
+        if self.store.is_direct() {
+            return self.read_direct(buf);
+        }
+        let read = embedded_io::Read::read(&mut self.stream, buf);
+        read.map_err(|error| Error::new(self.store.path(), error))
+    }
+
     fn read_direct(&mut self, buf: &mut [u8]) -> Result<usize, Error> {
         let before = self.stream.position();
         let most = usize_to_u64(buf.len());
@@ -210,12 +263,12 @@ impl Iterator for TaskRecords<'_> {
 }
 
 impl Read for TaskStream {
+    #[inline] // a record of a few bytes is a copy
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if self.store.is_direct() {
-            return Ok(self.read_direct(buf)?);
+        match self.take_ahead(buf) {
+            0 => Ok(self.read_file(buf)?),
+            n => Ok(n),
         }
-        let read = embedded_io::Read::read(&mut self.stream, buf);
-        read.map_err(|error| Error::new(self.store.path(), error).into())
     }
 
     fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
@@ -240,7 +293,8 @@ impl Seek for TaskStream {
 
 /// The value of a key: the values of its records, one after another.
 ///
-/// For reads of a few bytes, wrap it in a [`BufReader`](io::BufReader), as with [`TaskStream`].
+/// Short reads need no [`BufReader`](io::BufReader), as with [`TaskStream`]; each record is read
+/// from its start.
 #[derive(Debug)]
 pub struct KeyReader {
     stream: TaskStream,

@@ -39,6 +39,7 @@ mod recorded;
 mod recover;
 mod run;
 mod signals;
+mod sion_ahead;
 mod write;
 
 /// A folder for many small files: in memory if the system has a place there, since a sync of a
