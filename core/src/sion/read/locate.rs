@@ -86,18 +86,17 @@ impl ChunkSum {
         entries: &[I64],
         order: ByteOrder,
     ) -> Result<(), Error> {
-        if self.layout.stored_chunksize_is_exact() {
-            let (mut all, mut sum) = (0, u128::from(self.sum));
-            for entry in entries {
-                let value = entry.get(order);
-                all |= value;
-                // Fewer than 2^60 entries have memory, so it never saturates.
-                sum = sum.saturating_add(u128::from(value.unsigned_abs()));
-            }
+        if self.layout.stored_chunksize_is_exact()
+            && let Ok(count) = u32::try_from(entries.len())
+        {
+            // The order is known in each loop: the processor adds several entries at once.
+            let (all, sum) = match order {
+                ByteOrder::Little => sum_of(entries, |entry| entry.get(ByteOrder::Little)),
+                ByteOrder::Big => sum_of(entries, |entry| entry.get(ByteOrder::Big)),
+            };
             if all >= 0
-                && let Ok(sum) = u64::try_from(sum)
+                && let Ok(sum) = u64::try_from(sum.saturating_add(self.sum.into()))
                 && sum <= self.longest
-                && let Ok(count) = u32::try_from(entries.len())
             {
                 (self.sum, self.tasks) = (sum, self.tasks.saturating_add(count));
                 return Ok(());
@@ -119,6 +118,19 @@ impl ChunkSum {
         let max = self.longest.saturating_sub(self.sum).cast_signed(); // no more than LAST_OFFSET
         Error::TooLarge { field, offset, value, max }
     }
+}
+
+/// All bits that any of the entries has, and the sum of the entries as unsigned integers. It is
+/// exact for fewer than 2^32 entries: the sums of their halves have room.
+fn sum_of(entries: &[I64], get: impl Fn(I64) -> i64) -> (i64, u128) {
+    let (mut all, mut low, mut high) = (0, 0_u64, 0_u64);
+    for &entry in entries {
+        let value = get(entry);
+        all |= value;
+        low = low.wrapping_add(value.cast_unsigned() & u64::from(u32::MAX));
+        high = high.wrapping_add(value.cast_unsigned() >> 32);
+    }
+    (all, (u128::from(high) << 32).saturating_add(low.into()))
 }
 
 /// Checks a blockcount of META2: `value` is the entry at `offset`.
