@@ -45,12 +45,14 @@ pub(crate) fn peak_memory(label: &str, what: &str, path: &Path) {
     table::memory("peak memory", label, what, path);
 }
 
-/// What runs in that process.
+/// What runs in that process, or in one whose instructions are counted.
 fn memory_of(what: &str, path: &Path) {
     match what {
         "none" => {}
         "create" => writing::create_and_close(path, writing::MANY_TASKS),
         "list" => reading::keep_list(path),
+        "write" => writing::write_records(path),
+        "read" => reading::read_records(path),
         _ => reading::open_one(path),
     }
     let status = fs::read_to_string("/proc/self/status").unwrap();

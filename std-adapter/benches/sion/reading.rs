@@ -3,7 +3,7 @@
 use crate::{ROUNDS, peak_memory, row, row_prepared};
 use std::fs;
 use std::hint::black_box;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
@@ -14,6 +14,7 @@ pub(crate) fn all(dir: &Path) {
         opening(dir, ntasks);
     }
     streaming(dir);
+    short_records(dir);
     extracting(dir);
 }
 
@@ -59,6 +60,15 @@ pub(crate) fn open_one(path: &Path) {
     black_box(file.task(file.ntasks() / 2).unwrap());
 }
 
+/// Reads the records of 64 B of task 0.
+pub(crate) fn read_records(path: &Path) {
+    let mut stream = File::open(path).unwrap().stream(0).unwrap();
+    let mut record = [0; 64];
+    for _ in 0..stream.len() / 64 {
+        stream.read_exact(black_box(&mut record)).unwrap();
+    }
+}
+
 /// What a reader of all tasks keeps of each: globalrank, offset, chunk size and bytes.
 fn list_all(file: &File) -> Vec<(i64, u64, u64, u64)> {
     let tasks = file.tasks().unwrap().map(Result::unwrap);
@@ -96,6 +106,38 @@ fn streaming(dir: &Path) {
         }
     };
     row("read a task of 64 MiB in 1 MiB reads", "pread of the same bytes", 31, ours, raw);
+}
+
+/// Read records of 64 B of 16 tasks, one task after the other, against as many plain files.
+fn short_records(dir: &Path) {
+    const TASKS: u64 = 16;
+    let path = dir.join("records.sion");
+    let len = 4 << 20;
+    write_sion(&path, TASKS, len, 1, len);
+    let plain = |task| dir.join(format!("plain.{task}"));
+    for task in 0..TASKS {
+        fs::write(plain(task), vec![7; usize::try_from(len).unwrap()]).unwrap();
+    }
+    let all = |stream: &mut dyn FnMut(&mut [u8])| {
+        let mut record = [0; 64];
+        for _ in 0..len / 64 {
+            stream(black_box(&mut record));
+        }
+    };
+    let ours = || {
+        let file = File::open(&path).unwrap();
+        for task in 0..TASKS {
+            let mut stream = file.stream(task).unwrap();
+            all(&mut |record| stream.read_exact(record).unwrap());
+        }
+    };
+    let files = || {
+        for task in 0..TASKS {
+            let mut file = BufReader::new(fs::File::open(plain(task)).unwrap());
+            all(&mut |record| file.read_exact(record).unwrap());
+        }
+    };
+    row("read records of 64 B of 16 tasks", "16 files by BufReader", ROUNDS, ours, files);
 }
 
 /// Extract 1 GiB in 64 tasks, against `cp` of the file. Each starts without its old output, and

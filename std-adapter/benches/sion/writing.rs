@@ -82,6 +82,18 @@ pub(crate) fn create_and_close(path: &Path, ntasks: u64) {
     builder.create(path).unwrap().close().unwrap();
 }
 
+/// Writes as many records of 64 B to one task as a file may have tasks.
+pub(crate) fn write_records(path: &Path) {
+    let builder = Builder::new(1).chunksize(64 * MANY_TASKS).durability(Durability::None);
+    let mut file = builder.create(path).unwrap();
+    let mut task = file.task(0).unwrap();
+    for _ in 0..MANY_TASKS {
+        task.write_all(&[7; 64]).unwrap();
+    }
+    drop(task);
+    file.close().unwrap();
+}
+
 /// Create and close with many tasks, against writing the same bytes of metadata.
 fn creating(dir: &Path) {
     let (path, raw_path) = (dir.join("create.sion"), dir.join("create.raw"));

@@ -19,8 +19,8 @@ pub(crate) fn begin() -> (tempfile::TempDir, Vec<String>) {
 
 /// Prints the head of the table.
 pub(crate) fn head() {
-    println!("| what | baseline | ours / baseline, median of {ROUNDS} |");
-    println!("|---|---|---|");
+    println!("| what | baseline | ours / baseline, median | range |");
+    println!("|---|---|---|---|");
 }
 
 /// Prints what a process of its own says that is started with `memory WHAT PATH`.
@@ -28,10 +28,10 @@ pub(crate) fn memory(kind: &str, label: &str, what: &str, path: &Path) {
     let me = std::env::current_exe().unwrap();
     let said = Command::new(me).args(["memory", what]).arg(path).output().unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
-    println!("| {kind}: {label} | | {} |", said.trim());
+    println!("| {kind}: {label} | | {} | |", said.trim());
 }
 
-/// Times both in turns and prints the median of the ratios.
+/// Times both in turns and prints the median of the ratios, and the range of their middle half.
 pub(crate) fn row(
     what: &str,
     baseline: &str,
@@ -63,5 +63,6 @@ pub(crate) fn row_prepared(
         .map(|_| time(&mut ours).as_secs_f64() / time(&mut base).as_secs_f64())
         .collect();
     ratios.sort_by(f64::total_cmp);
-    println!("| {what} | {baseline} | {:.2} |", ratios[rounds / 2]);
+    let [low, median, high] = [1, 2, 3].map(|quarter| ratios[(rounds - 1) * quarter / 4]);
+    println!("| {what} | {baseline} | {median:.2} | {low:.2} to {high:.2} |");
 }
