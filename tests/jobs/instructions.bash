@@ -1,31 +1,50 @@
-# Instructions of a frame of three chunks: counts, and no noise of a machine.
+# Instructions of small things: a frame, a task, a record. Counts, and no noise of a machine.
 
 need_program valgrind valgrind
 
 cargo build --quiet --release -p striae-core --example frames
 cargo build --quiet --release -p striae --example gsd_frames
 readonly programs="$target/release/examples"
-mkdir -p "$target/instructions"
+messages=$(cargo bench --quiet -p striae --bench sion --no-run --message-format json)
+sion=$(sed -n 's/.*"executable":"\([^"]*\/sion-[0-9a-f]*\)".*/\1/p' <<<"$messages")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 
 # The instructions of a run of a program.
 instructions() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 | sed -n 's/.*Collected : //p'
 }
 
-# within WHAT COUNT FEW MANY: a frame takes at most a tenth more than COUNT by rustc 1.96, for other compilers. FEW and
-# MANY are the instructions of runs of 1000 and 6000 frames.
-within() {
-    local each=$((($4 - $3) / 5000)) most=$(($2 * 11 / 10))
-    note "$each instructions for $1"
-    ((each > 100 && each <= most)) || fail "$1 takes $each instructions, at most $most"
+# Says how many instructions one of these things takes; at most so many: those by rustc 1.96, or 1.95, and a tenth
+# for other compilers. Far fewer would mean that nothing was measured.
+check() {
+    local what=$1 each=$2 recorded=$3
+    note "$each instructions for $what"
+    ((each > recorded / 5 && each <= recorded * 11 / 10)) ||
+        fail "$what takes $each instructions, at most $((recorded * 11 / 10))"
 }
 
-logged() {
-    instructions "$programs/frames" "$1"
+# The instructions of a run that writes so many frames.
+in_file() {
+    instructions "$programs/gsd_frames" "$folder/written.gsd" "$1" 100
 }
-within "a committed frame, by a Logger in memory" 4960 "$(logged 1000)" "$(logged 6000)"
 
-written() {
-    instructions "$programs/gsd_frames" "$target/instructions/written.gsd" "$1" 100
-}
-within "a frame of a file, committed each 100" 886 "$(written 1000)" "$(written 6000)"
+few=$(in_file 1000)
+many=$(in_file 6000)
+check "a frame of three chunks in a file, committed each 100" $(((many - few) / 5000)) 886
+few=$(instructions "$programs/frames" 1000)
+many=$(instructions "$programs/frames" 6000)
+check "a committed frame of three chunks, by a Logger in memory" $(((many - few) / 5000)) 4960
+
+# A process that does nothing is part of each; of 2^18 tasks or records, it is 2 instructions.
+readonly all=$((1 << 18))
+create=$(instructions "$sion" memory create "$folder/tasks")
+check "a task that is created and closed" $((create / all)) 98
+list=$(instructions "$sion" memory list "$folder/tasks")
+check "a task that is listed" $((list / all)) 187
+one=$(instructions "$sion" memory one "$folder/tasks")
+check "1000 tasks of which one is found" $((one * 1000 / all)) 3951
+write=$(instructions "$sion" memory write "$folder/records")
+check "a record of 64 bytes that is written" $((write / all)) 127
+read=$(instructions "$sion" memory read "$folder/records")
+check "a record of 64 bytes that is read" $((read / all)) 76
