@@ -29,6 +29,7 @@
 //! | [`publish`] | output files that get their names only when they are complete |
 //! | [`mod@format`] | detects the format of a file |
 //! | [`map`] | whose bytes are where, as a picture |
+//! | [`verb`] | what files of several formats have done to them, and its options |
 //! | [`shown`] | file names as messages show them |
 //! | [`sion`] | SIONlib files: open, list, stream, extract, dump, verify; write, pack, convert |
 //! | [`gsd`] | GSD files: open, find, list, read, follow a writer |
@@ -50,30 +51,27 @@ mod crc32;
 pub mod direct;
 mod each;
 pub mod error;
-mod extract;
 pub mod ffrecord;
 pub mod finding;
 pub mod format;
 pub mod gsd;
 pub mod map;
-mod output;
 pub mod publish;
 pub mod shown;
 pub mod sion;
 mod store;
-mod verify;
+pub mod verb;
 
 pub use address::Address;
 pub use error::Error;
 pub use format::Format;
-pub use output::Output;
 pub use store::{files, lock, posix};
 pub use striae_core; // what its types need besides those that have a name here
 pub use striae_core::span::Span;
 pub use striae_core::store::{ReadAt, WriteAt};
 pub use striae_hoomd;
 pub use striae_inspect;
-pub use verify::Verify;
+pub use verb::{Output, Verify};
 
 /// The README's examples compile.
 #[cfg(doctest)]

@@ -7,8 +7,8 @@ use super::set::Set;
 use super::tasks::Scratch;
 use crate::each::for_each;
 use crate::error::{Error, ErrorKind as AnyError};
-use crate::output::Output;
 use crate::posix::PosixFile;
+use crate::verb::{Options, Output};
 use images::{Image, Images};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::Range;
@@ -24,9 +24,12 @@ use striae_inspect::cdf::Variable;
 /// Each subfile is read from start to end, and the new file is written from start to end, in as
 /// many turns as the [memory](super::OpenOptions::buffer) makes necessary. Elements that no subfile
 /// has get the fill value of the variable.
+pub type Convert = Options<How>;
+
+/// The options that only blob files have.
 #[derive(Debug, Clone, Default)]
-pub struct Convert {
-    output: Output,
+#[expect(unnameable_types, reason = "the methods of its builder set it")]
+pub struct How {
     fill: Option<Box<str>>,
 }
 
@@ -38,24 +41,11 @@ pub struct Converted {
 }
 
 impl Convert {
-    /// Replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the output file is made. By default no file is replaced.
-    #[must_use]
-    pub fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
     /// Sets the value of elements of decomposed variables that no subfile has, as text. Default:
     /// the fill value of the variable.
     #[must_use]
     pub fn fill(mut self, fill: Option<&str>) -> Self {
-        self.fill = fill.map(Box::from);
+        self.how.fill = fill.map(Box::from);
         self
     }
 
@@ -98,7 +88,7 @@ impl Convert {
         if set.names().has(out) {
             return Err(Error::new(out, AnyError::Source));
         }
-        let fill = |variable| set.fill_from(variable, self.fill.as_deref());
+        let fill = |variable| set.fill_from(variable, self.how.fill.as_deref());
         let fills = set.header().variables().map(fill).collect::<Result<Vec<_>, _>>()?;
         let parts = set.header().variables().map(|variable| (variable, variable.len()));
         let existing = set.admit(&self.output, parts)?; // before anything is counted

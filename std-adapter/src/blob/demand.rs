@@ -3,9 +3,9 @@
 use super::Container;
 use super::set::Set;
 use crate::error::Error;
-use crate::output::Output;
 use crate::shown;
 use crate::store::existing;
+use crate::verb::Output;
 use striae_core::cdf::raw::Header5;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::{Header, Variable};

@@ -3,16 +3,12 @@
 use super::runs;
 use super::set::Set;
 use super::tasks::Scratch;
-use crate::address::Pattern;
-use crate::cdf::extract::{chosen, descr, file_name};
+use crate::cdf::extract::{Arrays, chosen, chosen_of, sum};
 use crate::cdf::whole;
 use crate::error::Error;
-use crate::extract::{Extracted, fill};
 use crate::format::Format;
-use crate::gsd::npy;
-use crate::output::Output;
-use crate::posix::PosixFile;
-use crate::publish::check_free;
+use crate::verb::extract::Extracted;
+use crate::verb::{Options, Selected};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -25,39 +21,21 @@ use striae_inspect::cdf::Variable;
 ///
 /// Variables that fit together into the [memory](super::OpenOptions::buffer) are read together, so
 /// that each subfile is opened once for them.
+pub type Extract = Options<Selected<How>>;
+
+/// The options that only blob files have.
 #[derive(Debug, Clone, Default)]
-pub struct Extract {
-    output: Output,
-    addresses: Vec<Pattern>,
+#[expect(unnameable_types, reason = "the methods of its builder set it")]
+pub struct How {
     fill: Option<Box<str>>,
 }
 
 impl Extract {
-    /// Extracts all variables, and replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the new files are made. By default, no file is replaced.
-    #[must_use]
-    pub fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
-    /// Extracts what these addresses select. All calls together make the selection.
-    #[must_use]
-    pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
-        self.addresses.extend(addresses);
-        self
-    }
-
     /// Sets the value of elements of decomposed variables that no subfile has, as text. Default:
     /// the fill value of the variable.
     #[must_use]
     pub fn fill(mut self, fill: Option<&str>) -> Self {
-        self.fill = fill.map(Box::from);
+        self.how.how.fill = fill.map(Box::from);
         self
     }
 
@@ -66,8 +44,7 @@ impl Extract {
     /// # Errors
     /// As [`run`](Self::run), except for errors of the folder.
     pub fn bytes(&self, set: &Set) -> Result<u64, Error> {
-        let chosen = chosen((set.path(), set.header(), Format::Blob), &self.addresses)?;
-        Ok(chosen.iter().map(|variable| variable.len()).fold(0, u64::saturating_add))
+        Ok(sum(&self.chosen(set)?))
     }
 
     /// Extracts `set` to the folder `dir`, which is made if it does not exist. `progress` gets the
@@ -79,51 +56,61 @@ impl Extract {
     /// As [`cdf::Extract::run`](crate::cdf::Extract::run);
     /// [`ErrorKind::Value`](super::ErrorKind::Value) if the fill value is none of the type of a
     /// variable.
-    pub fn run(&self, set: &Set, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
-        let chosen = chosen((set.path(), set.header(), Format::Blob), &self.addresses)?;
-        let check = || match self.output.force {
-            true => Ok(()),
-            false => {
-                chosen.iter().try_for_each(|one| check_free(&dir.join(file_name(*one)), false))
-            }
-        };
-        let bytes = chosen.iter().map(|variable| variable.len()).fold(0, u64::saturating_add);
-        set.admit(&self.output, chosen.iter().map(|one| (*one, one.len())))?;
-        Output::has_room(dir, bytes)?;
+    pub fn run(
+        &self,
+        set: &Set,
+        dir: &Path,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Extracted, Error> {
+        let variables = self.chosen(set)?;
+        set.admit(&self.output, variables.iter().map(|one| (*one, one.len())))?;
         let found = set.subfiles().filter_map(|(_, path)| fs::metadata(path).ok());
-        let sources = found.map(|there| (there.dev(), there.ino()));
-        let files = fill(dir, self.output.force, sources, check, |hidden| {
-            let folders = Folders { hidden, dir, progress };
-            let (mut rest, mut memory) = (chosen.as_slice(), Vec::new());
-            while !rest.is_empty() {
-                let mut room = usize_to_u64(set.at_once());
-                let fits = rest.iter().take_while(|variable| {
-                    let left = room.checked_sub(variable.len());
-                    room = left.unwrap_or(0);
-                    left.is_some()
-                });
-                let count = fits.count();
-                let (some, others) = rest.split_at_checked(count.max(1)).unwrap_or((rest, &[]));
-                match some {
-                    [variable] if usize_to_u64(set.options.memory()) < variable.len() => {
-                        self.long(set, *variable, &folders)?;
+        let sources = found.map(|there| (there.dev(), there.ino())).collect();
+        self.fill_folder(
+            chosen_of(variables, sources),
+            dir,
+            progress,
+            |variables, hidden, count| {
+                let to = Arrays { hidden, count };
+                let (mut rest, mut memory) = (variables.as_slice(), Vec::new());
+                while !rest.is_empty() {
+                    let mut room = usize_to_u64(set.at_once());
+                    let fits = rest.iter().take_while(|variable| {
+                        let left = room.checked_sub(variable.len());
+                        room = left.unwrap_or(0);
+                        left.is_some()
+                    });
+                    let count = fits.count();
+                    let (some, others) = rest.split_at_checked(count.max(1)).unwrap_or((rest, &[]));
+                    match some {
+                        [variable] if usize_to_u64(set.options.memory()) < variable.len() => {
+                            self.long(set, *variable, &to)?;
+                        }
+                        some => self.together(set, some, &mut memory, &to)?,
                     }
-                    some => self.together(set, some, &mut memory, &folders)?,
+                    rest = others;
                 }
-                rest = others;
-            }
-            Ok(())
-        })?;
-        Ok(Extracted { files, bytes })
+                Ok(())
+            },
+        )
+    }
+
+    /// The variables to extract.
+    fn chosen<'s>(&self, set: &'s Set) -> Result<Vec<Variable<'s>>, Error> {
+        chosen((set.path(), set.header(), Format::Blob), &self.how.addresses)
+    }
+
+    fn fill_of(&self, set: &Set, variable: Variable<'_>) -> Result<[u8; 8], Error> {
+        set.fill_from(variable, self.how.how.fill.as_deref())
     }
 
     /// Extracts a variable that is longer than the memory.
-    fn long(&self, set: &Set, variable: Variable<'_>, to: &Folders<'_>) -> Result<(), Error> {
+    fn long(&self, set: &Set, variable: Variable<'_>, to: &Arrays<'_>) -> Result<(), Error> {
         let start = vec![0; variable.shape().len()];
-        let (file, mut end) = to.create(variable)?;
-        let (fill, mut written) = (set.fill_from(variable, self.fill.as_deref())?, Ok(()));
+        let mut array = to.create(variable)?;
+        let (fill, mut written) = (self.fill_of(set, variable)?, Ok(()));
         set.read_pieces(variable, whole(variable, &start), Some(fill), &mut |bytes| {
-            written = to.write(variable, &file, &mut end, bytes);
+            written = array.write(bytes);
             written.is_ok()
         })?;
         written
@@ -135,11 +122,11 @@ impl Extract {
         set: &Set,
         variables: &[Variable<'_>],
         memory: &mut Vec<u8>,
-        to: &Folders<'_>,
+        to: &Arrays<'_>,
     ) -> Result<(), Error> {
         let (mut places, mut end) = (Vec::new(), 0_usize);
         for variable in variables {
-            places.push((*variable, end, set.fill_from(*variable, self.fill.as_deref())?));
+            places.push((*variable, end, self.fill_of(set, *variable)?));
             let len = usize::try_from(variable.len()).unwrap_or(usize::MAX);
             end = end.saturating_add(len);
         }
@@ -150,44 +137,8 @@ impl Extract {
         for (variable, start, _) in places {
             let len = usize::try_from(variable.len()).unwrap_or(usize::MAX);
             let bytes = memory.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default();
-            let (file, mut end) = to.create(variable)?;
-            to.write(variable, &file, &mut end, bytes)?;
+            to.create(variable)?.write(bytes)?;
         }
-        Ok(())
-    }
-}
-
-/// The folder in which files are made, and that in which they will be.
-struct Folders<'a> {
-    hidden: &'a Path,
-    dir: &'a Path,
-    progress: &'a dyn Fn(u64),
-}
-
-impl Folders<'_> {
-    /// Makes the file of a variable, with its header, and returns the end of the header. Errors
-    /// have the final path.
-    fn create(&self, variable: Variable<'_>) -> Result<(PosixFile, u64), Error> {
-        let name = file_name(variable);
-        let at = |error| Error::new(&self.dir.join(&name), error);
-        let file = PosixFile::create(&self.hidden.join(&name), false).map_err(at)?;
-        let header = npy::header_of(descr(variable.nc_type()), variable.shape());
-        file.write_all_at(0, &header).map_err(at)?;
-        Ok((file, usize_to_u64(header.len())))
-    }
-
-    fn write(
-        &self,
-        variable: Variable<'_>,
-        file: &PosixFile,
-        end: &mut u64,
-        bytes: &[u8],
-    ) -> Result<(), Error> {
-        let written = file.write_all_at(*end, bytes);
-        written.map_err(|error| Error::new(&self.dir.join(file_name(variable)), error))?;
-        let len = usize_to_u64(bytes.len());
-        *end = end.saturating_add(len);
-        (self.progress)(len);
         Ok(())
     }
 }

@@ -2,15 +2,15 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::finding::{self, Severity};
-use crate::output::Output;
 use crate::posix::PosixFile;
 use crate::store::existing;
-use crate::verify::Verify;
+use crate::verb::Output;
+use crate::verb::Verify;
+use crate::verb::verify::told;
 use std::fmt;
 use std::io::{self, Write};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use striae_core::step::DriveError;
 use striae_inspect::blob::map as inspect;
 use striae_inspect::finding::Found as _;
@@ -262,10 +262,7 @@ impl Verify<'_> {
         each: &mut dyn FnMut(Finding),
     ) -> Result<Summary, Error> {
         let path = path.as_ref();
-        let at = |error| Error::new(path, error);
-        let store = PosixFile::open(path).map_err(at)?;
-        let file = Arc::from(path);
-        let mut tell = |what| each(Finding::new(&file, what));
-        inspect::verify(&store, &mut tell).map_err(at)
+        let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        told(path, each, |each| inspect::verify(&store, each))
     }
 }

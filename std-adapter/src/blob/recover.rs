@@ -21,8 +21,7 @@ use super::subfile::Subfile;
 use super::verify::{Finding, FindingKind, SetFinding, Severity};
 use crate::cdf;
 use crate::error::Error;
-use crate::output::Output;
-use crate::verify::Verify;
+use crate::verb::{Options, Output, Verify};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
@@ -35,10 +34,11 @@ use striae_inspect::certainty::{Tally, Word};
 use striae_inspect::finding::Found as _;
 
 /// How to recover a set. Its subfiles are only read.
+pub type Recover = Options<How>;
+
+/// There are no options besides those of all formats.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Recover {
-    output: Output,
-}
+pub struct How;
 
 /// Elements of a decomposition that no subfile has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,19 +82,6 @@ pub struct Recovery {
 }
 
 impl Recover {
-    /// Replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the new file is made. By default, no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
     /// Finds what can be recovered from the set with this name, or of which `path` is a subfile:
     /// [verifies](crate::Verify::blob) it, which reads all values of sealed subfiles. Values that
     /// are not as sealed are lost; if the seal itself is damaged, they are kept, and the subfile is

@@ -8,12 +8,12 @@ use crate::finding;
 use crate::posix::PosixFile;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
-use crate::verify::Verify;
+use crate::verb::Verify;
+use crate::verb::verify::named;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use striae_core::store::ReadAt;
 use striae_inspect::blob::sealed::Sealed;
 use striae_inspect::blob::subfile::Head;
@@ -55,13 +55,7 @@ impl Verify<'_> {
             let wrong = wrong.as_ref().unwrap_or(right);
             [(Rule::Nreqs, right.inner()), (Rule::FillStarts, wrong.inner())]
         });
-        let (mut entered, mut file) = (None, Arc::from(path));
-        let mut tell = |number, what| {
-            if entered.replace(number) != Some(number) {
-                file = names.path(number).into();
-            }
-            each(Finding::new(&file, what));
-        };
+        let mut tell = named(|number| names.path(number), each);
         let files = Subfiles { names: &names, how: self, refused: RefCell::default() };
         let summary = inspect::verify(&files, Options { only, map, only_damage: false }, &mut tell)
             .map_err(at)?;

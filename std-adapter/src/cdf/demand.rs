@@ -3,8 +3,8 @@
 use super::file::File;
 use crate::blob::longest_dimension;
 use crate::error::Error;
-use crate::output::Output;
 use crate::store::existing;
+use crate::verb::Output;
 use striae_core::store::usize_to_u64;
 use striae_inspect::cdf::Variable;
 use striae_inspect::size::{Demand, ROOM};

@@ -4,14 +4,12 @@ use super::error::ErrorKind;
 use super::file::{File, whole};
 use crate::address::{Address, Pattern, Selection};
 use crate::error::Error;
-use crate::extract::{Extracted, fill};
 use crate::format::Format;
 use crate::gsd::npy;
-use crate::output::Output;
 use crate::posix::PosixFile;
-use crate::publish::check_free;
-use std::cell::Cell;
-use std::path::Path;
+use crate::verb::extract::{Chosen, Extracted, Names, final_path};
+use crate::verb::{Options, Selected};
+use std::path::{Path, PathBuf};
 use striae_core::cdf::Type;
 use striae_core::store::usize_to_u64;
 use striae_hoomd::names::Name;
@@ -25,40 +23,20 @@ use striae_inspect::cdf::{Header, Variable};
 ///
 /// All files are made in a hidden folder in the target, and renamed when all of them are complete.
 /// If reading or copying fails, the target is unchanged. A killed process leaves the hidden folder.
-#[derive(Debug, Clone, Default)]
-pub struct Extract {
-    output: Output,
-    addresses: Vec<Pattern>,
-}
+pub type Extract = Options<Selected<Variables>>;
+
+/// There are no options besides those of all formats.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(unnameable_types, reason = "it has nothing")]
+pub struct Variables;
 
 impl Extract {
-    /// Extracts all variables, and replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the new files are made. By default, no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
-    /// Extracts what these addresses select. All calls together make the selection.
-    #[must_use]
-    pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
-        self.addresses.extend(addresses);
-        self
-    }
-
     /// Bytes of the variables that will be extracted.
     ///
     /// # Errors
     /// As [`run`](Self::run), except for errors of the folder.
     pub fn bytes(&self, file: &File) -> Result<u64, Error> {
-        let chosen = self.chosen(file)?;
-        Ok(chosen.iter().map(|variable| variable.len()).fold(0, u64::saturating_add))
+        Ok(sum(&self.chosen(file)?))
     }
 
     /// Extracts `file` to the folder `dir`, which is made if it does not exist. `progress` gets the
@@ -71,35 +49,36 @@ impl Extract {
     /// - [`Address`](crate::error::ErrorKind::Address) if an address does not fit the file, or
     ///   selects nothing.
     /// - [`TooLarge`](crate::error::ErrorKind::TooLarge) if most of the values are in holes of the
-    ///   file, and [`Output::max_size`] does not allow so many;
+    ///   file, and [`Output::max_size`](crate::Output::max_size) does not allow so many;
     ///   [`NoRoom`](crate::error::ErrorKind::NoRoom).
     /// - [`Variable`](super::ErrorKind::Variable) if values are not in the file; an error of the
     ///   operating system.
-    pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
-        let chosen = self.chosen(file)?;
-        let bytes = Cell::new(0_u64);
-        let count = |n: u64| {
-            bytes.set(bytes.get().saturating_add(n));
-            progress(n);
-        };
-        let check = || match self.output.force {
-            true => Ok(()),
-            false => {
-                chosen.iter().try_for_each(|one| check_free(&dir.join(file_name(*one)), false))
-            }
-        };
-        file.admit(&self.output, chosen.iter().map(|one| (*one, one.len())))?;
-        Output::has_room(dir, chosen.iter().map(|one| one.len()).fold(0, u64::saturating_add))?;
-        let source = file.store().file().identity();
-        let files = fill(dir, self.output.force, [source], check, |hidden| {
-            chosen.iter().try_for_each(|variable| extract(file, *variable, hidden, dir, &count))
-        })?;
-        Ok(Extracted { files, bytes: bytes.into_inner() })
+    pub fn run(
+        &self,
+        file: &File,
+        dir: &Path,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Extracted, Error> {
+        let variables = self.chosen(file)?;
+        file.admit(&self.output, variables.iter().map(|one| (*one, one.len())))?;
+        let chosen = chosen_of(variables, vec![file.store().file().identity()]);
+        self.fill_folder(chosen, dir, progress, |variables, hidden, count| {
+            let to = Arrays { hidden, count };
+            variables.iter().try_for_each(|variable| {
+                let start = vec![0; variable.shape().len()];
+                let (mut array, mut written) = (to.create(*variable)?, Ok(()));
+                file.read_pieces(*variable, whole(*variable, &start), &mut |bytes| {
+                    written = array.write(bytes);
+                    written.is_ok()
+                })?;
+                written
+            })
+        })
     }
 
     /// The variables to extract.
     fn chosen<'f>(&self, file: &'f File) -> Result<Vec<Variable<'f>>, Error> {
-        chosen((file.path(), file.header(), Format::Cdf), &self.addresses)
+        chosen((file.path(), file.header(), Format::Cdf), &self.how.addresses)
     }
 }
 
@@ -130,31 +109,58 @@ pub(crate) fn file_name(variable: Variable<'_>) -> String {
     format!("{}.npy", npy::file_name(Name(variable.name().as_bytes()), variable.varid()))
 }
 
-/// Makes the file of a variable in the hidden folder; errors get its final path.
-fn extract(
-    file: &File,
-    variable: Variable<'_>,
-    hidden: &Path,
-    dir: &Path,
-    count: &dyn Fn(u64),
-) -> Result<(), Error> {
-    let name = file_name(variable);
-    let path = dir.join(&name);
-    let at = |error| Error::new(&path, error);
-    let to = PosixFile::create(&hidden.join(name), false).map_err(at)?;
-    let header = npy::header_of(descr(variable.nc_type()), variable.shape());
-    to.write_all_at(0, &header).map_err(at)?;
-    let mut end = usize_to_u64(header.len());
-    let start = vec![0; variable.shape().len()];
-    let mut written = Ok(());
-    file.read_pieces(variable, whole(variable, &start), &mut |bytes| {
-        written = to.write_all_at(end, bytes);
+/// The bytes of variables.
+pub(crate) fn sum(variables: &[Variable<'_>]) -> u64 {
+    variables.iter().map(|one| one.len()).fold(0, u64::saturating_add)
+}
+
+/// Variables that become a file each.
+pub(crate) fn chosen_of(
+    variables: Vec<Variable<'_>>,
+    sources: Vec<(u64, u64)>,
+) -> Chosen<'_, Vec<Variable<'_>>> {
+    let names = Names::These(variables.iter().copied().map(file_name).collect());
+    let room = sum(&variables);
+    Chosen { parts: variables, names, sources, room }
+}
+
+/// The hidden folder in which arrays of variables are made.
+pub(crate) struct Arrays<'a> {
+    pub(crate) hidden: &'a Path,
+    pub(crate) count: &'a dyn Fn(u64),
+}
+
+/// A file to which the values of a variable are appended.
+pub(crate) struct Array<'a> {
+    file: PosixFile,
+    /// Its final path, for errors.
+    path: PathBuf,
+    end: u64,
+    count: &'a dyn Fn(u64),
+}
+
+impl<'a> Arrays<'a> {
+    /// Makes the file of a variable, with its header.
+    pub(crate) fn create(&self, variable: Variable<'_>) -> Result<Array<'a>, Error> {
+        let hidden = self.hidden.join(file_name(variable));
+        let path = final_path(&hidden);
+        let header = npy::header_of(descr(variable.nc_type()), variable.shape());
+        let made = PosixFile::create(&hidden, false);
+        let made = made.and_then(|file| file.write_all_at(0, &header).map(|()| file));
+        let file = made.map_err(|error| Error::new(&path, error))?;
+        Ok(Array { file, path, end: usize_to_u64(header.len()), count: self.count })
+    }
+}
+
+impl Array<'_> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let written = self.file.write_all_at(self.end, bytes);
+        written.map_err(|error| Error::new(&self.path, error))?;
         let len = usize_to_u64(bytes.len());
-        end = end.saturating_add(len);
-        count(len);
-        written.is_ok()
-    })?;
-    written.map_err(at)
+        self.end = self.end.saturating_add(len);
+        (self.count)(len);
+        Ok(())
+    }
 }
 
 /// NumPy's name of a type: a sign for the byte order, a letter, the number of bytes.

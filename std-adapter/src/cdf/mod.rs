@@ -28,7 +28,7 @@ mod runs;
 pub mod verify;
 mod writer;
 
-pub use crate::extract::Extracted;
+pub use crate::verb::Extracted;
 pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{File, OpenOptions, whole};

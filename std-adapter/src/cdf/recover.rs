@@ -18,8 +18,8 @@
 //! ```
 
 use crate::error::Error;
-use crate::output::Output;
 use crate::posix::PosixFile;
+use crate::verb::{Options, Output};
 use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -28,27 +28,15 @@ use striae_inspect::cdf::recover::{Recovery as Judged, Unwritten};
 
 pub use striae_inspect::cdf::recover::{Certainty, Doubt, Loss, Proof, Records};
 
-/// How to recover a file. The damaged file is only read.
+/// How to recover a file. The damaged file is only read. The largest size of the new one also
+/// decides whether a variable is saved of which the file does not have all values.
+pub type Recover = Options<How>;
+
+/// There are no options besides those of all formats.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Recover {
-    output: Output,
-}
+pub struct How;
 
 impl Recover {
-    /// Replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the new file is made. By default, no file is replaced. Its largest size also
-    /// decides whether a variable is saved of which the file does not have all values.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
     /// Finds what can be recovered from the file at `path`.
     ///
     /// # Errors

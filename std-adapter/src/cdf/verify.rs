@@ -3,9 +3,9 @@
 use crate::error::Error;
 use crate::finding;
 use crate::posix::PosixFile;
-use crate::verify::Verify;
+use crate::verb::Verify;
+use crate::verb::verify::told;
 use std::path::Path;
-use std::sync::Arc;
 
 pub use crate::finding::{Coverage, Facts, Value};
 pub use striae_inspect::cdf::{FindingKind, Summary};
@@ -25,10 +25,7 @@ impl Verify<'_> {
         each: &mut dyn FnMut(Finding),
     ) -> Result<Summary, Error> {
         let path = path.as_ref();
-        let at = |error| Error::new(path, error);
-        let store = PosixFile::open(path).map_err(at)?;
-        let file = Arc::from(path);
-        let mut tell = |what| each(Finding::new(&file, what));
-        striae_inspect::cdf::verify(&store, &mut tell).map_err(at)
+        let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+        told(path, each, |each| striae_inspect::cdf::verify(&store, each))
     }
 }

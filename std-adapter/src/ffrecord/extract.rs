@@ -2,14 +2,12 @@
 
 use super::crc32;
 use super::file::File;
-use crate::address::{Address, Pattern, Selection};
+use crate::address::{Address, Selection};
 use crate::copy::{Copier, Place};
-use crate::error::{Error, ErrorKind};
-use crate::extract::{Extracted, fill};
-use crate::output::Output;
+use crate::error::Error;
 use crate::posix::PosixFile;
-use std::cell::Cell;
-use std::fs;
+use crate::verb::extract::{Chosen, Extracted, Names, final_path};
+use crate::verb::{Options, Selected};
 use std::path::Path;
 use striae_core::ffrecord::Sample;
 
@@ -19,33 +17,14 @@ use striae_core::ffrecord::Sample;
 /// Tables and samples are compared with their checksums. All files are made in a hidden folder
 /// inside the target folder and renamed when all of them are complete. If anything fails, the
 /// target folder stays unchanged. A kill leaves the hidden folder.
-#[derive(Debug, Clone, Default)]
-pub struct Extract {
-    output: Output,
-    addresses: Vec<Pattern>,
-}
+pub type Extract = Options<Selected<Samples>>;
+
+/// There are no options besides those of all formats.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(unnameable_types, reason = "it has nothing")]
+pub struct Samples;
 
 impl Extract {
-    /// Replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the output files are made. By default no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
-    /// Extracts what these addresses stand for, and nothing else but that of further calls.
-    #[must_use]
-    pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
-        self.addresses.extend(addresses);
-        self
-    }
-
     /// Extracts all samples of `file`, or those selected, into the folder `dir`, which is made if
     /// it is not there. `progress` is told the length of each piece that was copied.
     ///
@@ -53,85 +32,86 @@ impl Extract {
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if samples share bytes, or are holes, and
     /// would be larger than the file justifies; [`NoRoom`](crate::error::ErrorKind::NoRoom);
-    /// [`ErrorKind::Source`] for `file` itself;
-    /// [`ErrorKind::Address`]; a damaged file or sample; the operating system's.
-    pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
-        let bytes = Cell::new(0u64);
-        let count = |n| {
-            bytes.set(bytes.get().saturating_add(n));
-            progress(n);
-        };
+    /// [`Source`](crate::error::ErrorKind::Source) for `file` itself;
+    /// [`Address`](crate::error::ErrorKind::Address); a damaged file or sample; an error of the
+    /// operating system.
+    pub fn run(
+        &self,
+        file: &File,
+        dir: &Path,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Extracted, Error> {
         let digits = file.n().saturating_sub(1).to_string().len().max(5);
-        let name = |number: u64| format!("sample_{number:0digits$}");
-        file.check_meta()?;
-        let wrong = |error| Error::new(file.path(), error);
-        let chosen = match self.addresses.as_slice() {
-            [] => None,
-            addresses => Some(file.selection(addresses)?),
-        };
-        let has = |number| chosen.as_ref().is_none_or(|some| some.has(&Address::sample(number)));
-        let check = || match self.output.force || chosen.is_some() {
-            true => Ok(()),
-            false => check_names(dir, file.n(), digits),
-        };
-        let mut size = 0_u64;
-        for (number, sample) in (0..).zip(file.samples()) {
-            size = size.saturating_add(if has(number) { sample?.span.len() } else { 0 });
-        }
-        file.admit(&self.output, size)?;
-        Output::has_room(dir, size)?;
-        let source = file.bulk().file().identity();
-        let files = fill(dir, self.output.force, [source], check, |hidden| {
+        let chosen = self.choose(file, digits)?;
+        self.fill_folder(chosen, dir, progress, |chosen, hidden, count| {
             let mut copier = self.output.copier(file.bulk().options());
             let mut samples = file.samples();
             loop {
                 let number = samples.number();
                 let Some(sample) = samples.next() else { break };
-                if !has(number) {
-                    continue;
+                if has(chosen.as_ref(), number) {
+                    let path = hidden.join(format!("sample_{number:0digits$}"));
+                    extract(file, &sample?, &path, &mut copier, count)?;
                 }
-                let name = name(number);
-                let paths = (&*hidden.join(&name), &*dir.join(&name));
-                extract(file, &sample?, paths, &mut copier, &count)?;
             }
-            chosen.as_ref().map_or(Ok(()), Selection::check).map_err(wrong)
-        })?;
-        Ok(Extracted { files, bytes: bytes.into_inner() })
+            let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
+            checked.map_err(|error| Error::new(file.path(), error))
+        })
+    }
+
+    /// What the addresses select.
+    fn choose<'f>(
+        &self,
+        file: &'f File,
+        digits: usize,
+    ) -> Result<Chosen<'f, Option<Selection>>, Error> {
+        file.check_meta()?;
+        let parts = match self.how.addresses.as_slice() {
+            [] => None,
+            addresses => Some(file.selection(addresses)?),
+        };
+        let mut bytes = 0_u64;
+        for (number, sample) in (0..).zip(file.samples()) {
+            let is_chosen = has(parts.as_ref(), number);
+            bytes = bytes.saturating_add(if is_chosen { sample?.span.len() } else { 0 });
+        }
+        file.admit(&self.output, bytes)?;
+        let is_ours = move |name: &str| {
+            let is_number =
+                |text: &&str| text.len() == digits && text.bytes().all(|c| c.is_ascii_digit());
+            let number = name.strip_prefix("sample_").filter(is_number);
+            number
+                .and_then(|number| number.parse::<u64>().ok())
+                .is_some_and(|number| number < file.n())
+        };
+        // The folder is listed, because a file may claim any number of samples.
+        let names = if parts.is_some() { Names::Later } else { Names::All(Box::new(is_ours)) };
+        let sources = vec![file.bulk().file().identity()];
+        Ok(Chosen { parts, names, sources, room: bytes })
     }
 }
 
-/// Checks the names before anything is copied. It lists the folder, because a file may claim any
-/// number of samples.
-fn check_names(dir: &Path, n: u64, digits: usize) -> Result<(), Error> {
-    let at = |error| Error::new(dir, error);
-    for entry in fs::read_dir(dir).map_err(at)? {
-        let name = entry.map_err(at)?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("sample_"));
-        let is_ours = |text: &str| text.len() == digits && text.bytes().all(|c| c.is_ascii_digit());
-        let number = number.filter(|number| is_ours(number));
-        let number = number.and_then(|number| number.parse::<u64>().ok());
-        if number.is_some_and(|number| number < n) {
-            return Err(Error::new(&dir.join(name), ErrorKind::Exists));
-        }
-    }
-    Ok(())
+/// Whether a sample is chosen.
+fn has(chosen: Option<&Selection>, number: u64) -> bool {
+    chosen.is_none_or(|some| some.has(&Address::sample(number)))
 }
 
 /// Makes the file of a sample in the hidden folder; errors get its final path.
 fn extract(
     file: &File,
     sample: &Sample,
-    (hidden, path): (&Path, &Path),
+    hidden: &Path,
     copier: &mut Copier,
     count: &dyn Fn(u64),
 ) -> Result<(), Error> {
-    let at = |error| Error::new(path, error);
+    let path = final_path(hidden);
+    let at = |error| Error::new(&path, error);
     let to = PosixFile::create(hidden, false).map_err(at)?;
     let place = Place { file: &to, offset: 0, zeros: true };
     let mut crc = 0;
     let mut seen = |bytes: &[u8]| crc = crc32(crc, bytes);
     let copied = copier.copy_seen(file.store(), sample.span, &place, count, &mut seen);
-    copied.map_err(|error| error.of_files(file.path(), path))?;
+    copied.map_err(|error| error.of_files(file.path(), &path))?;
     sample.check_crc(crc).map_err(|error| file.in_sample(sample.number, error))?;
     to.set_size(sample.span.len()).map_err(at) // it ends earlier if its last bytes are a hole
 }

@@ -28,7 +28,7 @@ pub mod verify;
 mod write;
 
 pub use crate::crc32::crc32;
-pub use crate::extract::Extracted;
+pub use crate::verb::Extracted;
 pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{File, Samples};

@@ -3,9 +3,9 @@
 use super::ErrorKind;
 use super::write::{Builder, Written};
 use crate::error::Error;
-use crate::output::Output;
 use crate::posix::PosixFile;
 use crate::store::existing;
+use crate::verb::{Options, Output};
 use std::path::{Path, PathBuf};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
@@ -25,25 +25,14 @@ const ROW: u64 = 12;
 ///
 /// The new file gets its name when it is complete. A replaced file is removed only after the new
 /// one is on the disk.
+pub type Pack = Options<Files>;
+
+/// There are no options besides those of all formats.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Pack {
-    output: Output,
-}
+#[expect(unnameable_types, reason = "it has nothing")]
+pub struct Files;
 
 impl Pack {
-    /// Replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the output file is made. By default no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
     /// The files of a folder that [`Extract`](super::Extract) made, in the order of their samples:
     /// `sample_00000` and so on. Other files are left out.
     ///

@@ -5,9 +5,9 @@ use crate::error::Error;
 use crate::finding;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
-use crate::verify::Verify;
+use crate::verb::Verify;
+use crate::verb::verify::told;
 use std::path::Path;
-use std::sync::Arc;
 use striae_core::span::Span;
 
 pub use crate::finding::{Coverage, Facts, Value};
@@ -30,10 +30,7 @@ impl Verify<'_> {
     ) -> Result<Summary, Error> {
         let path = path.as_ref();
         let subject = Inspected::new(Bulk::open(path, self.direct)?, self.progress);
-        let file = Arc::from(path);
-        let mut tell = |what| each(Finding::new(&file, what));
-        let verified = striae_inspect::ffrecord::verify(&subject, &mut tell);
-        verified.map_err(|error| Error::new(path, error))
+        told(path, each, |each| striae_inspect::ffrecord::verify(&subject, each))
     }
 }
 

@@ -8,8 +8,8 @@ use super::checked::Sums;
 use super::file::File;
 use super::write::{Builder, Source, make};
 use crate::error::Error;
-use crate::output::Output;
 use crate::store::existing;
+use crate::verb::{Options, Output};
 use part::Part;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -29,21 +29,16 @@ use target::{Counted, Target};
 /// and the checksums. If gsd appended to the file, all frames get the alignment and the checksums
 /// that the older frames have ([`Stale`]). Old index blocks, old name lists and other unused bytes
 /// are left out. Data with checksums are checked.
-#[derive(Debug, Clone)]
-pub struct Convert {
+pub type Convert = Options<How>;
+
+/// The options that only GSD files have.
+#[derive(Debug, Clone, Default)]
+pub struct How {
     align: Option<u64>,
     checksums: Option<bool>,
     upgrade: bool,
-    frames: Option<Range<u64>>,
-    step: NonZeroU64,
-    output: Output,
-}
-
-impl Default for Convert {
-    fn default() -> Self {
-        let (align, checksums, frames, step) = (None, None, None, NonZeroU64::MIN);
-        Self { align, checksums, upgrade: false, frames, step, output: Output::new() }
-    }
+    /// The frames, and the distance from one to the next.
+    frames: Option<(Range<u64>, NonZeroU64)>,
 }
 
 /// The size of the new file.
@@ -57,30 +52,24 @@ pub struct Written {
 }
 
 impl Convert {
-    /// Copies all frames with the properties of the old file, and replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets the alignment of chunks in bytes: a power of two.
     #[must_use]
     pub const fn align(mut self, bytes: u64) -> Self {
-        self.align = Some(bytes);
+        self.how.align = Some(bytes);
         self
     }
 
     /// Whether frames get checksums. With `false`, the checksums of the old file are not checked.
     #[must_use]
     pub const fn checksums(mut self, checksums: bool) -> Self {
-        self.checksums = Some(checksums);
+        self.how.checksums = Some(checksums);
         self
     }
 
     /// Whether a file of layer 1 becomes a file of layer 2.1.
     #[must_use]
     pub const fn upgrade(mut self, upgrade: bool) -> Self {
-        self.upgrade = upgrade;
+        self.how.upgrade = upgrade;
         self
     }
 
@@ -89,16 +78,8 @@ impl Convert {
     /// Frames of a trajectory ([`hoomd`](super::hoomd)) also get the values that they took from
     /// frame 0, so readers see the same values as before (`spec/gsd-hoomd.md#parts`).
     #[must_use]
-    pub const fn frames(mut self, frames: Range<u64>, step: NonZeroU64) -> Self {
-        self.frames = Some(frames);
-        self.step = step;
-        self
-    }
-
-    /// Sets how the new file is made. By default, no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
+    pub fn frames(mut self, frames: Range<u64>, step: NonZeroU64) -> Self {
+        self.how.frames = Some((frames, step));
         self
     }
 
@@ -125,22 +106,33 @@ impl Convert {
     ///   of a [`Trajectory`](super::hoomd::Trajectory).
     /// - An error of the operating system.
     pub fn run(&self, file: &File, out: &Path, progress: &dyn Fn(u64)) -> Result<Written, Error> {
-        let frames = self.frames.clone().unwrap_or(0..file.frames());
+        let frames = self.frames_of(file);
         file.check_frames(&frames)?;
         check_count(file, &frames)?;
         file.check_names()?;
         // Frames of a trajectory take values from frame 0.
         let is_taken = |frame: u64| frame == 0 && frames.start > 0 && part::is_trajectory(file);
         let is_wanted = |frame: u64| frames.contains(&frame) && self.is_wanted(&frames, frame);
-        judge::check(file, self.frames.is_some(), &|frame| is_wanted(frame) || is_taken(frame))?;
+        judge::check(file, self.how.frames.is_some(), &|frame| {
+            is_wanted(frame) || is_taken(frame)
+        })?;
         let most = self.admit(file, &frames, out)?;
         make(&self.output, out, file.path(), |hidden| {
             let mut writer = self.builder(file, &frames)?.create(hidden)?;
-            let is_checked = self.checksums != Some(false);
+            let is_checked = self.how.checksums != Some(false);
             let written = self.copy_to(&mut writer, file, &frames, (is_checked, most), progress)?;
             writer.close()?;
             Ok(written)
         })
+    }
+
+    /// The frames to copy.
+    fn frames_of(&self, file: &File) -> Range<u64> {
+        self.how.frames.as_ref().map_or(0..file.frames(), |(frames, _)| frames.clone())
+    }
+
+    fn step(&self) -> NonZeroU64 {
+        self.how.frames.as_ref().map_or(NonZeroU64::MIN, |(_, step)| *step)
     }
 
     /// Refuses a new file that is larger than the old one justifies, before it is made. Returns the
@@ -158,12 +150,12 @@ impl Convert {
             align: self.align_of(file),
         };
         let is_long = head.file_len > Demand { size: 0, existing, own: 0 }.limit();
-        if is_long || self.frames.is_some() {
+        if is_long || self.how.frames.is_some() {
             let mut counted = Counted::default();
             self.copy_to(&mut counted, file, frames, (false, most), &|_| {})?;
             (contents.data, contents.chunks) = (counted.bytes, counted.chunks);
         }
-        let demand = contents.demand(existing, self.align.is_some());
+        let demand = contents.demand(existing, self.how.align.is_some());
         let because = format_args!(
             "N and M in its index make chunks of {} bytes, and {existing} bytes of it exist",
             contents.data
@@ -187,7 +179,7 @@ impl Convert {
             let source = Source::new(file.path(), file.store(), progress, room);
             source.direct(self.output.direct)
         };
-        let part = match self.frames.is_some() {
+        let part = match self.how.frames.is_some() {
             true => Part::of(file, frames.start, most)?,
             false => None,
         };
@@ -200,7 +192,7 @@ impl Convert {
             sums,
             is_checked,
             start: frames.start,
-            step: self.step,
+            step: self.step(),
             frames: 0,
             bytes: 0,
         };
@@ -217,12 +209,12 @@ impl Convert {
             }
             text
         };
-        let is_old = !header.version.is_sorted() && !self.upgrade;
+        let is_old = !header.version.is_sorted() && !self.how.upgrade;
         let layer = if is_old { Version { major: 1, minor: 0 } } else { Version::LAYER };
         let stale = Stale::of(file.head());
         let checksums = record.is_some_and(|record| record.checksums)
             || stale.is_some_and(|stale| stale.checksums);
-        let checksums = self.checksums.unwrap_or(checksums);
+        let checksums = self.how.checksums.unwrap_or(checksums);
         // The index has room for all entries from the start: a move leaves a hole. `create` refuses
         // more slots than a file can have.
         let count = frames.end.saturating_sub(frames.start);
@@ -244,13 +236,13 @@ impl Convert {
     /// The alignment of the new file.
     fn align_of(&self, file: &File) -> u64 {
         let of_record = |record: &Record| 1_u64.checked_shl(record.align.into());
-        let align = self.align.or_else(|| file.state().record().and_then(of_record));
+        let align = self.how.align.or_else(|| file.state().record().and_then(of_record));
         align.or_else(|| Stale::of(file.head()).map(|stale| stale.align)).unwrap_or(1)
     }
 
     /// Whether a frame is a multiple of the step after the first frame.
     fn is_wanted(&self, frames: &Range<u64>, frame: u64) -> bool {
-        frame.saturating_sub(frames.start) % self.step == 0
+        frame.saturating_sub(frames.start) % self.step() == 0
     }
 
     fn copy<T: Target>(

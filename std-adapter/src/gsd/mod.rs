@@ -32,7 +32,7 @@ pub mod verify;
 mod window;
 mod write;
 
-pub use crate::extract::Extracted;
+pub use crate::verb::Extracted;
 pub use error::ErrorKind;
 pub use extract::Extract;
 pub(crate) use extract::npy;

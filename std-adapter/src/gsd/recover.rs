@@ -22,9 +22,9 @@ use super::hoomd::schema::Field;
 use super::write::{Builder, FileWriter, Source, make};
 use super::{ErrorKind, verify};
 use crate::error::Error;
-use crate::output::Output as Made;
 use crate::store::bulk::Bulk;
 use crate::store::{Inspected, existing};
+use crate::verb::{Options, Output as Made};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::Chunk;
@@ -38,25 +38,13 @@ pub use striae_inspect::gsd::recover::{Certainty, Doubt, Loss, Proof, Run};
 ///
 /// The damaged file is only read. Its header or the shadow of its header must be there; whatever
 /// else is missing, the rest is judged.
+pub type Recover = Options<How>;
+
+/// There are no options besides those of all formats.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Recover {
-    output: Made,
-}
+pub struct How;
 
 impl Recover {
-    /// Replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the new file is made. By default, no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Made) -> Self {
-        self.output = output;
-        self
-    }
-
     /// Judges all frames of the file at `path`.
     ///
     /// # Errors

@@ -5,7 +5,8 @@ use crate::error::Error;
 use crate::finding;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
-use crate::verify::Verify;
+use crate::verb::Verify;
+use crate::verb::verify::told;
 use std::path::Path;
 use std::sync::Arc;
 use striae_inspect::finding::Found;
@@ -30,10 +31,7 @@ impl Verify<'_> {
     ) -> Result<Summary, Error> {
         let path = path.as_ref();
         let subject = Inspected::new(Bulk::open(path, self.direct)?, self.progress);
-        let file = Arc::from(path);
-        let mut tell = |what| each(Finding::new(&file, what));
-        let verified = striae_inspect::gsd::verify::verify(&subject, Depth::Data, &mut tell);
-        verified.map_err(|error| Error::new(path, error))
+        told(path, each, |each| striae_inspect::gsd::verify::verify(&subject, Depth::Data, each))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::copy::Copier;
 use crate::each::for_each;
 use crate::error::Error;
 use crate::files::FileStore;
-use crate::output::Output;
+use crate::verb::Options;
 use crc32c::crc32c_append;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -34,67 +34,44 @@ const WINDOW: usize = 1 << 18;
 /// The new set is written under hidden names and renamed when it is complete: see
 /// [`Publish`](crate::publish::Publish). A replaced set is removed only after the new one is on the
 /// disk.
-#[derive(Debug, Clone, Copy)]
-pub struct Convert {
+pub type Convert = Options<How>;
+
+/// The options that only SIONlib sets have.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(unnameable_types, reason = "the methods of its builder set it")]
+pub struct How {
     fsblksize: Option<u32>,
-    nfiles: NonZeroU32,
+    nfiles: Option<NonZeroU32>,
     order: Option<ByteOrder>,
     sealed: Option<bool>,
-    output: Output,
-}
-
-impl Default for Convert {
-    fn default() -> Self {
-        Self {
-            fsblksize: None,
-            nfiles: NonZeroU32::MIN,
-            order: None,
-            sealed: None,
-            output: Output::new(),
-        }
-    }
 }
 
 impl Convert {
-    /// Writes one file; otherwise as the old set. Replaces no file; uses one thread for each
-    /// processor.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets the number of bytes that chunk sizes are rounded up to.
     #[must_use]
     pub const fn fsblksize(mut self, bytes: u32) -> Self {
-        self.fsblksize = Some(bytes);
+        self.how.fsblksize = Some(bytes);
         self
     }
 
     /// Sets the number of physical files of the new set.
     #[must_use]
     pub const fn nfiles(mut self, nfiles: NonZeroU32) -> Self {
-        self.nfiles = nfiles;
+        self.how.nfiles = Some(nfiles);
         self
     }
 
     /// Sets the byte order of the metadata and of the headers of key-value records.
     #[must_use]
     pub const fn order(mut self, order: ByteOrder) -> Self {
-        self.order = Some(order);
+        self.how.order = Some(order);
         self
     }
 
     /// Adds a seal; with `false`, writes no seal and does not check the seals of the old set.
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.sealed = Some(sealed);
-        self
-    }
-
-    /// Sets how the output files are made. By default no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
+        self.how.sealed = Some(sealed);
         self
     }
 
@@ -126,14 +103,14 @@ impl Convert {
             ranks.push(task.place.globalrank);
         }
         let bytes = lens.iter().copied().fold(0, u64::saturating_add);
-        let seals = if self.sealed == Some(false) { Vec::new() } else { seals(set)? };
-        let sealed = self.sealed.unwrap_or_else(|| seals.iter().all(Option::is_some));
+        let seals = if self.how.sealed == Some(false) { Vec::new() } else { seals(set)? };
+        let sealed = self.how.sealed.unwrap_or_else(|| seals.iter().all(Option::is_some));
         let builder = self.builder(set, head).chunksizes(lens).globalranks(ranks).sealed(sealed);
         let like = Some(first); // `set.path()` may be lost
         let existing = set.files().fold(0, |sum: u64, (_, head)| sum.saturating_add(head.file_len));
-        let claimed = self.fsblksize.is_none().then_some(head.meta1.fsblksize());
+        let claimed = self.how.fsblksize.is_none().then_some(head.meta1.fsblksize());
         let room = Room { source: first, existing, stored: set.existing()?, bytes, claimed };
-        let new = NewSet { out, nfiles: self.nfiles, output: self.output, like, room };
+        let new = NewSet { out, nfiles: self.files(), output: self.output, like, room };
         new.write(builder, set.ntasks(), |writer| {
             let job = &Job { set, seals: &seals, writer, progress };
             for_each(set.tasks()?, self.output.nthreads(), || {
@@ -144,15 +121,19 @@ impl Convert {
                 }
             })
         })?;
-        Ok(Written { files: self.nfiles.get(), tasks: set.ntasks(), bytes })
+        Ok(Written { files: self.files().get(), tasks: set.ntasks(), bytes })
+    }
+
+    fn files(&self) -> NonZeroU32 {
+        self.how.nfiles.unwrap_or(NonZeroU32::MIN)
     }
 
     fn builder(&self, set: &File, head: &Head) -> Builder {
         let meta1 = &head.meta1;
         Builder::new(set.ntasks())
-            .nfiles(self.nfiles.get())
-            .fsblksize(self.fsblksize.unwrap_or(meta1.fsblksize()))
-            .order(self.order.unwrap_or(meta1.order()))
+            .nfiles(self.files().get())
+            .fsblksize(self.how.fsblksize.unwrap_or(meta1.fsblksize()))
+            .order(self.how.order.unwrap_or(meta1.order()))
             .data_order(meta1.data_order())
             .keyval(set.keyval() == KeyvalMode::Inline)
             .durability(Durability::None)

@@ -1,19 +1,17 @@
 //! Extracts the stream of every task into its own file.
 
 use super::file::{File, TaskEntry};
-use crate::address::{Part, Pattern, Selection};
+use crate::address::{Part, Selection};
 use crate::copy::{Copier, Place};
 use crate::each::for_each;
-use crate::error::{Error, ErrorKind};
-use crate::extract::{Extracted, fill, path_of};
+use crate::error::Error;
 use crate::files::FileStore;
-use crate::output::Output;
 use crate::posix::PosixFile;
+use crate::verb::extract::{Chosen, Extracted, Names, final_path};
+use crate::verb::{Options, Selected};
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::sion::KeyvalMode;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
@@ -26,99 +24,63 @@ use striae_inspect::size::Demand;
 /// All files are made in a hidden folder inside the target folder and renamed when all of them are
 /// complete. If a read or a copy fails, the target folder stays unchanged. A kill leaves the hidden
 /// folder.
-#[derive(Debug, Clone, Default)]
-pub struct Extract {
-    output: Output,
-    addresses: Vec<Pattern>,
-}
+pub type Extract = Options<Selected<Tasks>>;
+
+/// There are no options besides those of all formats.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(unnameable_types, reason = "it has nothing")]
+pub struct Tasks;
 
 impl Extract {
-    /// Replaces no file; uses one thread for each processor.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the output files are made. By default no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
-    /// Extracts what these addresses stand for, and nothing else but that of further calls.
-    #[must_use]
-    pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
-        self.addresses.extend(addresses);
-        self
-    }
-
     /// Extracts all tasks of `set`, or what was selected, into the folder `dir`, which is made if
     /// it is not there. `progress` is told the length of each piece that was copied.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] for a file that is there already; [`ErrorKind::Source`] for a file of
-    /// the set itself; [`ErrorKind::Address`]; a damaged set; the operating system's.
+    /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
+    /// [`Source`](crate::error::ErrorKind::Source) for a file of the set itself;
+    /// [`Address`](crate::error::ErrorKind::Address); a damaged set; the operating system's.
     pub fn run(
         &self,
         set: &File,
         dir: &Path,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Extracted, Error> {
-        let bytes = AtomicU64::new(0);
-        let count = |n| {
-            bytes.fetch_add(n, Ordering::Relaxed);
-            progress(n);
-        };
-        let chosen = match self.addresses.as_slice() {
+        self.fill_folder(self.choose(set)?, dir, progress, |chosen, hidden, count| {
+            self.copy_all(set, chosen.as_ref(), hidden, count)?;
+            let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
+            checked.map_err(|error| Error::new(set.path(), error))
+        })
+    }
+
+    /// What the addresses select. Refuses files that are together larger than the set justifies.
+    fn choose<'f>(&self, set: &'f File) -> Result<Chosen<'f, Option<Selection>>, Error> {
+        let parts = match self.how.addresses.as_slice() {
             [] => None,
             addresses => Some(set.selection(addresses)?),
         };
-        self.check_size(set, chosen.as_ref(), dir)?;
-        let copy = |hidden: &Path| {
-            self.copy_all(set, chosen.as_ref(), hidden, &count)?;
-            let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
-            checked.map_err(|error| Error::new(set.path(), error))
-        };
-        let sources = set.reader().files().iter().filter_map(|file| file.store().identity());
-        let check = || self.check_names(set, dir);
-        let files = fill(dir, self.output.force, sources, check, copy)?;
-        Ok(Extracted { files, bytes: bytes.into_inner() })
-    }
-
-    /// Refuses files that are together larger than the set justifies, or than the room for them.
-    fn check_size(&self, set: &File, chosen: Option<&Selection>, dir: &Path) -> Result<(), Error> {
-        let mut size = 0u64;
+        let mut bytes = 0u64;
         for task in set.tasks()? {
             let task = task?;
-            let is_chosen = match chosen {
+            let is_chosen = match &parts {
                 None => true,
                 Some(chosen) => !set.selected(&task, chosen)?.is_empty(),
             };
-            size = size.saturating_add(if is_chosen { task.bytes } else { 0 });
+            bytes = bytes.saturating_add(if is_chosen { task.bytes } else { 0 });
         }
         let existing = set.files().fold(0u64, |sum, (_, head)| sum.saturating_add(head.file_len));
-        let demand = Demand { size, existing, own: 0 };
+        let demand = Demand { size: bytes, existing, own: 0 };
         self.output.admit(set.path(), &demand, "its streams have so many bytes")?;
-        Output::has_room(&dir.join("_"), if chosen.is_none() { size } else { 0 })
-    }
-
-    /// Checks the names before anything is copied, if they follow from the number of tasks.
-    fn check_names(&self, set: &File, dir: &Path) -> Result<(), Error> {
-        if self.output.force || set.keyval() == KeyvalMode::Inline || !self.addresses.is_empty() {
-            return Ok(());
-        }
-        let at = |error| Error::new(dir, error);
-        for entry in fs::read_dir(dir).map_err(at)? {
-            let name = entry.map_err(at)?.file_name();
-            let task = name.to_str().and_then(|name| name.strip_prefix("task_"));
-            let task = task.and_then(|digits| digits.parse::<u64>().ok());
-            let task = task.filter(|&task| task < set.ntasks());
-            if task.is_some_and(|task| *name == *task_name(task)) {
-                return Err(Error::new(&dir.join(name), ErrorKind::Exists));
-            }
-        }
-        Ok(())
+        let is_ours = |name: &str| {
+            let task = name.strip_prefix("task_").and_then(|digits| digits.parse::<u64>().ok());
+            task.is_some_and(|task| task < set.ntasks() && name == task_name(task))
+        };
+        let (names, room) = match (&parts, set.keyval()) {
+            (Some(_), _) => (Names::Later, 0),
+            (None, KeyvalMode::Inline) => (Names::Later, bytes),
+            (None, _) => (Names::All(Box::new(is_ours)), bytes),
+        };
+        let sources = set.reader().files().iter().filter_map(|file| file.store().identity());
+        Ok(Chosen { parts, names, sources: sources.collect(), room })
     }
 
     /// Copies all tasks with several threads. The first error stops all threads.
@@ -241,7 +203,7 @@ impl<'a> NewFile<'a> {
     /// Opens the file with this name, or makes it; appends at its end.
     fn new(set: &'a File, task: &TaskEntry, dir: &Path, name: &str) -> Result<Self, Error> {
         let hidden = dir.join(name);
-        let path = path_of(dir, name);
+        let path = final_path(&hidden);
         let (source, _, _) = set.address(task.task)?;
         let to = match PosixFile::create(&hidden, false) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

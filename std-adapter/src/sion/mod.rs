@@ -85,7 +85,7 @@ mod tasks;
 pub mod verify;
 mod write;
 
-pub use crate::extract::Extracted;
+pub use crate::verb::Extracted;
 pub use convert::Convert;
 pub use error::ErrorKind;
 pub use extract::{Extract, task_name};

@@ -2,7 +2,7 @@
 
 use super::write::{Builder, FileWriter};
 use crate::error::Error;
-use crate::output::Output;
+use crate::verb::Output;
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -6,9 +6,9 @@ use super::write::{Builder, Durability, TaskWriter};
 use crate::copy::Copier;
 use crate::each::for_each;
 use crate::error::Error;
-use crate::output::Output;
 use crate::posix::PosixFile;
 use crate::store::existing;
+use crate::verb::Options;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU32;
@@ -144,41 +144,27 @@ fn parse_name(name: &str) -> Option<(u64, Option<u64>)> {
 /// The set is written under hidden names and renamed when it is complete: see
 /// [`Publish`](crate::publish::Publish). A replaced set is removed only after the new one is on the
 /// disk.
-#[derive(Debug, Clone, Copy)]
-pub struct Pack {
+///
+/// By default the set has one file with one chunk for each task, in the machine's byte order, and
+/// no seal; one thread for each processor writes it.
+pub type Pack = Options<How>;
+
+/// The options that only SIONlib sets have.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(unnameable_types, reason = "the methods of its builder set it")]
+pub struct How {
     chunksize: Option<u64>,
     fsblksize: Option<u32>,
-    nfiles: NonZeroU32,
-    order: ByteOrder,
+    nfiles: Option<NonZeroU32>,
+    order: Option<ByteOrder>,
     sealed: bool,
-    output: Output,
-}
-
-impl Default for Pack {
-    fn default() -> Self {
-        Self {
-            chunksize: None,
-            fsblksize: None,
-            nfiles: NonZeroU32::MIN,
-            order: ByteOrder::HOST,
-            sealed: false,
-            output: Output::new(),
-        }
-    }
 }
 
 impl Pack {
-    /// Writes one file with one chunk for each task, in the machine's byte order, without a seal.
-    /// Replaces no file; uses one thread for each processor.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets the size of every chunk in bytes, in place of the length of the task's files.
     #[must_use]
     pub const fn chunksize(mut self, bytes: u64) -> Self {
-        self.chunksize = Some(bytes);
+        self.how.chunksize = Some(bytes);
         self
     }
 
@@ -186,35 +172,28 @@ impl Pack {
     /// block size.
     #[must_use]
     pub const fn fsblksize(mut self, bytes: u32) -> Self {
-        self.fsblksize = Some(bytes);
+        self.how.fsblksize = Some(bytes);
         self
     }
 
     /// Sets the number of physical files of the set.
     #[must_use]
     pub const fn nfiles(mut self, nfiles: NonZeroU32) -> Self {
-        self.nfiles = nfiles;
+        self.how.nfiles = Some(nfiles);
         self
     }
 
     /// Sets the byte order of the metadata, which is also stated for the data.
     #[must_use]
     pub const fn order(mut self, order: ByteOrder) -> Self {
-        self.order = order;
+        self.how.order = Some(order);
         self
     }
 
     /// Adds a seal.
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.sealed = sealed;
-        self
-    }
-
-    /// Sets how the output files are made. By default no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
+        self.how.sealed = sealed;
         self
     }
 
@@ -232,10 +211,10 @@ impl Pack {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
         let builder = self.builder(sources);
-        let bytes = sources.bytes();
+        let (bytes, nfiles) = (sources.bytes(), self.files());
         let stored = sources.stored;
         let room = Room { source: out, existing: bytes, stored, bytes, claimed: None };
-        let new = NewSet { out, nfiles: self.nfiles, output: self.output, like: None, room };
+        let new = NewSet { out, nfiles, output: self.output, like: None, room };
         new.write(builder, sources.ntasks(), |writer| {
             let tasks = (0..).zip(&sources.tasks).map(Ok);
             for_each(tasks, self.output.nthreads(), || {
@@ -245,21 +224,26 @@ impl Pack {
                 }
             })
         })?;
-        Ok(Written { files: self.nfiles.get(), tasks: sources.ntasks(), bytes: sources.bytes() })
+        Ok(Written { files: nfiles.get(), tasks: sources.ntasks(), bytes: sources.bytes() })
+    }
+
+    fn files(&self) -> NonZeroU32 {
+        self.how.nfiles.unwrap_or(NonZeroU32::MIN)
     }
 
     fn builder(&self, sources: &Sources) -> Builder {
+        let order = self.how.order.unwrap_or(ByteOrder::HOST);
         let mut builder = Builder::new(sources.ntasks())
-            .nfiles(self.nfiles.get())
-            .order(self.order)
-            .data_order(self.order)
+            .nfiles(self.files().get())
+            .order(order)
+            .data_order(order)
             .keyval(sources.keyval)
-            .sealed(self.sealed)
+            .sealed(self.how.sealed)
             .durability(Durability::None);
-        if let Some(bytes) = self.fsblksize {
+        if let Some(bytes) = self.how.fsblksize {
             builder = builder.fsblksize(bytes);
         }
-        match self.chunksize {
+        match self.how.chunksize {
             Some(bytes) => builder.chunksize(bytes),
             None => builder.chunksizes(sources.tasks.iter().map(|task| task.len).collect()),
         }

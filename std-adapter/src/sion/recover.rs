@@ -19,16 +19,17 @@
 //! ```
 
 use super::ErrorKind;
-use super::siblings::{PartOfSet, Places, of_sibling, sibling_path};
+use super::siblings::{Places, of_sibling, sibling_path};
 use super::write::refuse_others;
 use crate::copy::{CopyError, Place};
 use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
-use crate::output::Output;
 use crate::posix::PosixFile;
 use crate::store::SparseFile;
+use crate::verb::{Options, Output};
 use crc32c::crc32c_append;
 use std::num::NonZeroU32;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use striae_core::sion::Meta1;
@@ -36,7 +37,6 @@ pub use striae_core::sion::recover::{Doubt, Proof, Recovered};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
-use striae_inspect::certainty::Tally;
 use striae_inspect::sion::mapping::Address;
 use striae_inspect::sion::recover::{self, Bytes, Refused, Unwritten};
 pub use striae_inspect::sion::recover::{Certainty, OfSet, RecoveredTask};
@@ -46,10 +46,12 @@ pub use striae_inspect::sion::recover::{Certainty, OfSet, RecoveredTask};
 /// The old set may be closed, committed, never closed, cut, or damaged in META2; it is only read.
 /// Its META1 must be sound. [`striae_core::sion::recover`] says what proves the length of a stream
 /// and what is a guess.
+pub type Recover = Options<How>;
+
+/// The options that only SIONlib sets have.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Recover {
+pub struct How {
     alone: bool,
-    output: Output,
 }
 
 /// The part of a set that can be recovered.
@@ -62,24 +64,11 @@ pub struct Recovery {
 }
 
 impl Recover {
-    /// Recovers the whole set; replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Recovers only the named physical file, even if it is the first of several. The new set then
     /// has one file.
     #[must_use]
     pub const fn alone(mut self, alone: bool) -> Self {
-        self.alone = alone;
-        self
-    }
-
-    /// Sets how the output files are made. By default no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
+        self.how.alone = alone;
         self
     }
 
@@ -100,7 +89,7 @@ impl Recover {
             Ok::<_, Error>(SparseFile::new(Arc::clone(bulk.file())))
         };
         let places = Places::new(path);
-        let find = |number| match self.alone {
+        let find = |number| match self.how.alone {
             true => sibling_path(path, number),
             false => places.find(number),
         };
@@ -109,7 +98,7 @@ impl Recover {
         let set = recover::Recovery::of(&source, crc32c_append);
         let set = set.map_err(|error| Error::new(&first, error))?;
         let mut set = set.max_size(self.output.allowed());
-        let nfiles = if self.alone { 1 } else { set.nfiles() };
+        let nfiles = if self.how.alone { 1 } else { set.nfiles() };
         for number in 1..nfiles {
             let sibling = find(number);
             let part = add(&sibling).and_then(|source| {
@@ -177,35 +166,19 @@ fn fixed_of(file: &FileStore) -> Result<(u32, Vec<u8>), Error> {
     Ok((meta1.fsblksize(), meta1.prefix(bytes).to_vec()))
 }
 
+impl Deref for Recovery {
+    type Target = recover::Recovery;
+
+    fn deref(&self) -> &recover::Recovery {
+        &self.set
+    }
+}
+
 impl Recovery {
     /// Paths of the physical files.
     #[must_use]
     pub fn files(&self) -> impl ExactSizeIterator<Item = &Path> {
         self.files.iter().map(FileStore::path)
-    }
-
-    /// All tasks in order.
-    pub fn tasks(&self) -> impl Iterator<Item = RecoveredTask> {
-        self.set.tasks()
-    }
-
-    /// Bytes of all streams.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.set.bytes()
-    }
-
-    /// The number of this file in its set, if it is recovered without the other files.
-    #[must_use]
-    pub fn part_of_set(&self) -> Option<PartOfSet> {
-        self.set.part_of_set()
-    }
-
-    /// The commits of the whole set that the files are of. Files of different ones are brought to
-    /// the newest one that all files have, unless a file is recovered alone.
-    #[must_use]
-    pub const fn of_set(&self) -> &OfSet {
-        self.set.of_set()
     }
 
     /// The physical files that are lost, and the files of buddy sets in their place.
@@ -220,25 +193,6 @@ impl Recovery {
     pub fn placed_anew(&self) -> impl Iterator<Item = &Path> {
         let files = self.files().enumerate();
         files.filter(|&(number, _)| self.set.is_placed_anew(number)).map(|(_, path)| path)
-    }
-
-    /// The words of all streams together.
-    #[must_use]
-    pub fn tally(&self) -> Tally {
-        self.set.tally()
-    }
-
-    /// Whether checksums prove every byte of every stream, and no file is of another commit of the
-    /// set than the others.
-    #[must_use]
-    pub fn is_exact(&self) -> bool {
-        self.set.is_exact()
-    }
-
-    /// Whether no stream is a guess, and no file is of another commit of the set than the others.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        self.set.is_sound()
     }
 
     /// Writes a closed set whose first file is `out`. `progress` gets the length of each copied

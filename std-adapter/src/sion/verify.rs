@@ -12,7 +12,8 @@ use crate::finding;
 use crate::posix::PosixFile;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
-use crate::verify::Verify;
+use crate::verb::Verify;
+use crate::verb::verify::named;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
@@ -41,13 +42,7 @@ impl Verify<'_> {
         each: &mut dyn FnMut(Finding),
     ) -> Result<Summary, Error> {
         let path = path.as_ref();
-        let (mut entered, mut file) = (0, Arc::from(path));
-        let mut tell = |number, what| {
-            if number != entered {
-                (entered, file) = (number, sibling_path(path, number).into());
-            }
-            each(Finding::new(&file, what));
-        };
+        let mut tell = named(|number| sibling_path(path, number), each);
         // Each file is opened once, and closed when it has been checked.
         let files = RefCell::new(files::Files::empty(1, self.direct));
         striae_inspect::sion::verify(&Set { path, files, how: self }, &mut tell)

@@ -4,9 +4,9 @@ use super::NameChunks;
 use super::npy::{file_name, header, shape};
 use super::source::{LONG, Source};
 use crate::error::Error;
-use crate::extract::path_of;
 use crate::posix::PosixFile;
 use crate::store::Run;
+use crate::verb::extract::final_path;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::{Chunk, ChunkType};
@@ -156,7 +156,7 @@ impl Output {
 
     /// The path of the file for errors.
     fn path(&self, hidden: &Path) -> PathBuf {
-        path_of(hidden, &self.name)
+        final_path(&hidden.join(&self.name))
     }
 
     fn error(&self, hidden: &Path) -> impl Fn(std::io::Error) -> Error {

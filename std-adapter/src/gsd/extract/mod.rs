@@ -7,14 +7,12 @@ mod source;
 use super::ErrorKind;
 use super::file::File;
 use super::hoomd::{Found as Value, Trajectory};
-use crate::address::{Address, Pattern, Selection};
+use crate::address::{Address, Selection};
 use crate::error::Error;
-use crate::extract::{Extracted, fill};
-use crate::output::Output;
-use crate::publish::check_free;
+use crate::verb::extract::{Chosen, Extracted, Names};
+use crate::verb::{Options, Selected};
 use array::Arrays;
 use source::Source;
-use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 use striae_core::gsd::Chunk;
@@ -37,12 +35,14 @@ use striae_hoomd::names::Name;
 ///
 /// All files are made in a hidden folder in the target, and renamed when all of them are complete.
 /// If reading or copying fails, the target is unchanged. A killed process leaves the hidden folder.
+pub type Extract = Options<Selected<How>>;
+
+/// The options that only GSD files have.
 #[derive(Debug, Clone, Default)]
-pub struct Extract {
-    output: Output,
+#[expect(unnameable_types, reason = "the methods of its builder set it")]
+pub struct How {
     frames: Option<Range<u64>>,
     names: Vec<Box<[u8]>>,
-    addresses: Vec<Pattern>,
     /// Whether a frame has what readers of the schema hoomd find for it.
     hoomd: bool,
 }
@@ -69,23 +69,10 @@ struct Found {
 }
 
 impl Extract {
-    /// Extracts all frames and names, and replaces no file.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets how the new files are made. By default, no file is replaced.
-    #[must_use]
-    pub const fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
     /// Extracts only these frames.
     #[must_use]
     pub fn frames(mut self, frames: Range<u64>) -> Self {
-        self.frames = Some(frames);
+        self.how.how.frames = Some(frames);
         self
     }
 
@@ -93,15 +80,7 @@ impl Extract {
     /// all names that start with it.
     #[must_use]
     pub fn name(mut self, name: impl AsRef<[u8]>) -> Self {
-        self.names.push(name.as_ref().into());
-        self
-    }
-
-    /// Extracts what these addresses select. All calls together make the selection. The first axis
-    /// of the arrays starts at the first frame with selected chunks, and ends at the last one.
-    #[must_use]
-    pub fn select(mut self, addresses: impl IntoIterator<Item = Pattern>) -> Self {
-        self.addresses.extend(addresses);
+        self.how.how.names.push(name.as_ref().into());
         self
     }
 
@@ -111,7 +90,7 @@ impl Extract {
     /// chunks.
     #[must_use]
     pub const fn hoomd(mut self, hoomd: bool) -> Self {
-        self.hoomd = hoomd;
+        self.how.how.hoomd = hoomd;
         self
     }
 
@@ -143,38 +122,33 @@ impl Extract {
     /// - [`TooLarge`](crate::error::ErrorKind::TooLarge) if most of the file is holes;
     ///   [`NoRoom`](crate::error::ErrorKind::NoRoom).
     /// - An error about damage in the file; an error of the operating system.
-    pub fn run(&self, file: &File, dir: &Path, progress: &dyn Fn(u64)) -> Result<Extracted, Error> {
-        let chosen = self.chosen(file)?;
-        let Found { names: found, frames, bytes } = self.find(file, chosen.as_ref())?;
+    pub fn run(
+        &self,
+        file: &File,
+        dir: &Path,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Extracted, Error> {
+        let selection = self.chosen(file)?;
+        let Found { names: found, frames, bytes } = self.find(file, selection.as_ref())?;
         file.admit(&self.output, bytes)?;
-        Output::has_room(dir, bytes)?;
-        let mut arrays = Arrays::new(file.names()?, &found, &frames);
-        let bytes = Cell::new(0u64);
-        let count = |n| {
-            bytes.set(bytes.get().saturating_add(n));
-            progress(n);
-        };
-        let names: Vec<_> = arrays.names().map(|name| dir.join(name)).collect();
-        let check = || match self.output.force {
-            true => Ok(()),
-            false => names.iter().try_for_each(|name| check_free(name, false)),
-        };
-        let source = file.store().file().identity();
-        let files = fill(dir, self.output.force, [source], check, |hidden| {
+        let arrays = Arrays::new(file.names()?, &found, &frames);
+        let names = Names::These(arrays.names().map(str::to_owned).collect());
+        let sources = vec![file.store().file().identity()];
+        let chosen = Chosen { parts: arrays, names, sources, room: bytes };
+        self.fill_folder(chosen, dir, progress, |mut arrays, hidden, count| {
             arrays.create(hidden)?;
-            let mut source = Source::new(file, self.output.copier(file.direct_options()), &count);
-            self.each(file, chosen.as_ref(), |chunk, row| {
+            let mut source = Source::new(file, self.output.copier(file.direct_options()), count);
+            self.each(file, selection.as_ref(), |chunk, row| {
                 source.set_default(row);
                 arrays.add(hidden, &chunk, &mut source)
             })?;
             arrays.finish(hidden)
-        })?;
-        Ok(Extracted { files, bytes: bytes.into_inner() })
+        })
     }
 
     /// The selection; `None` if everything is selected.
     fn chosen(&self, file: &File) -> Result<Option<Selection>, Error> {
-        match self.addresses.as_slice() {
+        match self.how.addresses.as_slice() {
             [] => Ok(None),
             addresses => file.selection(addresses).map(Some),
         }
@@ -224,7 +198,7 @@ impl Extract {
             chosen.is_none_or(|chosen| chosen.has(&Address::chunk(frame, name.as_bytes())))
         };
         let frames = self.range(file)?;
-        if !self.hoomd {
+        if !self.how.how.hoomd {
             let has = |chunk: &Chunk, name: Name<'_>| {
                 wanted.get(usize::from(chunk.id)) == Some(&true) && is_chosen(chunk.frame, name)
             };
@@ -254,24 +228,27 @@ impl Extract {
     /// Whether each name is to be extracted, by its id.
     fn wanted(&self, file: &File) -> Result<Vec<bool>, Error> {
         let names = file.names()?;
-        if self.names.is_empty() {
+        if self.how.how.names.is_empty() {
             return Ok(vec![true; names.len()]);
         }
         let is = |wanted: &[u8], name: Name<'_>| match wanted.ends_with(b"/") {
             true => name.as_bytes().starts_with(wanted),
             false => name.as_bytes() == wanted,
         };
-        for wanted in &self.names {
+        for wanted in &self.how.how.names {
             if !names.iter().any(|name| is(wanted, name)) {
                 return Err(file.error(ErrorKind::NoName { name: wanted.clone() }));
             }
         }
-        Ok(names.iter().map(|name| self.names.iter().any(|wanted| is(wanted, name))).collect())
+        Ok(names
+            .iter()
+            .map(|name| self.how.how.names.iter().any(|wanted| is(wanted, name)))
+            .collect())
     }
 
     /// The frames to extract, after a check that the file has them.
     fn range(&self, file: &File) -> Result<Range<u64>, Error> {
-        let frames = self.frames.clone().unwrap_or(0..file.frames());
+        let frames = self.how.how.frames.clone().unwrap_or(0..file.frames());
         file.check_frames(&frames)?;
         Ok(frames)
     }

@@ -1,8 +1,8 @@
 //! Making a file that appears when it is complete, and may replace another.
 
 use crate::error::Error;
-use crate::output::Output;
 use crate::store::lock::lock_replaced;
+use crate::verb::Output;
 use std::num::NonZeroU32;
 use std::path::Path;
 

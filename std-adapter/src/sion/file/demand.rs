@@ -2,8 +2,8 @@
 
 use super::File;
 use crate::error::Error;
-use crate::output::Output;
 use crate::store::existing;
+use crate::verb::Output;
 use striae_inspect::size::Demand;
 
 impl File {

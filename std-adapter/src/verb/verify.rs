@@ -1,8 +1,11 @@
 //! Options for verifying a file, common to all formats.
 
 use crate::direct::OpenOptions;
+use crate::error::{Error, ErrorKind};
+use crate::finding::{Finding, Found};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Options for verifying a file. Each format adds a method that verifies: [`sion`](Self::sion),
 /// [`gsd`](Self::gsd), [`ffrecord`](Self::ffrecord), [`cdf`](Self::cdf), [`blob`](Self::blob).
@@ -50,6 +53,32 @@ impl<'a> Verify<'a> {
     pub const fn progress(mut self, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
         self.progress = progress;
         self
+    }
+}
+
+/// Runs the checks of one file, and adds its path to each finding and to an error.
+pub(crate) fn told<K: Found, T, E: Into<ErrorKind>>(
+    path: &Path,
+    each: &mut dyn FnMut(Finding<K>),
+    checks: impl FnOnce(&mut dyn FnMut(K)) -> Result<T, E>,
+) -> Result<T, Error> {
+    let mut tell = named(|()| path.to_owned(), each);
+    checks(&mut |what| tell((), what)).map_err(|error| Error::new(path, error))
+}
+
+/// Adds the path to each finding of a file of a set; the path is made when the file changes.
+pub(crate) fn named<K: Found, N: Copy + PartialEq>(
+    path_of: impl Fn(N) -> PathBuf,
+    each: &mut dyn FnMut(Finding<K>),
+) -> impl FnMut(N, K) {
+    let mut entered: Option<(N, Arc<Path>)> = None;
+    move |number, what| {
+        let file = match entered.take().filter(|(of, _)| *of == number) {
+            Some((_, file)) => file,
+            None => path_of(number).into(),
+        };
+        each(Finding::new(&file, what));
+        entered = Some((number, file));
     }
 }
 

@@ -3,22 +3,12 @@
 use crate::error::{Error, ErrorKind};
 use crate::publish::{Hidden, Unfinished, give_mode};
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use striae_core::store::usize_to_u64;
-
-/// The result of an extraction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Extracted {
-    /// Number of files made.
-    pub files: u64,
-    /// Number of bytes of streams or chunks in them.
-    pub bytes: u64,
-}
 
 /// Calls `make`, which writes files into a hidden folder in `dir`, and then renames the files into
 /// `dir`; returns the number of files. `dir` is made if it does not exist. `check` is called first,
@@ -26,10 +16,10 @@ pub struct Extracted {
 /// leaves the hidden folder.
 ///
 /// No file with the device and inode of one of `sources` is replaced.
-pub(crate) fn fill(
+pub(super) fn fill(
     dir: &Path,
     force: bool,
-    sources: impl IntoIterator<Item = (u64, u64)>,
+    sources: Vec<(u64, u64)>,
     check: impl FnOnce() -> Result<(), Error>,
     make: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<u64, Error> {
@@ -72,7 +62,8 @@ fn make_dir(dir: &Path) -> io::Result<Option<Unfinished>> {
 }
 
 /// The final path of a file in the hidden folder of [`fill`].
-pub(crate) fn path_of(hidden: &Path, name: impl AsRef<OsStr>) -> PathBuf {
-    let folder = hidden.parent().and_then(Path::parent);
-    folder.unwrap_or(hidden).join(name.as_ref())
+pub(crate) fn final_path(hidden: &Path) -> PathBuf {
+    // DIR/.striae-X/new/NAME
+    let name = hidden.file_name().unwrap_or_default();
+    hidden.ancestors().nth(3).unwrap_or(hidden).join(name)
 }

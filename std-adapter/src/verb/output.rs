@@ -121,8 +121,21 @@ impl Output {
     /// [`ErrorKind::NoRoom`], about the file `out`.
     pub(crate) fn has_room(out: &Path, size: u64) -> Result<(), Error> {
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Self::is_free(out, folder.unwrap_or(Path::new(".")), size)
+    }
+
+    /// Refuses files for which the file system of the folder `dir`, which may be made later, has no
+    /// room.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoRoom`], about the folder.
+    pub(super) fn has_room_in(dir: &Path, size: u64) -> Result<(), Error> {
+        if dir.is_dir() { Self::is_free(dir, dir, size) } else { Self::has_room(dir, size) }
+    }
+
+    fn is_free(out: &Path, folder: &Path, size: u64) -> Result<(), Error> {
         // If the file system does not say how much is free, writing will show it.
-        let Ok(stat) = rustix::fs::statvfs(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
+        let Ok(stat) = rustix::fs::statvfs(folder) else { return Ok(()) };
         let free = stat.f_bavail.saturating_mul(stat.f_frsize);
         if size <= free {
             return Ok(());

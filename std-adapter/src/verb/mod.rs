@@ -1,0 +1,18 @@
+//! What files of several formats have done to them, and the options of it.
+//!
+//! | verb | what all formats share |
+//! |---|---|
+//! | extract | [`Options`] with [`select`](Options::select); the hidden folder, the names, the sizes |
+//! | convert, pack, recover | [`Options`]; [`Output`], which admits, makes and publishes new files |
+//! | verify | [`Verify`], which names the file of each finding |
+
+pub(crate) mod extract;
+mod folder;
+mod options;
+mod output;
+pub(crate) mod verify;
+
+pub use extract::{Extracted, Selected};
+pub use options::Options;
+pub use output::Output;
+pub use verify::Verify;
