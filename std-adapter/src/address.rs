@@ -26,7 +26,7 @@ mod pattern;
 
 pub use pattern::{Pattern, Selection};
 
-use crate::format::Format;
+use crate::formats::Format;
 use crate::shown::Shown;
 use std::fmt;
 use std::num::NonZeroU64;

@@ -1,13 +1,12 @@
 //! Copies bytes from file to file: in the kernel where possible, and without filling holes.
 
 use crate::direct::{Destination, DirectCopy, OpenOptions, Order};
-use crate::error::{Error, ErrorKind};
+pub use crate::error::copy::CopyError;
 use crate::posix::PosixFile;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
 use std::num::NonZeroU64;
-use std::path::Path;
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 
@@ -25,44 +24,6 @@ const SHORTEST_HOLE: u64 = 4096;
 /// Spans shorter than this are copied through the page cache: most of their bytes would go through
 /// it anyway, because a direct read needs alignment.
 const SHORTEST_DIRECT: u64 = 1 << 14;
-
-/// An error of a copy; the variant says which of the two files it is about.
-#[derive(Debug)]
-pub enum CopyError {
-    /// The source could not be read.
-    Read(io::Error),
-    /// The source ended before the end of the span.
-    Ended {
-        /// Offset at which a byte was expected.
-        offset: u64,
-    },
-    /// The target could not be written.
-    Write(io::Error),
-}
-
-impl CopyError {
-    /// This error as an [`Error`] with the path of the file that it is about.
-    #[must_use]
-    pub fn of_files(self, from: &Path, to: &Path) -> Error {
-        match self {
-            Self::Read(error) => Error::new(from, error),
-            Self::Ended { offset } => Error::new(from, ErrorKind::Ended { offset }),
-            Self::Write(error) => Error::new(to, error),
-        }
-    }
-}
-
-impl std::fmt::Display for CopyError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Read(error) => write!(f, "reading: {error}"),
-            Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
-            Self::Write(error) => write!(f, "writing: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for CopyError {}
 
 /// The target of a copy.
 #[derive(Debug, Clone, Copy)]

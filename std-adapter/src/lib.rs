@@ -54,8 +54,10 @@ pub mod error;
 pub mod ffrecord;
 pub mod finding;
 pub mod format;
+mod formats;
 pub mod gsd;
 pub mod map;
+pub mod posix;
 pub mod publish;
 pub mod shown;
 pub mod sion;
@@ -64,8 +66,8 @@ pub mod verb;
 
 pub use address::Address;
 pub use error::Error;
-pub use format::Format;
-pub use store::{files, lock, posix};
+pub use formats::Format;
+pub use store::{files, lock};
 pub use striae_core; // what its types need besides those that have a name here
 pub use striae_core::span::Span;
 pub use striae_core::store::{ReadAt, WriteAt};

@@ -3,7 +3,7 @@
 pub use striae_inspect::map::{Amounts, Cell, Cells, Kind, Look, Region};
 
 use crate::error::{Error, ErrorKind};
-use crate::format::Format;
+use crate::formats::Format;
 use crate::posix::PosixFile;
 use crate::sion::siblings::{of_sibling, sibling_path};
 use std::io;

@@ -1,7 +1,7 @@
 //! Patterns of addresses, and the selection of their matches in a file.
 
 use super::{Address, Encoded, Error, Index, KINDS, Part, decode, format_of};
-use crate::format::Format;
+use crate::formats::Format;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,6 @@
 
 pub(super) mod append;
 mod buffer;
-pub(crate) mod error;
 mod header;
 pub(super) mod old;
 mod sealing;
@@ -11,9 +10,9 @@ mod writer;
 
 use super::Container;
 use crate::error::Error;
+use crate::error::build::BuildError;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use error::BuildError;
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;

@@ -2,10 +2,10 @@
 
 mod images;
 
-use super::error::ErrorKind;
 use super::set::Set;
 use super::tasks::Scratch;
 use crate::each::for_each;
+use crate::error::blob::ErrorKind;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::posix::PosixFile;
 use crate::verb::{Options, Output};

@@ -2,13 +2,13 @@
 
 use super::Container;
 use super::set::Set;
+use crate::cdf::demand::longest_dimension;
 use crate::error::Error;
 use crate::shown;
 use crate::store::existing;
 use crate::verb::Output;
-use striae_core::cdf::raw::Header5;
 use striae_core::store::usize_to_u64;
-use striae_inspect::cdf::{Header, Variable};
+use striae_inspect::cdf::Variable;
 use striae_inspect::size::{Demand, ROOM};
 
 /// What padding a variable may need.
@@ -66,19 +66,4 @@ impl Set {
         let part = if self.container() == Container::Hdf5 { "the header of " } else { "" };
         format!("{what} of {part}{}", shown::path(&path))
     }
-}
-
-/// The longest dimension of a variable, and where this header has its length.
-pub(crate) fn longest_dimension(variable: Variable<'_>, header: &Header) -> String {
-    let name = variable.name().escape_debug();
-    let Some(dim) = variable.dims().max_by_key(|dim| dim.length) else {
-        return format!("variable {name} has a value by the header");
-    };
-    let (of, length) = (dim.name.escape_debug(), dim.length);
-    if dim.is_record {
-        let offset = Header5::numrecs.offset();
-        return format!("variable {name} has {length} records by numrecs, at offset {offset}");
-    }
-    let offset = header.offset_of_length(dim.name).unwrap_or(0); // the header has the dimension
-    format!("dimension {of} of variable {name} has the length {length} at offset {offset}")
 }

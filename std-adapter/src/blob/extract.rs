@@ -6,7 +6,7 @@ use super::tasks::Scratch;
 use crate::cdf::extract::{Arrays, chosen, chosen_of, sum};
 use crate::cdf::whole;
 use crate::error::Error;
-use crate::format::Format;
+use crate::formats::Format;
 use crate::verb::extract::Extracted;
 use crate::verb::{Options, Selected};
 use std::fs;

@@ -1,7 +1,7 @@
 //! Decomposition maps: opens, verifies and converts text maps of PIO and netCDF maps of E3SM-IO.
 
 use crate::error::{Error, ErrorKind};
-use crate::finding::{self, Severity};
+use crate::finding;
 use crate::posix::PosixFile;
 use crate::store::existing;
 use crate::verb::Output;
@@ -13,7 +13,6 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
 use striae_inspect::blob::map as inspect;
-use striae_inspect::finding::Found as _;
 use striae_inspect::size::Demand;
 
 pub use striae_core::blob::map::{Error as MapError, Grid, Request, Rule, sort_and_merge};
@@ -234,21 +233,6 @@ pub fn is_map(path: impl AsRef<Path>) -> Result<bool, Error> {
     let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
     let is_map = || Ok(inspect::is_text(&store)? || inspect::is_netcdf(&store)?);
     is_map().map_err(|error: DriveError<io::Error, MapError>| Error::new(path, error))
-}
-
-/// Refuses a netCDF file that is a damaged map. `path` is that of the error.
-pub(crate) fn check(store: &PosixFile, path: &Path) -> Result<(), Error> {
-    if !inspect::is_netcdf(store).map_err(|error| Error::new(path, error))? {
-        return Ok(());
-    }
-    let mut damage = None;
-    let mut keep = |what: FindingKind| {
-        if damage.is_none() && what.severity() == Severity::Damage {
-            damage = Some(what);
-        }
-    };
-    inspect::verify(store, &mut keep).map_err(|error| Error::new(path, error))?;
-    damage.map_or(Ok(()), |what| Err(Error::new(path, ErrorKind::DamagedMap(what))))
 }
 
 impl Verify<'_> {

@@ -22,7 +22,6 @@ mod canonical;
 mod convert;
 mod demand;
 pub mod dump;
-pub(crate) mod error;
 mod extract;
 pub mod map;
 mod names;
@@ -36,13 +35,11 @@ mod subfile;
 mod tasks;
 pub mod verify;
 
-pub(crate) use demand::longest_dimension;
-
-pub use builder::error::BuildError;
+pub use crate::error::blob::ErrorKind;
+pub use crate::error::build::BuildError;
 pub use builder::old::{OldSet, OldSubfile, OldVariable};
 pub use builder::{Builder, Rank, Writer};
 pub use convert::{Convert, Converted, Pieces};
-pub use error::ErrorKind;
 pub use extract::Extract;
 pub use map::Map;
 pub use pack::Pack;

@@ -1,7 +1,7 @@
 //! The names of the subfiles of a set: `NAME.0000`, `NAME.0001`, ...
 
-use super::error::ErrorKind;
 use super::subfile::{Head, is_blob};
+use crate::error::blob::ErrorKind;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::posix::PosixFile;
 use std::ffi::{OsStr, OsString};

@@ -3,12 +3,12 @@
 mod assign;
 mod requests;
 
-use super::builder::error::BuildError;
-use super::demand::longest_dimension;
 use super::map::Order;
 use super::{Builder, Container, Map, Rank, Set, Writer};
+use crate::cdf::demand::longest_dimension;
 use crate::cdf::{Attribute, File, Region, Variable};
 use crate::error::Error;
+use crate::error::build::BuildError;
 use crate::files::max_open_files;
 use crate::posix::PosixFile;
 use crate::shown;

@@ -1,12 +1,12 @@
 //! How large an output of a file may be: as the bytes that exist, not as their number with holes.
 
 use super::file::File;
-use crate::blob::longest_dimension;
 use crate::error::Error;
 use crate::store::existing;
 use crate::verb::Output;
+use striae_core::cdf::raw::Header5;
 use striae_core::store::usize_to_u64;
-use striae_inspect::cdf::Variable;
+use striae_inspect::cdf::{Header, Variable};
 use striae_inspect::size::{Demand, ROOM};
 
 impl File {
@@ -37,4 +37,19 @@ impl File {
             || longest.map_or(String::new(), |(of, _)| longest_dimension(of, self.header()));
         output.admit(self.path(), &demand, because())
     }
+}
+
+/// The longest dimension of a variable, and where this header has its length.
+pub(crate) fn longest_dimension(variable: Variable<'_>, header: &Header) -> String {
+    let name = variable.name().escape_debug();
+    let Some(dim) = variable.dims().max_by_key(|dim| dim.length) else {
+        return format!("variable {name} has a value by the header");
+    };
+    let (of, length) = (dim.name.escape_debug(), dim.length);
+    if dim.is_record {
+        let offset = Header5::numrecs.offset();
+        return format!("variable {name} has {length} records by numrecs, at offset {offset}");
+    }
+    let offset = header.offset_of_length(dim.name).unwrap_or(0); // the header has the dimension
+    format!("dimension {of} of variable {name} has the length {length} at offset {offset}")
 }

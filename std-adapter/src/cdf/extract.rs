@@ -1,14 +1,13 @@
 //! Extracting variables to NumPy arrays.
 
-use super::error::ErrorKind;
 use super::file::{File, whole};
 use crate::address::{Address, Pattern, Selection};
 use crate::error::Error;
-use crate::format::Format;
-use crate::gsd::npy;
+use crate::error::cdf::ErrorKind;
+use crate::formats::Format;
 use crate::posix::PosixFile;
 use crate::verb::extract::{Chosen, Extracted, Names, final_path};
-use crate::verb::{Options, Selected};
+use crate::verb::{Options, Selected, npy};
 use std::path::{Path, PathBuf};
 use striae_core::cdf::Type;
 use striae_core::store::usize_to_u64;

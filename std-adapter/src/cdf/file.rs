@@ -1,9 +1,9 @@
 //! A file, read by many threads at once.
 
-use super::error::ErrorKind as Kind;
 use super::runs::Runs;
 use crate::direct;
 use crate::each::{all_processors, for_each};
+use crate::error::cdf::ErrorKind as Kind;
 use crate::error::{Error, ErrorKind};
 use crate::store::bulk::Bulk;
 use std::io;

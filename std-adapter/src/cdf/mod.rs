@@ -18,9 +18,8 @@
 //! # Ok::<(), striae::Error>(())
 //! ```
 
-mod demand;
+pub(crate) mod demand;
 pub mod dump;
-pub(crate) mod error;
 pub(crate) mod extract;
 mod file;
 pub mod recover;
@@ -28,8 +27,8 @@ mod runs;
 pub mod verify;
 mod writer;
 
+pub use crate::error::cdf::ErrorKind;
 pub use crate::verb::Extracted;
-pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{File, OpenOptions, whole};
 pub use striae_core::cdf::{

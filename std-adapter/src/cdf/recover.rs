@@ -17,14 +17,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::verb::{Options, Output};
 use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use striae_core::store::ReadAt;
+use striae_inspect::blob::map::{self as inspect, FindingKind};
 use striae_inspect::cdf::recover::{Recovery as Judged, Unwritten};
+use striae_inspect::finding::{Found as _, Severity};
 
 pub use striae_inspect::cdf::recover::{Certainty, Doubt, Loss, Proof, Records};
 
@@ -98,7 +100,22 @@ impl Recovery {
                 Unwritten::Read(error) => Error::new(&self.path, error),
                 Unwritten::Write(error) => Error::new(out, error),
             })?;
-            crate::blob::map::check(&to, &self.path)
+            check_map(&to, &self.path)
         })
     }
+}
+
+/// Refuses a netCDF file that is a damaged map. `path` is that of the error.
+fn check_map(store: &PosixFile, path: &Path) -> Result<(), Error> {
+    if !inspect::is_netcdf(store).map_err(|error| Error::new(path, error))? {
+        return Ok(());
+    }
+    let mut damage = None;
+    let mut keep = |what: FindingKind| {
+        if damage.is_none() && what.severity() == Severity::Damage {
+            damage = Some(what);
+        }
+    };
+    inspect::verify(store, &mut keep).map_err(|error| Error::new(path, error))?;
+    damage.map_or(Ok(()), |what| Err(Error::new(path, ErrorKind::DamagedMap(what))))
 }

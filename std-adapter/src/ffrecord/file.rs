@@ -4,7 +4,7 @@ use super::crc32;
 use crate::address::{Pattern, Selection};
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
-use crate::format::Format;
+use crate::formats::Format;
 use crate::posix::PosixFile;
 use crate::store::bulk::Bulk;
 use crate::verb::Output;

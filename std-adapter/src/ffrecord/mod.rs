@@ -18,7 +18,6 @@
 //! ```
 
 pub mod dump;
-pub(crate) mod error;
 mod extract;
 mod file;
 mod pack;
@@ -28,8 +27,8 @@ pub mod verify;
 mod write;
 
 pub use crate::crc32::crc32;
+pub use crate::error::ffrecord::ErrorKind;
 pub use crate::verb::Extracted;
-pub use error::ErrorKind;
 pub use extract::Extract;
 pub use file::{File, Samples};
 pub use pack::Pack;

@@ -21,7 +21,6 @@
 mod checked;
 pub mod convert;
 pub mod dump;
-pub(crate) mod error;
 mod extract;
 mod file;
 pub mod hoomd;
@@ -32,10 +31,9 @@ pub mod verify;
 mod window;
 mod write;
 
+pub use crate::error::gsd::ErrorKind;
 pub use crate::verb::Extracted;
-pub use error::ErrorKind;
 pub use extract::Extract;
-pub(crate) use extract::npy;
 pub use file::{Chunks, File, OpenOptions};
 pub use striae_core::gsd::{Chunk, ChunkType, Error, Head, Header, Label, State, Version};
 pub use striae_hoomd::{Element, Name, NameList};

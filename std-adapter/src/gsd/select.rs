@@ -3,7 +3,7 @@
 use super::file::File;
 use crate::address::{Pattern, Selection};
 use crate::error::Error;
-use crate::format::Format;
+use crate::formats::Format;
 use std::ops::Range;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Chunk, Error as GsdError};

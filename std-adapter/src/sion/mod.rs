@@ -72,7 +72,6 @@
 mod ahead;
 mod convert;
 pub mod dump;
-pub(crate) mod error;
 mod extract;
 mod file;
 mod new_set;
@@ -85,9 +84,9 @@ mod tasks;
 pub mod verify;
 mod write;
 
+pub use crate::error::sion::ErrorKind;
 pub use crate::verb::Extracted;
 pub use convert::Convert;
-pub use error::ErrorKind;
 pub use extract::{Extract, task_name};
 pub use file::{File, Older, OpenOptions, Opened, TaskEntry, UnclosedSet};
 pub use new_set::Written;

@@ -3,7 +3,7 @@
 use super::file::{File, TaskEntry};
 use crate::address::{self, Address, Index, Part, Pattern, Selection};
 use crate::error::Error;
-use crate::format::Format;
+use crate::formats::Format;
 use std::collections::BTreeSet;
 use striae_core::sion::KeyvalMode;
 

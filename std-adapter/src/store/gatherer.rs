@@ -5,7 +5,7 @@ mod ahead;
 mod tests;
 
 use super::Run;
-use super::posix::{MAX_LEN, PosixFile};
+use crate::posix::{MAX_LEN, PosixFile};
 use ahead::Ahead;
 use rustix::io::Errno;
 use std::io;

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test: a panic fails it")]
 
 use super::Gatherer;
-use super::posix::{PosixFile, SyncFailed};
 use crate::direct::{Policy, Writer};
+use crate::posix::{PosixFile, SyncFailed};
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;

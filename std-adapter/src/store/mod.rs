@@ -1,10 +1,8 @@
-//! Stores of bytes: the only modules that read, write and sync files, except
-//! [`direct`](crate::direct). They know no format.
+//! Stores of bytes, around [`posix`](crate::posix) and [`direct`](crate::direct), which alone read,
+//! write and sync files. They know no format.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`posix`] | one file, and whether its syncs reach the disk |
-//! | `syncs` | remembers a failed sync: it stays failed |
 //! | `run` | bytes that wait to be written, and their offset |
 //! | `gatherer` | a file whose small writes are gathered into long ones |
 //! | [`lock`] | one writer at a time |
@@ -12,7 +10,7 @@
 //! | `bulk` | a file whose data may be read past the page cache |
 //! | `sparse` | a file whose holes are known |
 //!
-//! Three types write: [`PosixFile`](posix::PosixFile), a gatherer around one, and
+//! Three types write: [`PosixFile`](crate::posix::PosixFile), a gatherer around one, and
 //! [`direct::Writer`](crate::direct::Writer), which gathers in aligned memory. The test module
 //! `law` covers all of them and fails if another one is added.
 
@@ -22,11 +20,9 @@ mod gatherer;
 #[cfg(test)]
 mod law;
 pub mod lock;
-pub mod posix;
 mod run;
 mod sparse;
 mod subject;
-mod syncs;
 
 pub(crate) use gatherer::Gatherer;
 pub(crate) use run::Run;

@@ -1,6 +1,6 @@
 //! Bytes that wait to be written, and their offset.
 
-use super::posix::PosixFile;
+use crate::posix::PosixFile;
 use std::io;
 use striae_core::store::usize_to_u64;
 
@@ -8,7 +8,7 @@ use striae_core::store::usize_to_u64;
 /// again.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// Offset of the first byte. Above [`MAX_LEN`](super::posix::MAX_LEN), it is never written.
+    /// Offset of the first byte. Above [`MAX_LEN`](crate::posix::MAX_LEN), it is never written.
     pub(super) start: u64,
     pub(super) bytes: Vec<u8>,
 }

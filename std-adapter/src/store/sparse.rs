@@ -1,6 +1,6 @@
 //! A file whose holes are known and not read.
 
-use super::posix::PosixFile;
+use crate::posix::PosixFile;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use std::cell::OnceCell;

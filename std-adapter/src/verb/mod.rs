@@ -8,6 +8,7 @@
 
 pub(crate) mod extract;
 mod folder;
+pub(crate) mod npy;
 mod options;
 mod output;
 pub(crate) mod verify;

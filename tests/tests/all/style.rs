@@ -85,6 +85,40 @@ fn a_file_has_at_most_500_lines() {
     assert!(long.is_empty(), "{long:#?}");
 }
 
+/// The modules of std-adapter, from the bottom: each uses only those before it. (`files` and `lock`
+/// are public names of parts of `store`.)
+const HOUSE: &[&str] = &[
+    "shown", "crc32", "posix", "finding", "formats", "address", "error", "each", "direct", "copy",
+    "publish", "store", "files", "lock", "verb", "ffrecord", "gsd", "cdf", "blob", "sion",
+    "format", "map",
+];
+
+#[test]
+fn no_import_of_std_adapter_goes_up() {
+    let level = |name: &str| HOUSE.iter().position(|module| *module == name);
+    let (mut up, mut seen) = (Vec::new(), 0);
+    for (place, text) in sources() {
+        let Some(inside) = place.strip_prefix("std-adapter/src/") else { continue };
+        let own = inside.split(['/', '.']).next().unwrap();
+        if own == "bin" || own == "lib" || inside == "store/law.rs" || inside.ends_with("/tests.rs")
+        {
+            continue; // the program, the list of modules, tests
+        }
+        let own = level(own).unwrap_or_else(|| panic!("{place} has no place in the house"));
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for used in line.split("crate::").skip(1) {
+                let name = used.split(|c: char| c != '_' && !c.is_alphanumeric()).next().unwrap();
+                seen += 1;
+                if level(name).is_none_or(|level| level > own) {
+                    up.push(format!("{place}: {}", line.trim()));
+                }
+            }
+        }
+    }
+    assert!(up.is_empty() && seen > 400, "{seen} imports: {up:#?}");
+}
+
 /// Public enums of core that `defmt` cannot print, and why.
 const NOT_LOGGED: &[(&str, &str)] = &[("Opened", "it has the store, which may be anything")];
 

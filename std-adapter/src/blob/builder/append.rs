@@ -1,14 +1,14 @@
 //! Appending records to a closed set.
 
 use super::Container;
-use super::error::BuildError;
 use super::header::{Made, Places, Variable};
 use super::sealing::{Sealing, rows_of};
 use super::writer::{Subfile, Target, Writer};
-use crate::blob::error::ErrorKind as BlobError;
 use crate::blob::grammar::{Canonical, numbers};
 use crate::blob::names::Names;
 use crate::blob::set::judged;
+use crate::error::blob::ErrorKind as BlobError;
+use crate::error::build::BuildError;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::store::lock::Locked;

@@ -1,10 +1,10 @@
 //! The header and the maps of a subfile, and where its values go.
 
-use super::error::BuildError;
 use super::sealing::Sealing;
 use super::tables::Tables;
 use super::{Builder, Container, Members};
 use crate::error::ErrorKind;
+use crate::error::build::BuildError;
 use crate::posix::PosixFile;
 use std::collections::HashMap;
 use striae_core::blob::layout::{maps_len, width_of_blob};

@@ -1,12 +1,12 @@
 //! [`OldSet`]: a closed set to which many processes append.
 
 use super::append::{Old, members_of, variables};
-use super::error::BuildError;
 use super::header::{Made, Variable};
-use crate::blob::error::ErrorKind as BlobError;
 use crate::blob::grammar::Canonical;
 use crate::blob::names::Names;
 use crate::blob::set::judged;
+use crate::error::blob::ErrorKind as BlobError;
+use crate::error::build::BuildError;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::store::lock::Locked;

@@ -1,10 +1,10 @@
 //! [`Writer`] and [`Rank`]: values of a new set.
 
 use super::buffer::{self, Buffer};
-use super::error::BuildError;
 use super::header::{Made, Places, Variable};
 use super::{Container, Members};
 use crate::cdf::ErrorKind as CdfError;
+use crate::error::build::BuildError;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::publish::Publish;

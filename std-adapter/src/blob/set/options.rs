@@ -2,12 +2,12 @@
 
 use super::records::wrong_numrecs;
 use super::{Lost, Set};
-use crate::blob::error::ErrorKind;
 use crate::blob::grammar::{Canonical, Grammar};
 use crate::blob::names::Names;
 use crate::blob::subfile::{Head, Subfile};
 use crate::blob::{Container, Flaw, canonical};
 use crate::direct;
+use crate::error::blob::ErrorKind;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::{Files, max_open_files};
 use crate::posix::PosixFile;

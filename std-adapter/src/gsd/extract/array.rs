@@ -1,12 +1,12 @@
 //! Array files that grow chunk by chunk.
 
 use super::NameChunks;
-use super::npy::{file_name, header, shape};
 use super::source::{LONG, Source};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::store::Run;
 use crate::verb::extract::final_path;
+use crate::verb::npy::{file_name, header, shape};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use striae_core::gsd::{Chunk, ChunkType};

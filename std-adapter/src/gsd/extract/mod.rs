@@ -1,7 +1,6 @@
 //! Extracting the chunks of each name to NumPy arrays.
 
 mod array;
-pub(crate) mod npy;
 mod source;
 
 use super::ErrorKind;

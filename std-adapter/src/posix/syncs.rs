@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The error of every [`PosixFile::sync`](super::posix::PosixFile::sync) after one that failed.
+/// The error of every [`PosixFile::sync`](super::PosixFile::sync) after one that failed.
 ///
 /// The kernel reports a failed write only once and then treats the bytes as written: no later call
 /// can tell whether they are on the disk.

@@ -1,6 +1,6 @@
 //! Errors of ffrecord files.
 
-use crate::error::Party;
+use super::Party;
 use std::io;
 use striae_core::ffrecord::Error;
 

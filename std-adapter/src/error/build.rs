@@ -246,7 +246,7 @@ fn by(lengths: &[u64]) -> String {
 
 impl From<BuildError> for crate::error::ErrorKind {
     fn from(error: BuildError) -> Self {
-        Self::Blob(crate::blob::ErrorKind::Build(error))
+        Self::Blob(super::blob::ErrorKind::Build(error))
     }
 }
 

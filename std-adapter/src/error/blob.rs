@@ -1,6 +1,6 @@
 //! Errors of blob files.
 
-use super::builder::error::BuildError;
+use super::build::BuildError;
 use crate::shown::Shown;
 use std::io;
 use striae_core::blob::Error;

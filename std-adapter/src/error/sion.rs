@@ -1,6 +1,6 @@
 //! Errors of SIONlib sets and of folders of task files.
 
-use crate::error::Party;
+use super::Party;
 use crate::shown;
 use std::io;
 use std::path::PathBuf;

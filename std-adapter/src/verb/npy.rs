@@ -9,7 +9,7 @@ use striae_hoomd::Name;
 const MAX_NAME: usize = 200;
 
 /// The header of an array of this type and shape; the values follow in row-major order.
-pub(super) fn header(kind: ChunkType, shape: &[u64]) -> Vec<u8> {
+pub(crate) fn header(kind: ChunkType, shape: &[u64]) -> Vec<u8> {
     header_of(descr(kind), shape)
 }
 
@@ -50,7 +50,7 @@ const fn descr(kind: ChunkType) -> &'static str {
 }
 
 /// The shape of a chunk. As in gsd's readers, a single column is no axis.
-pub(super) fn shape(chunk: &Chunk) -> Vec<u64> {
+pub(crate) fn shape(chunk: &Chunk) -> Vec<u64> {
     match chunk.m {
         1 => vec![chunk.n],
         m => vec![chunk.n, m.into()],

@@ -1,8 +1,8 @@
 //! One file, read and written by offset.
 
 mod pin;
+mod syncs;
 
-use super::syncs::Syncs;
 pub(crate) use pin::Pin;
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::store::usize_to_u64;
 use striae_core::store::{ReadAt, WriteAt};
 
-pub use super::syncs::SyncFailed;
+pub use syncs::SyncFailed;
+use syncs::Syncs;
 
 /// The longest possible file: `off_t` is signed.
 pub(super) const MAX_LEN: u64 = i64::MAX.cast_unsigned();

@@ -1,36 +1,23 @@
 //! Errors that name the file they are about.
+//!
+//! A format's own errors are in a file here, below the formats, and public under its name.
+
+pub(crate) mod blob;
+pub(crate) mod build;
+pub(crate) mod cdf;
+pub(crate) mod copy;
+pub(crate) mod ffrecord;
+pub(crate) mod gsd;
+mod party;
+pub(crate) mod sion;
 
 use crate::address;
-use crate::blob::error as blob;
-use crate::cdf::error as cdf;
-use crate::ffrecord::error as ffrecord;
-use crate::gsd::error as gsd;
 use crate::posix::SyncFailed;
 use crate::shown;
-use crate::sion::error as sion;
+pub use party::Party;
 use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
-
-/// Who must do something about an [`Error`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Party {
-    /// The file is damaged, or it lacks what was asked for.
-    File,
-    /// The caller: what was asked for makes no sense, or not for this file.
-    Argument,
-    /// The limit of a size, of memory or of the disk.
-    Capacity,
-    /// The operating system, or another program.
-    System,
-}
-
-impl Party {
-    /// The party of an error of a format, which blames the caller or else the file.
-    pub(crate) const fn of(blames_caller: bool) -> Self {
-        if blames_caller { Self::Argument } else { Self::File }
-    }
-}
 
 /// An error, with the path of the file it is about.
 #[derive(Debug)]

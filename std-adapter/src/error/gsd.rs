@@ -1,6 +1,6 @@
 //! Errors of GSD files.
 
-use crate::error::Party;
+use super::Party;
 use crate::finding::Finding;
 use crate::shown::Shown;
 use std::io;
