@@ -17,6 +17,18 @@ pub enum Ending {
     Closed,
 }
 
+impl Ending {
+    /// Its word in output for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unclosed => "unclosed",
+            Self::Committed => "committed",
+            Self::Closed => "closed",
+        }
+    }
+}
+
 /// Whether a physical file is sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sealing {
@@ -28,6 +40,19 @@ pub enum Sealing {
     None,
     /// It has a seal. [`verify`](super::verify()) checks whether the file is unchanged since.
     Sealed,
+}
+
+impl Sealing {
+    /// Its word in output for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Damaged => "damaged",
+            Self::Stale => "stale",
+            Self::None => "none",
+            Self::Sealed => "sealed",
+        }
+    }
 }
 
 /// The state of a physical file.

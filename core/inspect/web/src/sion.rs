@@ -117,28 +117,11 @@ pub(crate) fn info<S: Store>(all: &[Named<S>], first: &Named<S>) -> Result<Json,
     let seals = states.iter().map(|state| state.sealing);
     let row = parts.summary();
     Ok(row
-        .with("ending", endings.clone().min().map_or("unclosed", name_of_ending))
-        .with("seal", seals.clone().min().map_or("none", name_of_seal))
-        .with("endings", list(endings.map(name_of_ending)))
-        .with("seals", list(seals.map(name_of_seal)))
+        .with("ending", endings.clone().min().map_or(Ending::Unclosed.name(), Ending::name))
+        .with("seal", seals.clone().min().map_or(Sealing::None.name(), Sealing::name))
+        .with("endings", list(endings.map(Ending::name)))
+        .with("seals", list(seals.map(Sealing::name)))
         .with_some("remark", parts.remark()))
-}
-
-const fn name_of_ending(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Unclosed => "unclosed",
-        Ending::Committed => "committed",
-        Ending::Closed => "closed",
-    }
-}
-
-const fn name_of_seal(seal: Sealing) -> &'static str {
-    match seal {
-        Sealing::Damaged => "damaged",
-        Sealing::Stale => "stale",
-        Sealing::None => "none",
-        Sealing::Sealed => "sealed",
-    }
 }
 
 pub(crate) fn ls<S: Store>(

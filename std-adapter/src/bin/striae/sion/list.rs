@@ -383,28 +383,11 @@ impl<'a> Info<'a> {
         let seals = states.iter().map(|state| state.sealing);
         Self {
             summary,
-            ending: endings.clone().min().map_or("unclosed", name_of_ending),
-            seal: seals.clone().min().map_or("none", name_of_seal),
-            endings: endings.map(name_of_ending).collect(),
-            seals: seals.map(name_of_seal).collect(),
+            ending: endings.clone().min().map_or(Ending::Unclosed.name(), Ending::name),
+            seal: seals.clone().min().map_or(Sealing::None.name(), Sealing::name),
+            endings: endings.map(Ending::name).collect(),
+            seals: seals.map(Sealing::name).collect(),
         }
-    }
-}
-
-const fn name_of_ending(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Unclosed => "unclosed",
-        Ending::Committed => "committed",
-        Ending::Closed => "closed",
-    }
-}
-
-const fn name_of_seal(seal: Sealing) -> &'static str {
-    match seal {
-        Sealing::Damaged => "damaged",
-        Sealing::Stale => "stale",
-        Sealing::None => "none",
-        Sealing::Sealed => "sealed",
     }
 }
 
