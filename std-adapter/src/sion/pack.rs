@@ -158,6 +158,7 @@ pub struct How {
     nfiles: Option<NonZeroU32>,
     order: Option<ByteOrder>,
     sealed: bool,
+    identity: Option<u32>,
 }
 
 impl Pack {
@@ -194,6 +195,15 @@ impl Pack {
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
         self.how.sealed = sealed;
+        self
+    }
+
+    /// Sets the identity of a set of several sealed files, by which they belong together; see
+    /// [`Builder::set_identity`]. With equal identities, equal sources give equal bytes. Default:
+    /// a random one.
+    #[must_use]
+    pub fn identity(mut self, identity: u32) -> Self {
+        self.how.identity = Some(identity);
         self
     }
 
@@ -242,6 +252,9 @@ impl Pack {
             .durability(Durability::None);
         if let Some(bytes) = self.how.fsblksize {
             builder = builder.fsblksize(bytes);
+        }
+        if let Some(identity) = self.how.identity {
+            builder = builder.set_identity(identity);
         }
         match self.how.chunksize {
             Some(bytes) => builder.chunksize(bytes),

@@ -441,6 +441,9 @@ pub(crate) struct PackArgs {
     /// Add checksums of everything.
     #[arg(long)]
     pub(crate) seal: bool,
+    /// Identity of a sealed set instead of a random one, for equal bytes (SIONlib only).
+    #[arg(long, value_name = "N", requires = "seal")]
+    pub(crate) identity: Option<u32>,
     #[command(flatten)]
     pub(crate) blob: PackBlob,
     #[command(flatten)]

@@ -74,6 +74,7 @@ fn table(verb: Word) -> &'static [(&'static str, &'static [Format])] {
             ("threads", &[Sion]),
             ("chunksize", &[Sion]),
             ("seal", &[Sion, Blob]),
+            ("identity", &[Sion]),
             ("map", &[Blob]),
             ("append", &[Blob]),
             ("subfiles", &[Blob]),

@@ -63,6 +63,23 @@ fn files_become_tasks_in_the_order_given() {
 }
 
 #[test]
+fn with_an_identity_equal_files_become_equal_sealed_sets() {
+    let folder = Folder::new();
+    let files = [folder.write("a", "first"), folder.write("b", "second")];
+    let out = folder.path("set.sion");
+    let pack = |identity: &str| {
+        let flags = ["pack", "--force", "--seal", "--nfiles=2", "--identity", identity];
+        output(&[&flags[..], &[&out, &files[0], &files[1]]].concat());
+        output(&["verify", &out]);
+        [out.clone(), format!("{out}.000001")].map(|file| fs::read(file).unwrap())
+    };
+    let given = pack("7");
+    assert_eq!(given, pack("7"));
+    assert_ne!(given, pack("8"));
+    striae(&["pack", "--identity", "7", &folder.path("new"), &files[0]]).assert().code(2);
+}
+
+#[test]
 fn a_folder_is_taken_in_the_order_of_its_numbers() {
     let folder = Folder::new();
     fs::create_dir(folder.path("tasks")).unwrap();

@@ -104,6 +104,7 @@ const PACKED: [(&str, &str); 4] = [
 const PACK: &[&str] = &[
     "--chunksize 100",
     "--seal",
+    "--identity 7",
     "--map map/map_f_tiny_4p.nc",
     "--subfiles 2",
     "--grouping block",

@@ -26,6 +26,9 @@ pub(super) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     if let Some(order) = args.layout.order {
         pack = pack.order(order.into());
     }
+    if let Some(identity) = args.identity {
+        pack = pack.identity(identity);
+    }
     with_bar(sources.bytes(), |progress| pack.run(&sources, &args.out, progress))?;
     Ok(Sound::Yes)
 }
