@@ -112,10 +112,11 @@ pub const TARGETS: &[Target] = &[
     Target { name: "c_sion", body: c_sion },
 ];
 
-/// The input is a text map: what is read of it, and what is written of it.
+/// The input is a text map: what is read of it, and what is written and saved of it.
 pub fn map_text(data: &[u8]) {
     striae_kit::map_texts::map_text(data);
     striae_kit::map_making::made_of_map(data);
+    striae_kit::map_making::saved_of_map(data);
 }
 
 /// The input is a physical SIONlib file.

@@ -9,6 +9,7 @@ use crate::sion::siblings::{of_sibling, sibling_path};
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use striae_core::blob::map::Error as MapError;
 use striae_core::cdf::Error as CdfError;
 use striae_core::ffrecord::Error as FfrecordError;
 use striae_core::gsd::Error as GsdError;
@@ -122,7 +123,7 @@ fn draw(
         Format::Ffrecord => picture::<FfrecordError>(path, ffrecord::map(store), cells),
         Format::Cdf => picture::<CdfError>(path, cdf::map(store), cells),
         Format::Blob => picture::<Flaw>(path, blob::map(store), cells),
-        Format::Map => Err(ErrorKind::NoFormat { start: blob::map::TEXT_MAGIC.into() }),
+        Format::Map => picture::<MapError>(path, blob::map::map(store), cells),
     };
     picture.map_err(|error| Error::new(path, error))
 }

@@ -1,4 +1,7 @@
-//! Decomposition maps: opens, verifies and converts text maps of PIO and netCDF maps of E3SM-IO.
+//! Decomposition maps: opens, verifies and converts text maps of PIO and netCDF maps of E3SM-IO;
+//! dumps and recovers text maps.
+
+pub mod recover;
 
 use crate::error::{Error, ErrorKind};
 use crate::finding;
@@ -13,6 +16,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
 use striae_inspect::blob::map as inspect;
+use striae_inspect::dump::Line;
 use striae_inspect::size::Demand;
 
 pub use striae_core::blob::map::{Error as MapError, Grid, Request, Rule, sort_and_merge};
@@ -222,6 +226,17 @@ fn write(out: &Path, bytes: &[u8], output: Output) -> Result<(), Error> {
         };
         write().map_err(|error| Error::new(&hidden, error))
     })
+}
+
+/// Passes each word and number of the text map at `path` to `each`, with its offset, bytes and
+/// value. The fields before damage are passed.
+///
+/// # Errors
+/// The reason why no more fields were found; an error of the operating system; an error that `each`
+/// returned.
+pub fn dump(path: &Path, each: &mut dyn FnMut(Line) -> io::Result<()>) -> Result<(), Error> {
+    let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+    inspect::dump(&store, &mut |line| each(line)).map_err(|error| Error::new(path, error))
 }
 
 /// Whether the file at `path` is a decomposition map. At most 64 KiB of it are read.

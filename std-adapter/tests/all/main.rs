@@ -21,6 +21,7 @@ mod blob_buffer;
 mod blob_live;
 mod blob_map;
 mod blob_sealed;
+mod blob_text_map;
 mod blob_written;
 mod cdf;
 mod cdf_write;

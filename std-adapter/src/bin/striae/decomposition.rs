@@ -2,28 +2,33 @@
 //!
 //! A netCDF map is a netCDF file, too: only `convert` and `verify` take it as a map.
 
-use crate::args::{ConvertArgs, InfoArgs, LsArgs, PackArgs};
+use crate::args::{ConvertArgs, InfoArgs, LsArgs, PackArgs, RecoverArgs};
+use crate::certainty::Told;
 use crate::failure::{Failure, Sound};
 use crate::rows::Can::{Do, Not};
 use crate::rows::{NO_APPEND, NO_LOG, Row};
 use crate::sheet::{Cell, Column, Sheet, right};
-use crate::text::{Lines, print, print_info, print_json_of};
-use crate::verify;
+use crate::text::{Lines, count, print, print_info, print_json, print_json_of, printable_path};
+use crate::{dump, map, verify};
 use serde::Serialize;
+use std::io::Write;
+use striae::Format;
+use striae::blob::map::recover::{Found, Recover};
 use striae::blob::map::{Decomposition, Map, NetCdf, is_map};
+use striae::finding::Word;
 use striae_core::store::usize_to_u64;
 
 /// The verbs for text maps.
 pub(crate) const ROW: Row = Row {
     info: Do(info),
     ls: Do(ls),
-    dump: Not("they are text"),
+    dump: Do(|args| dump::dump(args, striae::blob::map::dump)),
     cat: Not("they have no addresses"),
     extract: Not("they have no addresses"),
     convert: Do(convert),
-    recover: Not("they are text, which an editor mends"),
+    recover: Do(recover),
     verify: Do(|args| verify::verify(args, verify::MAP)),
-    map: Not("they are text"),
+    map: Do(|args| map::map(args, Format::Map)),
     log: NO_LOG,
     append: NO_APPEND,
     pack: Not("--format map makes maps in netCDF, and convert makes texts of them"),
@@ -164,4 +169,58 @@ pub(crate) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
     let how = NetCdf { command_line: "striae pack --format map", raw: false };
     map.write_netcdf(&args.out, how, args.layout.output())?;
     Ok(Sound::Yes)
+}
+
+/// The output of `recover --json`.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    told: Told,
+    nprocs: u64,
+    ranks: Vec<Saved>,
+}
+
+/// A rank, or lines that are none.
+#[derive(Serialize)]
+struct Saved {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u64>,
+    line: u64,
+    word: &'static str,
+    why: String,
+}
+
+impl Saved {
+    fn new(found: &Found) -> Self {
+        let (word, why) = (found.certainty.word().as_str(), found.certainty.why().to_string());
+        Self { rank: found.rank, line: found.line, word, why }
+    }
+}
+
+fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
+    let nothing = |error| Failure::nothing_made(&error);
+    let recovery = Recover::new().output(args.output()).examine(&args.path).map_err(nothing)?;
+    recovery.write(&args.out).map_err(nothing)?;
+    let tally = recovery.tally();
+    if args.json {
+        let ranks = recovery.found().iter().map(Saved::new).collect();
+        print_json(&Report { told: tally.into(), nprocs: recovery.map().nprocs(), ranks })?;
+    } else {
+        print(|out| {
+            for found in recovery.found().iter().filter(|one| one.certainty.word() > Word::AsFound)
+            {
+                let (word, why) = (found.certainty.word(), found.certainty.why());
+                let line = found.line;
+                match found.rank {
+                    Some(rank) => write!(out, "rank {rank}, line {line}")?,
+                    None => write!(out, "lines from {line} on")?,
+                }
+                writeln!(out, ": {word}: {why}")?;
+            }
+            let saved = tally.as_found.saturating_add(tally.guesses);
+            let (path, ranks) = (printable_path(&args.out), count(saved, "rank"));
+            writeln!(out, "{path}: {ranks}: {tally}")
+        })?;
+    }
+    Ok(if tally.is_sound() { Sound::Yes } else { Sound::No })
 }

@@ -224,13 +224,13 @@ fn pack_refuses_what_its_format_does_not_have() {
 const VERBS: [(&str, &[&str], &[Format]); 11] = [
     ("info", &[], &[]),
     ("ls", &[], &[]),
-    ("dump", &[], &[Format::Map]),
+    ("dump", &[], &[]),
     ("cat", &["frame/9/x"], &[Format::Map]),
     ("extract", &["OUT"], &[Format::Map]),
     ("convert", &["OUT"], &[Format::Ffrecord]),
-    ("recover", &["OUT"], &[Format::Ffrecord, Format::Map]),
+    ("recover", &["OUT"], &[Format::Ffrecord]),
     ("verify", &[], &[]),
-    ("map", &[], &[Format::Map]),
+    ("map", &[], &[]),
     ("log", &[], &[Format::Sion, Format::Ffrecord, Format::Cdf, Format::Blob, Format::Map]),
     (
         "append",

@@ -1,12 +1,18 @@
 //! Decomposition maps in memory: text maps of PIO and netCDF maps of E3SM-IO.
 
+mod dump;
 mod finding;
 mod origin;
+pub mod recover;
+mod regions;
+mod tokens;
 mod verify;
 mod write;
 
+pub use dump::dump;
 pub use finding::{FindingKind, error_facts};
 pub use origin::{Assignment, Lists, Order, Origin, assign, origin};
+pub use regions::map;
 pub use verify::{Summary, verify};
 pub use write::{NetCdf, text, text_len};
 
@@ -264,8 +270,7 @@ fn read_text<S: ReadAt>(
     text.finish().map_err(DriveError::Format)
 }
 
-/// What to do with an event of a text map and its line, or with an error after which reading can go
-/// on.
+/// What to do with an event and its line, or with an error after which reading can go on.
 type OnEvent<'a> = &'a mut dyn FnMut(Result<Event, Error>, u64) -> Result<(), Error>;
 
 /// Reads a text map.
@@ -279,7 +284,7 @@ fn each_event<S: ReadAt>(store: &S, each: OnEvent<'_>) -> Result<(), Failed<S, E
             let event = match parser.feed(&mut bytes) {
                 Ok(Some(event)) => Ok(event),
                 Ok(None) => return Ok(true),
-                Err(error) if is_resumable(&error) => Err(error),
+                Err(error) if tokens::is_resumable(&error) => Err(error),
                 Err(error) => return Err(DriveError::Format(error)),
             };
             each(event, line).map_err(DriveError::Format)?;
@@ -288,11 +293,6 @@ fn each_event<S: ReadAt>(store: &S, each: OnEvent<'_>) -> Result<(), Failed<S, E
     let line = parser.line();
     let last = parser.finish().map_err(DriveError::Format)?;
     last.map_or(Ok(()), |event| each(Ok(event), line)).map_err(DriveError::Format)
-}
-
-const fn is_resumable(error: &Error) -> bool {
-    use striae_core::blob::map::Flaw::{NoRank, RankOrder};
-    matches!(error, Error::Text { flaw: NoRank | RankOrder, .. })
 }
 
 /// A text map so far.

@@ -1,0 +1,375 @@
+//! Saves the ranks of a damaged text map whose lines are whole.
+//!
+//! The first line and the dimensions must be sound. Then each line is judged by itself: a rank is
+//! saved if its line has a rank and a count, and the next line as many elements of the array, each
+//! once. After a line that is neither, the next lines are a guess until a line has three numbers or
+//! more: such a line has elements, so the one before it is that of their rank.
+
+use super::{Decomposition, Map, text};
+use crate::certainty::{Certainty as Words, Tally};
+use crate::subject::{Failed, WINDOW, read_windows};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::num::NonZeroU32;
+use striae_core::blob::map::{Error, Event, Flaw, Grid, Join, Parser, Request};
+use striae_core::span::Span;
+use striae_core::step::DriveError;
+use striae_core::store::{ReadAt, usize_to_u64};
+
+/// How certain it is that a rank is as it was written.
+pub type Certainty = Words<Proof, Doubt, Loss>;
+
+/// What proves a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proof;
+
+/// Why a rank may be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// After damage, its two lines could be elements of two ranks.
+    Damage,
+    /// Its last line has no end, so that its last number may lack digits.
+    Cut,
+}
+
+/// Why lines are lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// They are not those of a rank.
+    Lines,
+    /// The rank has elements outside of the array, or has one twice.
+    Elements,
+    /// The rank does not come after those before it.
+    Order,
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("its line has a count, and the next line as many elements of the array")
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Damage => "after damage, its lines may be elements of other ranks",
+            Self::Cut => "its last line has no end, so its last number may lack digits",
+        })
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lines => "they are not a rank and its elements",
+            Self::Elements => "it has elements outside of the array, or one twice",
+            Self::Order => "it does not come after the ranks before it",
+        })
+    }
+}
+
+/// A rank that was found, or lines that are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The rank, if the lines say one.
+    pub rank: Option<u64>,
+    /// The number of the first line, from 1.
+    pub line: u64,
+    /// What of it is saved.
+    pub certainty: Certainty,
+}
+
+/// What can be recovered from a text map.
+#[derive(Debug)]
+pub struct Recovery {
+    map: Map,
+    found: Vec<Found>,
+}
+
+impl Recovery {
+    /// Judges the lines of a text map.
+    ///
+    /// # Errors
+    /// [`Error`] if the first line or the dimensions are damaged; an error of the store.
+    pub fn examine<S: ReadAt>(store: &S) -> Result<Self, Failed<S, Error>> {
+        let len = store.size().map_err(DriveError::Store)?;
+        let all = Span::new(0, len).unwrap_or(Span::ZERO);
+        let mut lines = Lines::Head(Parser::default(), (0, 0), Vec::new());
+        let mut last = b'\n';
+        read_windows(store, all, WINDOW, &mut Vec::new(), |_, bytes| {
+            for &byte in bytes {
+                lines.take(byte).map_err(DriveError::Format)?;
+                last = byte;
+                if lines.has_ended() {
+                    last = b'\n';
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })?;
+        if let Lines::Ranks(ranks) = &mut lines
+            && last != b'\n'
+        {
+            ranks.is_cut = true;
+            ranks.take(b'\n');
+        }
+        match lines {
+            // A length without the end of its line may lack digits.
+            Lines::Head(mut parser, ..) => {
+                let cut = Error::Text { line: parser.line(), offset: len, flaw: Flaw::Cut };
+                Err(DriveError::Format(parser.finish().err().unwrap_or(cut)))
+            }
+            Lines::Ranks(ranks) => Ok(ranks.finish()),
+        }
+    }
+
+    /// The map of the saved ranks.
+    #[must_use]
+    pub const fn map(&self) -> &Map {
+        &self.map
+    }
+
+    /// The ranks in the order of the file, and the lines that are none.
+    #[must_use]
+    pub fn found(&self) -> &[Found] {
+        &self.found
+    }
+
+    /// The words of all ranks together. Elements that two ranks have contradict each other.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let is_contradicted = self.map.damage().is_some();
+        let mut tally = Tally { is_contradicted, ..Tally::default() };
+        self.found.iter().for_each(|found| tally.add(found.certainty.word(), 1));
+        tally.coverage.add(usize_to_u64(self.text().len()));
+        tally
+    }
+
+    /// The new file.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.map.decompositions().first().map(text).unwrap_or_default()
+    }
+}
+
+/// The lines of a file.
+enum Lines {
+    /// The first ones, with the numbers of ranks and of dimensions, and the dimensions so far.
+    Head(Parser, (u64, u64), Vec<u64>),
+    Ranks(Box<Ranks>),
+}
+
+/// The lines of ranks.
+struct Ranks {
+    known: Decomposition,
+    found: Vec<Found>,
+    line: u64,
+    /// The rank whose elements follow, its count, and the line.
+    pending: Option<(u64, u64, u64)>,
+    is_sure: bool,
+    /// Whether the line at hand is the first one of lines that are none.
+    has_damage: bool,
+    has_ended: bool,
+    /// Whether the line at hand has no end.
+    is_cut: bool,
+    now: Numbers,
+    join: Join,
+}
+
+/// The numbers of the line at hand.
+struct Numbers {
+    count: u64,
+    first: (u64, u64),
+    number: Option<u64>,
+    is_bad: bool,
+    /// The first bytes, which may be those of the word after a map.
+    start: Vec<u8>,
+    /// The first request of the line, and whether an element is outside of the array.
+    requests: usize,
+    is_outside: bool,
+}
+
+impl Numbers {
+    const fn new(requests: usize) -> Self {
+        Self {
+            count: 0,
+            first: (0, 0),
+            number: None,
+            is_bad: false,
+            start: Vec::new(),
+            requests,
+            is_outside: false,
+        }
+    }
+}
+
+impl Lines {
+    fn has_ended(&self) -> bool {
+        matches!(self, Self::Ranks(ranks) if ranks.has_ended)
+    }
+
+    fn take(&mut self, byte: u8) -> Result<(), Error> {
+        let (parser, (nprocs, ndims), dims) = match self {
+            Self::Ranks(ranks) => {
+                ranks.take(byte);
+                return Ok(());
+            }
+            Self::Head(parser, head, dims) => (parser, head, dims),
+        };
+        match parser.feed(&mut &[byte][..])? {
+            Some(Event::Head { nprocs: ranks, ndims: all }) => (*nprocs, *ndims) = (ranks, all),
+            Some(Event::Dim { length }) => dims.push(length),
+            _ => {}
+        }
+        let is_whole = *ndims > 0 && usize_to_u64(dims.len()) == *ndims;
+        if is_whole && byte == b'\n' {
+            let id = NonZeroU32::MIN;
+            let dims: Vec<_> = dims.iter().rev().copied().collect();
+            let grid = Grid::new(&dims).ok_or(Error::Grid { id })?;
+            let (nprocs, line) = (*nprocs, parser.line());
+            let (requests, lists) = (Vec::new(), Vec::new());
+            let known = Decomposition { id, dims, grid, nprocs, requests, lists, beyond: None };
+            *self = Self::Ranks(Box::new(Ranks {
+                known,
+                found: Vec::new(),
+                line,
+                pending: None,
+                is_sure: true,
+                has_damage: false,
+                has_ended: false,
+                is_cut: false,
+                now: Numbers::new(0),
+                join: Join::new(grid),
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// The first word after a map.
+const END: &[u8] = b"Obtained";
+
+impl Ranks {
+    fn take(&mut self, byte: u8) {
+        let now = &mut self.now;
+        match byte {
+            b'0'..=b'9' => {
+                let digit = u64::from(byte.saturating_sub(b'0'));
+                let number = now.number.unwrap_or(0).checked_mul(10);
+                let number = number.and_then(|number| number.checked_add(digit));
+                now.is_bad |= number.is_none();
+                now.number = Some(number.unwrap_or(0));
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => self.end_number(),
+            _ => {
+                now.is_bad = true;
+                if now.count == 0 && now.start.len() < END.len() {
+                    now.start.push(byte);
+                }
+                self.has_ended |= self.pending.is_none() && self.now.start == END;
+            }
+        }
+        if byte == b'\n' && !self.has_ended {
+            self.end_line();
+        }
+    }
+
+    fn end_number(&mut self) {
+        let Some(number) = self.now.number.take() else { return };
+        match self.now.count {
+            0 => self.now.first.0 = number,
+            1 => self.now.first.1 = number,
+            _ => {}
+        }
+        self.now.count = self.now.count.saturating_add(1);
+        if self.pending.is_some() {
+            let offset = self.known.grid.offset_of(number);
+            self.now.is_outside |= number > 0 && offset.is_none();
+            self.known.requests.extend(offset.and_then(|offset| self.join.push(offset)));
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.known.requests.extend(self.join.finish());
+        let next = Numbers::new(0);
+        let now = core::mem::replace(&mut self.now, next);
+        let line = self.line;
+        self.line = line.saturating_add(1);
+        match self.pending.take() {
+            Some((rank, count, at)) if !now.is_bad && now.count == count => {
+                self.is_sure |= count > 2;
+                self.end_rank((rank, at), now.requests, now.is_outside);
+            }
+            Some((rank, _, at)) => {
+                self.known.requests.truncate(now.requests);
+                self.lose(Some(rank), at, Loss::Lines);
+                self.begin_rank(&now, line); // its line of elements may be missing
+            }
+            None if now.count == 0 && !now.is_bad => {} // an empty line between ranks
+            None => self.begin_rank(&now, line),
+        }
+        self.now.requests = self.known.requests.len();
+    }
+
+    fn begin_rank(&mut self, now: &Numbers, line: u64) {
+        let (rank, count) = now.first;
+        if now.is_bad || now.count != 2 || rank >= self.known.nprocs {
+            self.lose(None, line, Loss::Lines);
+            return;
+        }
+        self.has_damage = false;
+        match count {
+            0 => self.end_rank((rank, line), self.known.requests.len(), false),
+            _ => self.pending = Some((rank, count, line)),
+        }
+    }
+
+    fn lose(&mut self, rank: Option<u64>, line: u64, why: Loss) {
+        self.is_sure &= why != Loss::Lines;
+        // Lines that follow each other, and are of no rank, are one loss.
+        if rank.is_some() || !self.has_damage {
+            self.found.push(Found { rank, line, certainty: Certainty::Lost(why) });
+        }
+        self.has_damage = why == Loss::Lines;
+    }
+
+    fn end_rank(&mut self, (rank, line): (u64, u64), start: usize, is_outside: bool) {
+        let requests = self.known.requests.get(start..).unwrap_or_default();
+        if is_outside || has_twice(requests) {
+            self.known.requests.truncate(start);
+            return self.lose(Some(rank), line, Loss::Elements);
+        }
+        if self.known.lists.last().is_some_and(|last| last.rank >= rank) {
+            self.known.requests.truncate(start);
+            return self.lose(Some(rank), line, Loss::Order);
+        }
+        let certainty = match (self.is_cut, self.is_sure) {
+            (true, _) => Certainty::Guess(Doubt::Cut),
+            (false, true) => Certainty::AsFound(Proof),
+            (false, false) => Certainty::Guess(Doubt::Damage),
+        };
+        self.found.push(Found { rank: Some(rank), line, certainty });
+        self.known.push(rank, start, self.known.requests.len());
+    }
+
+    fn finish(mut self) -> Recovery {
+        if let Some((rank, _, line)) = self.pending.take() {
+            self.known.requests.truncate(self.now.requests);
+            self.lose(Some(rank), line, Loss::Lines);
+        }
+        let (nprocs, decompositions) = (self.known.nprocs, vec![self.known]);
+        Recovery { map: Map { nprocs, decompositions }, found: self.found }
+    }
+}
+
+/// Whether requests have an element in common.
+fn has_twice(requests: &[Request]) -> bool {
+    let mut sorted: Vec<_> = requests.iter().map(|one| (one.offset, one.end())).collect();
+    sorted.sort_unstable();
+    sorted.windows(2).any(|pair| matches!(pair, [(_, end), (next, _)] if next < end))
+}
