@@ -1,3 +1,3 @@
 //! See `striae_fuzz::align_plan`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::align_plan);
+striae_fuzz::target!(align_plan);

@@ -1,3 +1,3 @@
 //! See `striae_fuzz::blob_open`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::blob_open);
+striae_fuzz::target!(blob_open);

@@ -1,3 +1,3 @@
 //! See `striae_fuzz::blob_verify`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::blob_verify);
+striae_fuzz::target!(blob_verify);

@@ -1,3 +1,3 @@
 //! See `striae_fuzz::cdf_open`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::cdf_open);
+striae_fuzz::target!(cdf_open);

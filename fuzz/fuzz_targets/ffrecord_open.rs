@@ -1,3 +1,3 @@
 //! See `striae_fuzz::ffrecord_open`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::ffrecord_open);
+striae_fuzz::target!(ffrecord_open);

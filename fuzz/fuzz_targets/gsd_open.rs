@@ -1,3 +1,3 @@
 //! See `striae_fuzz::gsd_open`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::gsd_open);
+striae_fuzz::target!(gsd_open);

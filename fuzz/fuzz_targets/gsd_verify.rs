@@ -1,3 +1,3 @@
 //! See `striae_fuzz::gsd_verify`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::gsd_verify);
+striae_fuzz::target!(gsd_verify);

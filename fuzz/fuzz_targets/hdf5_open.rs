@@ -1,3 +1,3 @@
 //! See `striae_fuzz::hdf5_open`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::hdf5_open);
+striae_fuzz::target!(hdf5_open);

@@ -1,3 +1,3 @@
 //! See `striae_fuzz::map_text`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::map_text);
+striae_fuzz::target!(map_text);

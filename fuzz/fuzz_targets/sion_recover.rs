@@ -1,3 +1,3 @@
 //! See `striae_fuzz::sion_recover`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::sion_recover);
+striae_fuzz::target!(sion_recover);

@@ -1,3 +1,3 @@
 //! See `striae_fuzz::sion_reopen`.
 #![cfg_attr(feature = "libfuzzer", no_main)]
-striae_fuzz::target!(striae_fuzz::sion_reopen);
+striae_fuzz::target!(sion_reopen);

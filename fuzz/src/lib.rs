@@ -6,16 +6,27 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
 
-/// The program of a target: what its engine calls for each input.
+/// The program of a target: what its engine calls for each input, and to make others of it.
 #[macro_export]
 macro_rules! target {
-    ($body:path) => {
+    ($name:ident) => {
         #[cfg(feature = "libfuzzer")]
-        libfuzzer_sys::fuzz_target!(|data: &[u8]| $body(data));
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::$name(data));
+
+        #[cfg(feature = "libfuzzer")]
+        libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+            let (name, plain) = (stringify!($name), libfuzzer_sys::fuzzer_mutate);
+            $crate::mutate::by_engine(name, data, size, max_size, seed, plain)
+        });
+
+        #[cfg(feature = "libfuzzer")]
+        libfuzzer_sys::fuzz_crossover!(|data1: &[u8], data2: &[u8], out: &mut [u8], seed: u32| {
+            $crate::mutate::cross_by_engine(stringify!($name), data1, data2, out, seed)
+        });
 
         #[cfg(feature = "afl")]
         fn main() {
-            afl::fuzz!(|data: &[u8]| $body(data));
+            afl::fuzz!(|data: &[u8]| $crate::$name(data));
         }
     };
 }
@@ -41,6 +52,8 @@ mod hoomd_reading;
 mod inspecting;
 mod mapping;
 pub mod model;
+pub mod mutate;
+mod plain;
 pub mod powered;
 mod reopening;
 mod writing;
@@ -57,6 +70,7 @@ pub use gsd_opening::gsd_open;
 pub use gsd_writing::gsd_write;
 pub use hoomd_reading::hoomd_read;
 pub use inspecting::{ffrecord_verify, sion_recover, sion_verify};
+pub use plain::{cdf_plain, ffrecord_plain, gsd_plain, hdf5_plain, map_plain, sion_plain};
 pub use reopening::sion_reopen;
 pub use striae_kit::cdf_opening::cdf_open;
 pub use striae_kit::cdf_verifying::cdf_verify;
@@ -66,6 +80,7 @@ pub use striae_kit::hdf5_opening::hdf5_open;
 pub use writing::sion_write;
 
 use arbitrary::{Arbitrary, Unstructured};
+use mutate::Input;
 use striae_core::endian::ByteOrder;
 use striae_core::sion::position::Ends;
 use striae_core::sion::{Chunks, Error, Record, Records, Stream};
@@ -80,36 +95,56 @@ pub struct Target {
     pub name: &'static str,
     /// Its body.
     pub body: fn(&[u8]),
+    /// What its inputs are, if mutations can know that.
+    pub input: Option<Input>,
+}
+
+impl Target {
+    /// A target with inputs of a kind.
+    const fn of(name: &'static str, body: fn(&[u8]), input: Input) -> Self {
+        Self { name, body, input: Some(input) }
+    }
+
+    /// A target whose inputs are choices.
+    const fn any(name: &'static str, body: fn(&[u8])) -> Self {
+        Self { name, body, input: None }
+    }
 }
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
-    Target { name: "sion_open", body: sion_open },
-    Target { name: "sion_keyval", body: sion_keyval },
-    Target { name: "sion_set", body: sion_set },
-    Target { name: "sion_write", body: sion_write },
-    Target { name: "sion_reopen", body: sion_reopen },
-    Target { name: "sion_convert", body: sion_convert },
-    Target { name: "sion_verify", body: sion_verify },
-    Target { name: "sion_recover", body: sion_recover },
-    Target { name: "gsd_open", body: gsd_open },
-    Target { name: "gsd_recover", body: gsd_recover },
-    Target { name: "gsd_verify", body: gsd_verify },
-    Target { name: "gsd_write", body: gsd_write },
-    Target { name: "gsd_append", body: gsd_append },
-    Target { name: "hoomd_read", body: hoomd_read },
-    Target { name: "align_plan", body: align_plan },
-    Target { name: "ffrecord_open", body: ffrecord_open },
-    Target { name: "ffrecord_verify", body: ffrecord_verify },
-    Target { name: "blob_open", body: blob_open },
-    Target { name: "blob_verify", body: blob_verify },
-    Target { name: "cdf_open", body: cdf_open },
-    Target { name: "cdf_write", body: cdf_write },
-    Target { name: "cdf_verify", body: cdf_verify },
-    Target { name: "hdf5_open", body: hdf5_open },
-    Target { name: "map_text", body: map_text },
-    Target { name: "c_gsd", body: c_gsd },
-    Target { name: "c_sion", body: c_sion },
+    Target::of("sion_open", sion_open, mutate::SION),
+    Target::any("sion_keyval", sion_keyval),
+    Target::of("sion_set", sion_set, mutate::SION_SET),
+    Target::any("sion_write", sion_write),
+    Target::of("sion_reopen", sion_reopen, mutate::SION),
+    Target::of("sion_convert", sion_convert, mutate::SION),
+    Target::of("sion_verify", sion_verify, mutate::SION_SET),
+    Target::of("sion_recover", sion_recover, mutate::SION),
+    Target::of("gsd_open", gsd_open, mutate::GSD),
+    Target::of("gsd_recover", gsd_recover, mutate::GSD),
+    Target::of("gsd_verify", gsd_verify, mutate::GSD),
+    Target::any("gsd_write", gsd_write),
+    Target::of("gsd_append", gsd_append, mutate::GSD),
+    Target::of("hoomd_read", hoomd_read, mutate::GSD),
+    Target::any("align_plan", align_plan),
+    Target::of("ffrecord_open", ffrecord_open, mutate::FFRECORD),
+    Target::of("ffrecord_verify", ffrecord_verify, mutate::FFRECORD),
+    Target::of("blob_open", blob_open, mutate::BLOB),
+    Target::of("blob_verify", blob_verify, mutate::BLOB_SET),
+    Target::of("cdf_open", cdf_open, mutate::CDF),
+    Target::any("cdf_write", cdf_write),
+    Target::of("cdf_verify", cdf_verify, mutate::CDF),
+    Target::of("hdf5_open", hdf5_open, mutate::HDF5),
+    Target::of("map_text", map_text, mutate::MAP),
+    Target::any("c_gsd", c_gsd),
+    Target::any("c_sion", c_sion),
+    Target::of("sion_plain", sion_plain, mutate::SION),
+    Target::of("gsd_plain", gsd_plain, mutate::GSD),
+    Target::of("cdf_plain", cdf_plain, mutate::CDF),
+    Target::of("hdf5_plain", hdf5_plain, mutate::HDF5),
+    Target::of("ffrecord_plain", ffrecord_plain, mutate::FFRECORD),
+    Target::of("map_plain", map_plain, mutate::MAP),
 ];
 
 /// The input is a text map: what is read of it, and what is written and saved of it.

@@ -4,6 +4,7 @@
 //! run is the same one.
 
 use std::path::Path;
+use striae_fuzz::mutate::Random;
 use striae_fuzz::{TARGETS, Target};
 
 /// Values that fields do not expect.
@@ -93,6 +94,12 @@ fn mutations_of_every_seed_keep_what_its_target_promises() {
                 let mut input = seed.clone();
                 mutate(&mut input, &mut random);
                 run(target, &input, &format!("mutation {number} of {name}"));
+            }
+            let Some(kind) = target.input else { continue };
+            for number in 0..mutations(target) / 5 {
+                let number = u32::try_from(number).unwrap();
+                let made = kind.mutated(&seed, seed.len() + 256, &mut Random::new(number));
+                run(target, &kind.mended(&made), &format!("structure {number} of {name}"));
             }
         }
     };

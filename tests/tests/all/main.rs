@@ -12,6 +12,7 @@
 mod asynchronous;
 mod blank;
 mod fixed_streams;
+mod fuzz_mutate;
 mod fuzz_replay;
 mod limits;
 mod power_cut;

@@ -1,0 +1,3 @@
+//! See `striae_fuzz::hdf5_plain`.
+#![cfg_attr(feature = "libfuzzer", no_main)]
+striae_fuzz::target!(hdf5_plain);

@@ -1,0 +1,120 @@
+//! Mutations that know a format: they are the same in every run, keep to the length that is asked
+//! for, mend what they break, and leave sound files as they are.
+
+use std::path::Path;
+use striae_core::gsd::{Reader, State};
+use striae_core::sion::{Meta1, Opened, Physical, SealState};
+use striae_fuzz::mutate::{self, Input, Random};
+use striae_fuzz::{TARGETS, Target};
+
+fn seeds(target: &Target) -> Vec<Vec<u8>> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(target.name);
+    let mut paths: Vec<_> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+fn formats() -> impl Iterator<Item = (&'static Target, Input)> {
+    TARGETS.iter().filter_map(|target| Some((target, target.input?)))
+}
+
+#[test]
+fn a_seed_always_makes_the_same_of_an_input_and_no_more_than_fits() {
+    let (mut made, mut changed) = (0, 0);
+    for (target, input) in formats() {
+        let seeds = seeds(target);
+        for (data, other) in seeds.iter().zip(seeds.iter().rev()) {
+            for seed in 0..50 {
+                let most = data.len() + 64;
+                let one = |random: &mut Random| input.mutated(data, most, random);
+                let two = |random: &mut Random| input.crossed(data, other, most, random);
+                let first = (one(&mut Random::new(seed)), two(&mut Random::new(seed)));
+                let again = (one(&mut Random::new(seed)), two(&mut Random::new(seed)));
+                assert_eq!(first, again, "{}", target.name);
+                assert!(first.0.len() <= most && first.1.len() <= most, "{}", target.name);
+                made += 1;
+                changed += u32::from(first.0 != *data);
+            }
+        }
+    }
+    assert!(made > 5000, "{made}");
+    assert!(changed > made / 4 * 3, "{changed} of {made} are not their input");
+}
+
+/// No byte of a file that its writer left whole is mended, and what is mended stays as it is.
+#[test]
+fn a_sound_file_needs_no_mending() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let kinds = [("sion", mutate::SION), ("gsd", mutate::GSD), ("cdf", mutate::CDF)];
+    let mut files = 0;
+    for (folder, input) in kinds {
+        for entry in std::fs::read_dir(golden.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.is_file() || path.extension().is_some_and(|ending| ending == "json") {
+                continue;
+            }
+            let data = std::fs::read(&path).unwrap();
+            assert_eq!(input.mended(&data), data, "{path:?}");
+            files += 1;
+        }
+    }
+    for (target, input) in formats() {
+        for data in seeds(target) {
+            let mended = input.mended(&data);
+            assert_eq!(input.mended(&mended), mended, "{}", target.name);
+            files += 1;
+        }
+    }
+    assert!(files > 400, "{files}");
+}
+
+/// What makes mending worth its time: of files that are changed, more are opened by their commit record,
+/// or by their seal, than if their checksums had stayed.
+#[test]
+fn mended_files_get_through_the_checksums() {
+    let committed = seeds_named("gsd_open").into_iter().filter(|data| is_committed(data));
+    let (mut opened, mut made, mut broken) = (0, 0, 0);
+    for data in committed {
+        for seed in 0..100 {
+            let changed = mutate::GSD.mutated(&data, data.len() + 64, &mut Random::new(seed));
+            let mended = mutate::GSD.mended(&changed);
+            made += 1;
+            opened += u32::from(is_committed(&mended) && mended != data);
+            broken += u32::from(is_committed(&changed) && changed != data);
+        }
+    }
+    assert!(made >= 300, "{made}");
+    assert!(opened > broken + made / 20, "{opened} of {made} mended, {broken} as they were");
+
+    let sealed =
+        seeds_named("sion_recover").into_iter().filter(|data| data.ends_with(b"SION seal"));
+    let mut sealed_files = 0;
+    for data in sealed {
+        let start = data.windows(4).position(|window| window == b"sion").unwrap();
+        let mut other = data.clone();
+        let trailer = other.len() - 64;
+        other[trailer + 40] ^= 1; // set_number
+        let mended = mutate::SION.mended(&other);
+        let file = Physical::open(&mended[start..], &mut [0; Meta1::MAX_LEN]).unwrap();
+        let Opened::Closed(file) = file else { panic!("not closed") };
+        assert!(matches!(file.seal(), Ok(SealState::Sealed(_))), "{:?}", file.seal());
+        let Ok(Opened::Closed(file)) = Physical::open(&other[start..], &mut [0; Meta1::MAX_LEN])
+        else {
+            panic!("not closed")
+        };
+        assert!(!matches!(file.seal(), Ok(SealState::Sealed(_))), "{:?}", file.seal());
+        sealed_files += 1;
+    }
+    assert!(sealed_files > 0);
+}
+
+fn seeds_named(name: &str) -> Vec<Vec<u8>> {
+    seeds(TARGETS.iter().find(|target| target.name == name).unwrap())
+}
+
+/// Whether it is opened, and by its commit record.
+fn is_committed(data: &[u8]) -> bool {
+    Reader::open(data, &mut [0; 256])
+        .is_ok_and(|file| matches!(file.head().state, State::Committed(_)))
+}
