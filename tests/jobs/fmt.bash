@@ -2,6 +2,6 @@
 
 cargo fmt --all --check
 for manifest in fuzz/Cargo.toml tests/bare-metal/Cargo.toml \
-    tests/bare-metal/programs/Cargo.toml core/firmware/Cargo.toml; do
+    tests/bare-metal/programs/Cargo.toml core/firmware/Cargo.toml tests/opendal/Cargo.toml; do
     cargo fmt --check --manifest-path "$manifest"
 done
