@@ -6,11 +6,11 @@ use super::{Container, Request, of_striae, refused, size};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use crate::operation::Operation;
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use striae::blob::SetOptions;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae::striae_inspect::blob::encode;
@@ -58,13 +58,8 @@ pub struct Builder<'d, D: ?Sized> {
     definition: &'d D,
     /// For each decomposition its canonical dimensions and the requests of this rank.
     decompositions: Vec<(Vec<u64>, Vec<Request>)>,
-    partitions: BTreeMap<u64, usize>,
-    container: Container,
+    set: SetOptions,
     grouping: Grouping,
-    world_ranks: Option<bool>,
-    records: Option<u64>,
-    sealed: bool,
-    force: bool,
     buffer: usize,
 }
 
@@ -86,13 +81,8 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         Self {
             definition,
             decompositions: Vec::new(),
-            partitions: BTreeMap::new(),
-            container: Container::Cdf,
+            set: SetOptions::NEW,
             grouping: Grouping::Blocks(NonZeroU32::MIN),
-            world_ranks: None,
-            records: None,
-            sealed: false,
-            force: false,
             buffer: 1 << 26,
         }
     }
@@ -105,20 +95,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         self
     }
 
-    /// Decomposes variable `varid` by a decomposition; the first one added is 0. Other variables
-    /// are whole: the first rank of each subfile writes them.
-    #[must_use]
-    pub fn decomposed(mut self, varid: u64, decomposition: usize) -> Self {
-        self.partitions.insert(varid, decomposition);
-        self
-    }
-
-    /// Sets the container. Default: CDF-5.
-    #[must_use]
-    pub const fn container(mut self, container: Container) -> Self {
-        self.container = container;
-        self
-    }
+    striae::blob_set_options!(decomposed container world_ranks records sealed force);
 
     /// Writes this number of subfiles. Each gets ranks that follow each other, as many as the
     /// others or one fewer.
@@ -140,39 +117,6 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     #[must_use]
     pub const fn by_node(mut self) -> Self {
         self.grouping = Grouping::Nodes;
-        self
-    }
-
-    /// Sets whether each subfile stores the ranks of its blobs, in the attribute `world_ranks`,
-    /// which E3SM-IO does not have. Default: only if a subfile has other ranks than
-    /// [`subfiles`](Self::subfiles) would give it.
-    #[must_use]
-    pub const fn world_ranks(mut self, store: bool) -> Self {
-        self.world_ranks = Some(store);
-        self
-    }
-
-    /// Sets the number of records. HDF5 sets need it, as it decides where blobs are; a CDF-5 set
-    /// has as many records as are written by default.
-    #[must_use]
-    pub const fn records(mut self, records: u64) -> Self {
-        self.records = Some(records);
-        self
-    }
-
-    /// Sets whether each subfile is sealed: it has checksums of its header and of each blob of each
-    /// variable where other programs do not look. Each rank computes those of its own blob.
-    /// Default: it is not.
-    #[must_use]
-    pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.sealed = sealed;
-        self
-    }
-
-    /// Replaces existing subfiles of this name when the new ones are complete and on the disk.
-    #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
         self
     }
 
@@ -210,7 +154,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let (mut publish, mut folder) = (None, Vec::new());
         let made = plan.as_ref().map(drop).map_err(Clone::clone).and_then(|()| {
             if comm.rank() == 0 {
-                let made = Publish::subfiles(path, group.subfiles, self.force);
+                let made = Publish::subfiles(path, group.subfiles, self.set.force);
                 let made = made.map_err(|error| of_striae("making the set", &error))?;
                 let hidden = made.hidden(0);
                 folder = hidden.parent().unwrap_or(path).as_os_str().as_bytes().to_vec();
@@ -225,20 +169,20 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let written =
             file.and_then(|file| plan.write_maps(&self.decompositions, &file).map(|()| file));
         let file = comm.agree(written)?;
-        Ok(Writer::new((comm, part), file.into(), publish, plan, (self.buffer, self.force)))
+        Ok(Writer::new((comm, part), file.into(), publish, plan, (self.buffer, self.set.force)))
     }
 
     fn input(&self, group: Group, nprocs: u32) -> Input<'_, D> {
         Input {
             definition: self.definition,
             decompositions: &self.decompositions,
-            partitions: &self.partitions,
-            container: self.container,
-            records: self.records,
-            sealed: self.sealed,
+            partitions: &self.set.partitions,
+            container: self.set.container,
+            records: self.set.records,
+            sealed: self.set.sealed,
             nprocs,
             subfile: (group.number, group.subfiles),
-            world_ranks: self.world_ranks.unwrap_or(!group.is_block),
+            world_ranks: self.set.world_ranks.unwrap_or(!group.is_block),
         }
     }
 
@@ -254,7 +198,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
                 return Err(refused(text));
             }
         }
-        if self.container == Container::Hdf5 && self.records.is_none() {
+        if self.set.container == Container::Hdf5 && self.set.records.is_none() {
             return Err(refused("an HDF5 set needs the number of records when it is made"));
         }
         let plan = CdfPlan::new(self.definition, Version::Cdf5, Alignment::COMPACT);
@@ -268,9 +212,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             grouping => grouping,
         };
         let dimids: Vec<_> = self.decompositions.iter().map(|(dimids, _)| dimids).collect();
-        let Self { partitions, container, world_ranks, records, sealed, force, .. } = self;
-        let stored = (partitions, container, world_ranks, records, sealed);
-        let options = (grouping, dimids, stored, force);
+        let options = (grouping, dimids, &self.set);
         Ok(crc32c(crc, format!("{options:?}").as_bytes()))
     }
 

@@ -10,11 +10,10 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use striae::gsd::Durability;
+use striae::gsd::{Durability, FileOptions};
 use striae::lock::{Locked, lock, lock_replaced};
 use striae::posix::PosixFile;
 use striae::publish::Publish;
-use striae_core::gsd::{Attributes, Version};
 use striae_core::integrity::crc32c;
 use striae_core::store::WriteAt;
 
@@ -22,22 +21,10 @@ use striae_core::store::WriteAt;
 /// options ([`Code::Differ`](crate::Code::Differ)).
 ///
 /// The [module](super) has an example.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Builder {
-    application: String,
-    schema: String,
-    /// The other attributes of the file.
-    attributes: Attributes<'static>,
-    overwrite: bool,
+    file: FileOptions,
     reopen: Reopen,
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        let attributes = Attributes::default();
-        let (application, schema) = (String::new(), String::new());
-        Self { application, schema, attributes, overwrite: false, reopen: Reopen::new() }
-    }
 }
 
 impl Builder {
@@ -48,66 +35,8 @@ impl Builder {
         Self::default()
     }
 
-    /// Sets the name of the program that makes the file, at most 63 bytes.
-    #[must_use]
-    pub fn application(mut self, name: impl Into<String>) -> Self {
-        self.application = name.into();
-        self
-    }
-
-    /// Sets the name of the schema, at most 63 bytes, and its version.
-    #[must_use]
-    pub fn schema(mut self, name: impl Into<String>, version: Version) -> Self {
-        self.schema = name.into();
-        self.attributes.schema_version = version;
-        self
-    }
-
-    /// Sets the layer of the file: 2.1, or 1.0 for old readers.
-    #[must_use]
-    pub const fn layer(mut self, layer: Version) -> Self {
-        self.attributes.layer = layer;
-        self
-    }
-
-    /// Sets the alignment of chunks in bytes: a power of two, 1 by default. The parts of the ranks
-    /// in a chunk are not aligned.
-    #[must_use]
-    pub const fn align(mut self, bytes: u64) -> Self {
-        self.attributes.align = bytes;
-        self
-    }
-
-    /// Whether each frame has checksums of its chunks. They are combined from those of the ranks.
-    #[must_use]
-    pub const fn checksums(mut self, checksums: bool) -> Self {
-        self.attributes.checksums = checksums;
-        self
-    }
-
-    /// Sets the slots of the first index, at least 128. When it is full, it is copied to an index
-    /// of twice the size, and the old index stays in the file.
-    #[must_use]
-    pub const fn index_slots(mut self, slots: u64) -> Self {
-        self.attributes.index_slots = slots;
-        self
-    }
-
-    /// Sets the bytes of the first name list, by default 1024. When it is full, it is copied to a
-    /// list of twice the size, and the old list stays in the file.
-    #[must_use]
-    pub const fn names_len(mut self, bytes: u64) -> Self {
-        self.attributes.names_len = bytes;
-        self
-    }
-
-    /// Whether an existing file is replaced; otherwise it is an error. A symbolic link stays, and
-    /// its target is replaced.
-    #[must_use]
-    pub const fn overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
-    }
+    striae::gsd_file_options!(application schema layer align checksums index_slots names_len);
+    striae::gsd_file_options!(overwrite);
 
     /// Sets what commits survive.
     #[must_use]
@@ -165,7 +94,7 @@ impl Builder {
         for<'f> &'f F: WriteAt<Error = io::Error>,
     {
         let opened = |anew| open(anew).map_err(|error| Failure::io("opening the file", &error));
-        let begin = || Ok((Root::create(opened(true)?, &self.attributes(), None)?, 0));
+        let begin = || Ok((Root::create(opened(true)?, &self.file.attributes(), None)?, 0));
         let operation = (Operation::GsdCreate, self.fingerprint(Path::new("")));
         FileWriter::begin(comm, operation, begin, |_| opened(false))
     }
@@ -175,24 +104,20 @@ impl Builder {
         path: &Path,
     ) -> Result<Result<(Root<PosixFile>, u64), Failure>, striae::Error> {
         let is_locked = self.reopen.lock;
-        let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;
-        let replaced = if is_locked && self.overwrite { lock_replaced(path)? } else { None };
+        let publish = Publish::new(path, NonZeroU32::MIN, self.file.overwrite)?;
+        let replaced = if is_locked && self.file.overwrite { lock_replaced(path)? } else { None };
         let at = |error| striae::Error::new(path, error);
         let made = PosixFile::create(&publish.hidden(0), false).map_err(at)?;
         let lock = lock(made, path, is_locked)?;
         let file = PosixFile::open_rw(&publish.hidden(0)).map_err(at)?;
         let (file, number) = self.reopen.with_durability(file);
-        let root = match Root::create(file, &self.attributes(), Some(lock)) {
+        let root = match Root::create(file, &self.file.attributes(), Some(lock)) {
             Ok(root) => root,
             Err(failure) => return Ok(Err(failure)),
         };
         publish.finish(self.reopen.is_durable())?;
         drop(replaced); // nobody else could write to it until it had no name
         Ok(Ok((root, number)))
-    }
-
-    fn attributes(&self) -> Attributes<'_> {
-        Attributes { application: &self.application, schema: &self.schema, ..self.attributes }
     }
 
     /// A number of everything that must be equal at all ranks.

@@ -32,15 +32,15 @@ impl Builder {
     /// What rank 0 checks before a file is made.
     pub(super) fn check_buddies(&self, path: &Path, rank: u32, nfiles: u32) -> Result<(), Failure> {
         match rank {
-            0 => Ok(check_buddies(path, nfiles, self.options.buddies)?),
+            0 => Ok(check_buddies(path, nfiles, self.set.buddies)?),
             _ => Ok(()),
         }
     }
 
     /// Refuses what has no buddy sets.
     pub(super) fn check_kind(&self) -> Result<(), Failure> {
-        let merges = matches!(self.options.rule, ChunkRule::Merged(_));
-        if self.options.buddies == 0 || self.is_plain() && !merges {
+        let merges = matches!(self.set.rule, ChunkRule::Merged(_));
+        if self.set.buddies == 0 || self.is_plain() && !merges {
             return Ok(());
         }
         let text = "a set with buddy sets has one task for each rank, files by number, and no \
@@ -58,7 +58,7 @@ impl Builder {
         open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<Vec<Part<C, F>>, Error> {
         let (nfiles, mut copies, mut done) = (groups.nfiles(), Vec::new(), Ok(()));
-        for level in 0..self.options.buddies {
+        for level in 0..self.set.buddies {
             // All ranks find the same, and rank 0 has found it right.
             let set = BuddySet::new(groups, Buddy(level)).map_err(|e| Error::agreed(refused(e)))?;
             let places = places(&set, &groups, whole.rank());
@@ -107,7 +107,7 @@ impl Builder {
         let plan = self.plan(path, planned, RankFile { number: file, tasks: vec![request] });
         let group = comm.split(plan.as_ref().map(|_| 0).map_err(Clone::clone))?;
         let (name, open) = (sibling_path(&buddy_path(path, level), file), Rc::clone(open));
-        let limit = self.options.collect.map_or(1 << 20, Collect::limit);
+        let limit = self.collect.map_or(1 << 20, Collect::limit);
         let handle = Handle::alone(move |anew| open(&name, anew), group, limit);
         Part::create(comm, Claim::OneEach, plan, handle)
     }

@@ -16,8 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use striae::sion::new_identity;
-use striae_core::endian::ByteOrder;
+use striae::sion::{SetOptions, new_identity};
 use striae_core::integrity::crc32c;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
 use striae_core::sion::filename::Sibling;
@@ -50,7 +49,8 @@ pub struct Builder {
     pub(super) tasks: Tasks,
     /// The ranks of a file, if they are chosen.
     color: Option<u32>,
-    pub(super) options: Options,
+    pub(super) set: SetOptions,
+    pub(super) collect: Option<Collect>,
 }
 
 /// The tasks of this rank.
@@ -64,22 +64,6 @@ pub(super) enum Tasks {
     Mapped(Vec<(u64, u64)>),
     /// These, at these places.
     Placed(Vec<Placed>),
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Options {
-    pub(super) nfiles: u32,
-    fsblksize: Option<u32>,
-    order: ByteOrder,
-    data_order: ByteOrder,
-    pub(super) rule: ChunkRule,
-    keyval: bool,
-    prefix: Option<Vec<u8>>,
-    overwrite: bool,
-    pub(super) buddies: u32,
-    sealed: bool,
-    set_identity: Option<u32>,
-    pub(super) collect: Option<Collect>,
 }
 
 /// What a file of a set is to be besides its tasks.
@@ -102,21 +86,7 @@ impl Builder {
     /// One file, chunks of 1 MiB, the file system's block size, the machine's byte order.
     #[must_use]
     pub const fn new() -> Self {
-        let options = Options {
-            nfiles: 1,
-            fsblksize: None,
-            order: ByteOrder::HOST,
-            data_order: ByteOrder::HOST,
-            rule: ChunkRule::Aligned,
-            keyval: false,
-            prefix: None,
-            overwrite: false,
-            buddies: 0,
-            sealed: false,
-            set_identity: None,
-            collect: None,
-        };
-        Self { tasks: Tasks::One(1 << 20), color: None, options }
+        Self { tasks: Tasks::One(1 << 20), color: None, set: SetOptions::NEW, collect: None }
     }
 
     /// Gives this rank one task, with chunks of so many bytes. This is rounded up to the block size
@@ -160,13 +130,8 @@ impl Builder {
         self
     }
 
-    /// Sets the number of physical files. All files get the same number of consecutive tasks; the
-    /// last one also gets the rest.
-    #[must_use]
-    pub const fn nfiles(mut self, nfiles: u32) -> Self {
-        self.options.nfiles = nfiles;
-        self
-    }
+    striae::sion_set_options!(nfiles fsblksize order data_order keyval prefix);
+    striae::sion_set_options!(overwrite sealed set_identity);
 
     /// Makes a physical file for the ranks of each color, which is below 2^31: as with
     /// `sion_paropen_mpi` for a sub-communicator, and a number of files of 0 or less. Files are
@@ -180,28 +145,6 @@ impl Builder {
         self
     }
 
-    /// Sets the number of bytes that chunk sizes are rounded up to, in place of the block size of
-    /// the folder, which each rank asks for itself.
-    #[must_use]
-    pub const fn fsblksize(mut self, bytes: u32) -> Self {
-        self.options.fsblksize = Some(bytes);
-        self
-    }
-
-    /// Sets the byte order of the metadata.
-    #[must_use]
-    pub const fn order(mut self, order: ByteOrder) -> Self {
-        self.options.order = order;
-        self
-    }
-
-    /// Sets the byte order that is stated for the data; striae never swaps the data.
-    #[must_use]
-    pub const fn data_order(mut self, order: ByteOrder) -> Self {
-        self.options.data_order = order;
-        self
-    }
-
     /// Sets how chunks are laid out from the requested sizes, as the rules of the serial writer do
     /// in each physical file. By default each chunk is aligned.
     ///
@@ -210,22 +153,7 @@ impl Builder {
     /// file applies them, in windows, and sends the sizes to its ranks.
     #[must_use]
     pub const fn rule(mut self, rule: ChunkRule) -> Self {
-        self.options.rule = rule;
-        self
-    }
-
-    /// Sets whether streams are key-value records.
-    #[must_use]
-    pub const fn keyval(mut self, keyval: bool) -> Self {
-        self.options.keyval = keyval;
-        self
-    }
-
-    /// Sets the set name that is stored in the files, in place of the path at which they are made;
-    /// at most 1023 bytes.
-    #[must_use]
-    pub fn prefix(mut self, prefix: Vec<u8>) -> Self {
-        self.options.prefix = Some(prefix);
+        self.set.rule = rule;
         self
     }
 
@@ -246,32 +174,10 @@ impl Builder {
     /// together take one call more; and those of an odd number of files two more to make.
     #[must_use]
     pub const fn buddies(mut self, sets: u32) -> Self {
-        self.options.buddies = sets;
+        self.set.buddies = sets;
         if sets > 0 {
-            self.options.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
+            self.set.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
         }
-        self
-    }
-
-    /// Empties files that exist already, instead of refusing them.
-    #[must_use]
-    pub const fn overwrite(mut self, overwrite: bool) -> Self {
-        self.options.overwrite = overwrite;
-        self
-    }
-
-    /// Sets whether commits and the close add checksums of everything.
-    #[must_use]
-    pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.options.sealed = sealed;
-        self
-    }
-
-    /// Sets the identity of the set, which the seals of several files store: it must be another one
-    /// in each set. By default rank 0 chooses a random one; with 0 there is none.
-    #[must_use]
-    pub const fn set_identity(mut self, identity: u32) -> Self {
-        self.options.set_identity = Some(identity);
         self
     }
 
@@ -280,14 +186,14 @@ impl Builder {
         if rank > 0 || nfiles == 1 {
             return 0;
         }
-        self.options.set_identity.unwrap_or_else(new_identity)
+        self.set.set_identity.unwrap_or_else(new_identity)
     }
 
     /// Lets few ranks write for all, and short records wait in memory. Otherwise every rank opens
     /// its file and writes each record at once.
     #[must_use]
     pub const fn collect(mut self, collect: Collect) -> Self {
-        self.options.collect = Some(collect);
+        self.collect = Some(collect);
         self
     }
 
@@ -316,7 +222,7 @@ impl Builder {
         comm: C,
         path: impl AsRef<Path>,
     ) -> Result<FileWriter<C>, Error> {
-        let (locks, overwrite) = (Rc::<Locks>::default(), self.options.overwrite);
+        let (locks, overwrite) = (Rc::<Locks>::default(), self.set.overwrite);
         let held = Rc::clone(&locks);
         let file = self.create_in(comm, path, move |name, anew| match anew {
             true => locks.make(name, overwrite),
@@ -343,7 +249,7 @@ impl Builder {
         let options = block_size.as_ref().map_or(0, |bytes| self.fingerprint(path, *bytes));
         comm.begin(Operation::SionCreate, options);
         let mut known = self.clone(); // so that the folder is asked once
-        known.options.fsblksize = block_size.as_ref().ok().copied();
+        known.set.fsblksize = block_size.as_ref().ok().copied();
         let options = block_size.and_then(|_| self.check_kind());
         let (file, identity) = known.create_kind(comm, path, options, &Rc::new(open))?;
         Ok(file.in_set(identity))
@@ -358,7 +264,7 @@ impl Builder {
     ) -> Result<Made<C, F>, Error> {
         match (&self.tasks, self.color) {
             (Tasks::One(chunksize), None) => {
-                let groups = EvenFiles::new(comm.size().into(), self.options.nfiles.into());
+                let groups = EvenFiles::new(comm.size().into(), self.set.nfiles.into());
                 let groups = options.and(groups.map_err(refused));
                 self.create_plain(comm, path, (groups, *chunksize), open)
             }
@@ -376,7 +282,7 @@ impl Builder {
         (groups, chunksize): (Result<EvenFiles, Failure>, u64),
         open: &Rc<impl Fn(&Path, bool) -> io::Result<F> + 'static>,
     ) -> Result<Made<C, F>, Error> {
-        let (rank, nfiles) = (comm.rank(), self.options.nfiles);
+        let (rank, nfiles) = (comm.rank(), self.set.nfiles);
         let groups =
             groups.and_then(|groups| self.check_buddies(path, rank, nfiles).map(|()| groups));
         let file = groups.as_ref().map_err(Clone::clone);
@@ -393,7 +299,7 @@ impl Builder {
             Err(failure) => Owners::unknown(nfiles, failure.clone()),
         };
         let (mut file, identity) = self.create_files(comms, path, owners, Claim::OneEach, open)?;
-        if let (Some(whole), Ok(groups), 1..) = (&file.whole, groups, self.options.buddies) {
+        if let (Some(whole), Ok(groups), 1..) = (&file.whole, groups, self.set.buddies) {
             file.files.copies = self.create_copies(whole, path, (groups, chunksize), open)?;
         }
         Ok((file, identity))
@@ -407,7 +313,7 @@ impl Builder {
         plan: Result<Plan<'_>, Failure>,
         open: impl Fn(bool) -> io::Result<F> + 'static,
     ) -> Result<Part<C, F>, Error> {
-        let Some(collect) = self.options.collect else {
+        let Some(collect) = self.collect else {
             return Part::create(comm, claim, plan, Handle::new(open, None, 0));
         };
         let mine = plan.as_ref().map(drop).map_err(Clone::clone);
@@ -422,7 +328,7 @@ impl Builder {
         Planned { nfiles, all, ntasks, groups }: Planned,
         RankFile { number: filenumber, mut tasks }: RankFile,
     ) -> Result<Plan<'a>, Failure> {
-        let Options { order, data_order, rule, keyval, sealed, .. } = self.options;
+        let SetOptions { order, data_order, rule, keyval, sealed, .. } = self.set;
         let fsblksize = self.block_size(path)?;
         let attributes = Attributes { order, data_order, fsblksize, nfiles, filenumber, keyval };
         let unit = NonZeroU32::new(fsblksize).unwrap_or(NonZeroU32::MIN); // Meta1 refuses 0
@@ -435,7 +341,7 @@ impl Builder {
         Ok(Plan {
             attributes,
             ntasks,
-            prefix: self.options.prefix.as_deref().unwrap_or(name),
+            prefix: self.set.prefix.as_deref().unwrap_or(name),
             sealed,
             rule,
             groups,
@@ -447,7 +353,8 @@ impl Builder {
     /// A number of all that must be equal at all ranks.
     fn fingerprint(&self, path: &Path, block_size: u32) -> u32 {
         let (kind, is_grouped) = (std::mem::discriminant(&self.tasks), self.color.is_some());
-        let options = format!("{block_size} {kind:?} {is_grouped} {:?}", self.options);
+        let options =
+            format!("{block_size} {kind:?} {is_grouped} {:?} {:?}", self.set, self.collect);
         crc32c(crc32c(0, path.as_os_str().as_bytes()), options.as_bytes())
     }
 
@@ -458,7 +365,7 @@ impl Builder {
 
     /// SIONlib takes 2 MiB for a block size above 32 MiB (`spec/sion.md#meta1`).
     fn block_size(&self, path: &Path) -> Result<u32, Failure> {
-        if let Some(fsblksize) = self.options.fsblksize {
+        if let Some(fsblksize) = self.set.fsblksize {
             return Ok(fsblksize);
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

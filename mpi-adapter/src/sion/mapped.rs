@@ -55,7 +55,7 @@ impl Builder {
         path: &Path,
         tasks: Result<Vec<(u64, u64)>, Failure>,
     ) -> Result<(Vec<(u64, u64)>, EvenFiles), Error> {
-        let nfiles = self.options.nfiles;
+        let nfiles = self.set.nfiles;
         let tasks = tasks.and_then(|tasks| {
             self.check_buddies(path, comm.rank(), nfiles)?;
             Ok(tasks)

@@ -38,7 +38,7 @@ impl Builder {
     ) -> Result<Made<C, F>, Error> {
         let mut tasks = tasks.to_vec();
         tasks.sort_unstable();
-        let nfiles = self.options.nfiles;
+        let nfiles = self.set.nfiles;
         let (all, root) = self.agree_on_places(&comm, path, (&tasks, options))?;
         let places = places(&comm, root, (nfiles, all), &tasks)?;
         let tasks = tasks.into_iter().map(|Placed { file, local, globalrank, chunksize }| {
@@ -61,13 +61,12 @@ impl Builder {
         let first = tasks.first().is_some_and(|task| (task.file, task.local) == (0, 0));
         let root = if first { u64::from(comm.rank()).saturating_add(1) } else { 0 };
         let end = tasks.last().map_or(0, |task| u64::from(task.file).saturating_add(1));
-        let checked =
-            options.and_then(|()| self.check_buddies(path, comm.rank(), self.options.nfiles));
+        let checked = options.and_then(|()| self.check_buddies(path, comm.rank(), self.set.nfiles));
         let mine = checked.map(|()| [usize_to_u64(tasks.len()), end, root]);
         let [all, end, root] = comm.combine(mine, [Fold::Sum, Fold::Max, Fold::Max])?;
         // All ranks have the same numbers, and so find the same.
         let root = root.checked_sub(1).and_then(|root| u32::try_from(root).ok());
-        match root.filter(|_| end == u64::from(self.options.nfiles)) {
+        match root.filter(|_| end == u64::from(self.set.nfiles)) {
             Some(root) => Ok((all, root)),
             None => Err(Error::agreed(missing())),
         }

@@ -4,16 +4,16 @@ pub(super) mod append;
 mod buffer;
 mod header;
 pub(super) mod old;
+mod options;
 mod sealing;
 mod tables;
 mod writer;
 
-use super::Container;
 use crate::error::Error;
 use crate::error::build::BuildError;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use std::collections::BTreeMap;
+pub use options::SetOptions;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use striae_core::blob::Records;
@@ -58,14 +58,9 @@ pub struct Builder<'d, D: ?Sized> {
     definition: &'d D,
     nprocs: NonZeroU32,
     decompositions: Vec<Decomposed>,
-    partitions: BTreeMap<u64, usize>,
-    container: Container,
+    set: SetOptions,
     subfiles: NonZeroU32,
     grouping: Option<Vec<u32>>,
-    world_ranks: Option<bool>,
-    records: Option<u64>,
-    sealed: bool,
-    force: bool,
 }
 
 /// A decomposition: its canonical dimensions, and the requests of each rank.
@@ -86,14 +81,9 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             definition,
             nprocs,
             decompositions: Vec::new(),
-            partitions: BTreeMap::new(),
-            container: Container::Cdf,
+            set: SetOptions::NEW,
             subfiles: NonZeroU32::MIN,
             grouping: None,
-            world_ranks: None,
-            records: None,
-            sealed: false,
-            force: false,
         }
     }
 
@@ -105,20 +95,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         self
     }
 
-    /// Decomposes variable `varid` by a decomposition; the first one added is 0. Other variables
-    /// are whole: the first rank of each subfile writes them.
-    #[must_use]
-    pub fn decomposed(mut self, varid: u64, decomposition: usize) -> Self {
-        self.partitions.insert(varid, decomposition);
-        self
-    }
-
-    /// Sets the container. Default: CDF-5.
-    #[must_use]
-    pub const fn container(mut self, container: Container) -> Self {
-        self.container = container;
-        self
-    }
+    crate::blob_set_options!(decomposed container world_ranks records sealed force);
 
     /// Writes this number of subfiles. Each gets ranks that follow each other, as many as the
     /// others or one fewer.
@@ -138,35 +115,9 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         self
     }
 
-    /// Sets whether each subfile stores the ranks of its blobs, in the attribute `world_ranks`,
-    /// which E3SM-IO does not have. Default: only if [`grouping`](Self::grouping) gives a subfile
-    /// other ranks than [`subfiles`](Self::subfiles) does.
-    #[must_use]
-    pub const fn world_ranks(mut self, store: bool) -> Self {
-        self.world_ranks = Some(store);
-        self
-    }
-
-    /// Sets the number of records. HDF5 sets need it, as it decides where blobs are; a CDF-5 set
-    /// has as many records as are written by default.
-    #[must_use]
-    pub const fn records(mut self, records: u64) -> Self {
-        self.records = Some(records);
-        self
-    }
-
-    /// Sets whether each subfile is sealed: it has checksums of its header and of each blob of each
-    /// variable where other programs do not look (`spec/blob.md#seals`). Default: it is not.
-    #[must_use]
-    pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.sealed = sealed;
-        self
-    }
-
-    /// Replaces existing subfiles of this name when the new ones are complete and on the disk.
-    #[must_use]
-    pub const fn force(mut self, force: bool) -> Self {
-        self.force = force;
+    /// Sets all of them at once.
+    pub(super) fn set(mut self, set: SetOptions) -> Self {
+        self.set = set;
         self
     }
 
@@ -248,8 +199,8 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let at = |error: BuildError| Error::new(path, error);
         self.check().map_err(at)?;
         let (members, is_block) = self.members().map_err(at)?;
-        let world_ranks = self.world_ranks.unwrap_or(!is_block);
-        let publish = Publish::subfiles(path, self.subfiles, self.force)?;
+        let world_ranks = self.set.world_ranks.unwrap_or(!is_block);
+        let publish = Publish::subfiles(path, self.subfiles, self.set.force)?;
         let plan = header::Plan::new(self, world_ranks);
         let plan = plan.map_err(|error| Error::new(path, error))?;
         let mut subfiles = Vec::new();
@@ -259,11 +210,11 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
             let made = made.and_then(|file| plan.subfile((number, members), &file));
             subfiles.push(made.map_err(|kind| Error::new(&to, kind))?);
         }
-        let nsums = if self.sealed { plan.variables.len() } else { 0 };
+        let nsums = if self.set.sealed { plan.variables.len() } else { 0 };
         Ok(Writer::new(
             path,
-            Target::New { publish, durable: self.force },
-            (self.container, Records { before: None, all: self.records }),
+            Target::New { publish, durable: self.set.force },
+            (self.set.container, Records { before: None, all: self.set.records }),
             (plan.variables, plan.names),
             (subfiles, &members),
             &|_, _| vec![Sum::default(); nsums].into(),

@@ -38,7 +38,7 @@ pub mod verify;
 pub use crate::error::blob::ErrorKind;
 pub use crate::error::build::BuildError;
 pub use builder::old::{OldSet, OldSubfile, OldVariable};
-pub use builder::{Builder, Rank, Writer};
+pub use builder::{Builder, Rank, SetOptions, Writer};
 pub use convert::{Convert, Converted, Pieces};
 pub use extract::Extract;
 pub use map::Map;

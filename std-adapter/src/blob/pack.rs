@@ -4,7 +4,7 @@ mod assign;
 mod requests;
 
 use super::map::Order;
-use super::{Builder, Container, Map, Rank, Set, Writer};
+use super::{Builder, Map, Rank, Set, SetOptions, Writer};
 use crate::cdf::demand::longest_dimension;
 use crate::cdf::{Attribute, File, Region, Variable};
 use crate::error::Error;
@@ -29,16 +29,14 @@ use striae_inspect::size::Demand;
 #[derive(Debug, Clone)]
 pub struct Pack {
     output: Output,
-    container: Container,
+    set: SetOptions,
     subfiles: NonZeroU32,
     grouping: Option<Vec<u32>>,
     is_round_robin: bool,
-    world_ranks: Option<bool>,
     processes: Option<NonZeroU32>,
     order: Order,
     decompositions: Vec<(Box<str>, u32)>,
     like: Option<PathBuf>,
-    sealed: bool,
 }
 
 impl Default for Pack {
@@ -53,16 +51,14 @@ impl Pack {
     pub const fn new() -> Self {
         Self {
             output: Output::new(),
-            container: Container::Cdf,
+            set: SetOptions::NEW,
             subfiles: NonZeroU32::MIN,
             grouping: None,
             is_round_robin: false,
-            world_ranks: None,
             processes: None,
             order: Order::Merged,
             decompositions: Vec::new(),
             like: None,
-            sealed: false,
         }
     }
 
@@ -73,12 +69,7 @@ impl Pack {
         self
     }
 
-    /// Sets the container. Default: CDF-5.
-    #[must_use]
-    pub const fn container(mut self, container: Container) -> Self {
-        self.container = container;
-        self
-    }
+    crate::blob_set_options!(container world_ranks sealed);
 
     /// Sets the number of subfiles; see [`Builder::subfiles`].
     #[must_use]
@@ -99,13 +90,6 @@ impl Pack {
     #[must_use]
     pub const fn round_robin(mut self) -> Self {
         self.is_round_robin = true;
-        self
-    }
-
-    /// Sets whether ranks are stored; see [`Builder::world_ranks`].
-    #[must_use]
-    pub const fn world_ranks(mut self, store: bool) -> Self {
-        self.world_ranks = Some(store);
         self
     }
 
@@ -139,13 +123,6 @@ impl Pack {
         self
     }
 
-    /// Sets whether the set is sealed; see [`Builder::sealed`].
-    #[must_use]
-    pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.sealed = sealed;
-        self
-    }
-
     /// Makes the set `out` of the netCDF file `canonical` and of a decomposition map. A variable
     /// that has got no decomposition has the one with its dimensions. Calls `progress` with numbers
     /// of bytes that were written.
@@ -173,15 +150,9 @@ impl Pack {
         let (dims, attrs, vars) = definition(&file);
         let vars: Vec<_> = vars.iter().map(|(var, attrs)| (*var, attrs.as_slice())).collect();
         let definition = Definition { dims: &dims, attrs: &attrs, vars: &vars };
-        let mut builder = Builder::new(&definition, nprocs)
-            .container(self.container)
-            .subfiles(self.subfiles)
-            .records(file.numrecs())
-            .sealed(self.sealed)
-            .force(self.output.force);
-        if let Some(store) = self.world_ranks {
-            builder = builder.world_ranks(store);
-        }
+        let (records, force) = (Some(file.numrecs()), self.output.force);
+        let set = SetOptions { records, force, ..self.set.clone() };
+        let mut builder = Builder::new(&definition, nprocs).set(set).subfiles(self.subfiles);
         let count = self.subfiles;
         let in_turn = (0..nprocs.get()).map(|process| process % count);
         let in_turn = (self.is_round_robin && count <= nprocs).then(|| in_turn.collect());

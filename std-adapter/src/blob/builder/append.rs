@@ -1,9 +1,9 @@
 //! Appending records to a closed set.
 
-use super::Container;
 use super::header::{Made, Places, Variable};
 use super::sealing::{Sealing, rows_of};
 use super::writer::{Subfile, Target, Writer};
+use crate::blob::Container;
 use crate::blob::grammar::{Canonical, numbers};
 use crate::blob::names::Names;
 use crate::blob::set::judged;

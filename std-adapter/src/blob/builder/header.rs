@@ -2,7 +2,8 @@
 
 use super::sealing::Sealing;
 use super::tables::Tables;
-use super::{Builder, Container, Members};
+use super::{Builder, Members};
+use crate::blob::Container;
 use crate::error::ErrorKind;
 use crate::error::build::BuildError;
 use crate::posix::PosixFile;
@@ -71,10 +72,10 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         let mut memory = vec![0; builder.decompositions.len()];
         let mut width = Width::new(&mut memory);
         for (varid, var) in (0..).map_while(|varid| Some((varid, definition.var(varid)?))) {
-            let decomposition = builder.partitions.get(&varid).copied();
+            let decomposition = builder.set.partitions.get(&varid).copied();
             let column = Column::new(definition, &var, decomposition).ok_or(BuildError::Size)?;
             let before = Before { fixed: width.fixed(), elements: width.elements().into() };
-            let content = column.content(builder.records.unwrap_or(0));
+            let content = column.content(builder.set.records.unwrap_or(0));
             content.and_then(|content| width.add(content)).ok_or(BuildError::Size)?;
             let name: Box<str> = var.name.into();
             names.insert(name.clone(), variables.len());
@@ -83,7 +84,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         let decomposed = builder.decompositions.iter().map(|of| &*of.dimids);
         let dimids = Dimids::new(definition, decomposed).ok_or(BuildError::Size)?;
         let all = Before { fixed: width.fixed(), elements: width.elements().into() };
-        if builder.container == Container::Hdf5 && builder.records.is_none() {
+        if builder.set.container == Container::Hdf5 && builder.set.records.is_none() {
             return Err(BuildError::NoRecords.into());
         }
         let definition = Compared::new(definition);
@@ -108,9 +109,9 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
             world_ranks: self.world_ranks.then_some(&world),
         };
         let subfile = Subfile::new(&self.definition, group, &mut decompositions, &partitions)?;
-        let form = Form::new(&subfile, self.builder.sealed)?.ok_or(BuildError::Size)?;
+        let form = Form::new(&subfile, self.builder.set.sealed)?.ok_or(BuildError::Size)?;
         let number = (number, self.builder.subfiles.get());
-        match self.builder.container {
+        match self.builder.set.container {
             Container::Cdf => {
                 let bytes = encode(&subfile, form.plan(), (0, None))?;
                 let header = Header::parse(&bytes, ByteOrder::Big)?;
@@ -141,7 +142,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         tables: Tables<'_>,
         file: &PosixFile,
     ) -> Result<Made, ErrorKind> {
-        let records = self.builder.records.unwrap_or(0);
+        let records = self.builder.set.records.unwrap_or(0);
         let bytes = encode(subfile, form.plan(), (records, Some(ByteOrder::Little)))?;
         let (mut starts, mut at) = (Vec::new(), 0_u64);
         for (blob, shares) in (0..).zip(&tables.shares) {

@@ -1,8 +1,9 @@
 //! [`Writer`] and [`Rank`]: values of a new set.
 
+use super::Members;
 use super::buffer::{self, Buffer};
 use super::header::{Made, Places, Variable};
-use super::{Container, Members};
+use crate::blob::Container;
 use crate::cdf::ErrorKind as CdfError;
 use crate::error::build::BuildError;
 use crate::error::{Error, ErrorKind};

@@ -1,6 +1,6 @@
 //! How a new file is made.
 
-use super::{Durability, FileWriter, Settings};
+use super::{Durability, FileOptions, FileWriter, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
 use crate::publish::Publish;
@@ -8,30 +8,17 @@ use crate::store::lock::{Locked, lock, lock_replaced};
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
+use striae_core::gsd::Attributes;
 use striae_core::gsd::create::Create;
-use striae_core::gsd::{Attributes, Version};
 
 /// How a new file is made: what it says about itself, its layout, and how it is written.
 ///
 /// See [`FileWriter`] for an example.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Builder {
-    application: String,
-    schema: String,
-    /// The other attributes of the file.
-    attributes: Attributes<'static>,
-    overwrite: bool,
+    file: FileOptions,
     in_place: bool,
     settings: Settings,
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        let attributes = Attributes::default();
-        let (application, schema) = (String::new(), String::new());
-        let settings = Settings::default();
-        Self { application, schema, attributes, overwrite: false, in_place: false, settings }
-    }
 }
 
 impl Builder {
@@ -42,71 +29,15 @@ impl Builder {
         Self::default()
     }
 
+    crate::gsd_file_options!(application schema layer align checksums index_slots names_len);
+    crate::gsd_file_options!(overwrite);
+
     /// A builder of a file with these attributes.
     pub(in crate::gsd) fn like(attributes: &Attributes<'_>) -> Self {
+        let others = Attributes { application: "", schema: "", ..*attributes };
         let (application, schema) = (attributes.application.into(), attributes.schema.into());
-        let attributes = Attributes { application: "", schema: "", ..*attributes };
-        Self { application, schema, attributes, ..Self::default() }
-    }
-
-    /// Sets the name of the program that makes the file, at most 63 bytes.
-    #[must_use]
-    pub fn application(mut self, name: impl Into<String>) -> Self {
-        self.application = name.into();
-        self
-    }
-
-    /// Sets the name of the schema, at most 63 bytes, and its version.
-    #[must_use]
-    pub fn schema(mut self, name: impl Into<String>, version: Version) -> Self {
-        self.schema = name.into();
-        self.attributes.schema_version = version;
-        self
-    }
-
-    /// Sets the layer of the file: 2.1, or 1.0 for old readers.
-    #[must_use]
-    pub const fn layer(mut self, layer: Version) -> Self {
-        self.attributes.layer = layer;
-        self
-    }
-
-    /// Sets the alignment of chunks in bytes: a power of two, 1 by default.
-    #[must_use]
-    pub const fn align(mut self, bytes: u64) -> Self {
-        self.attributes.align = bytes;
-        self
-    }
-
-    /// Whether each frame has checksums of its chunks.
-    #[must_use]
-    pub const fn checksums(mut self, checksums: bool) -> Self {
-        self.attributes.checksums = checksums;
-        self
-    }
-
-    /// Sets the slots of the first index, at least 128. When it is full, it is copied to an index
-    /// of twice the size, and the old index stays in the file.
-    #[must_use]
-    pub const fn index_slots(mut self, slots: u64) -> Self {
-        self.attributes.index_slots = slots;
-        self
-    }
-
-    /// Sets the bytes of the first name list, by default 1024. When it is full, it is copied to a
-    /// list of twice the size, and the old list stays in the file.
-    #[must_use]
-    pub const fn names_len(mut self, bytes: u64) -> Self {
-        self.attributes.names_len = bytes;
-        self
-    }
-
-    /// Whether an existing file is replaced; otherwise it is an error. A symbolic link stays, and
-    /// its target is replaced.
-    #[must_use]
-    pub const fn overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
+        let file = FileOptions { application, schema, others, overwrite: false };
+        Self { file, ..Self::default() }
     }
 
     /// Whether an existing file is emptied and used, as gsd does, instead of being replaced by a
@@ -130,7 +61,7 @@ impl Builder {
     /// file to write again, or after the next commit, or after the close.
     #[must_use]
     pub const fn one_sync(mut self, one_sync: bool) -> Self {
-        self.attributes.one_sync = one_sync;
+        self.file.others.one_sync = one_sync;
         self
     }
 
@@ -177,8 +108,8 @@ impl Builder {
         if self.in_place {
             return self.create_in_place(path);
         }
-        let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;
-        let replaced = match self.settings.lock && self.overwrite {
+        let publish = Publish::new(path, NonZeroU32::MIN, self.file.overwrite)?;
+        let replaced = match self.settings.lock && self.file.overwrite {
             true => lock_replaced(path)?,
             false => None,
         };
@@ -196,10 +127,10 @@ impl Builder {
     fn create_in_place(&self, path: &Path) -> Result<FileWriter, Error> {
         let at = |error| Error::new(path, error);
         // What no file can be is known before the old file is emptied.
-        let checked = Create::new(&self.attributes(), 0, crc32c::crc32c_append);
+        let checked = Create::new(&self.file.attributes(), 0, crc32c::crc32c_append);
         checked.map_err(|error| Error::new(path, error))?;
         let (file, is_new) = match PosixFile::open_rw(path) {
-            Ok(_) if !self.overwrite => return Err(Error::new(path, ErrorKind::Exists)),
+            Ok(_) if !self.file.overwrite => return Err(Error::new(path, ErrorKind::Exists)),
             Ok(file) => (file, false),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 (PosixFile::create(path, false).map_err(at)?, true)
@@ -217,11 +148,6 @@ impl Builder {
     }
 
     fn make(&self, file: Locked, path: &Path) -> Result<FileWriter, Error> {
-        FileWriter::make(file, path, &self.attributes(), self.settings)
-    }
-
-    fn attributes(&self) -> Attributes<'_> {
-        let (application, schema) = (self.application.as_str(), self.schema.as_str());
-        Attributes { application, schema, ..self.attributes }
+        FileWriter::make(file, path, &self.file.attributes(), self.settings)
     }
 }

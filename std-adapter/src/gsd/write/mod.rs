@@ -15,6 +15,7 @@ mod copy;
 mod file;
 mod make;
 mod names;
+mod options;
 mod reopen;
 mod stream;
 
@@ -22,6 +23,7 @@ pub use builder::Builder;
 pub(super) use copy::Source;
 pub use file::FileWriter;
 pub(super) use make::make;
+pub use options::FileOptions;
 pub use reopen::Reopen;
 pub use stream::ChunkWriter;
 

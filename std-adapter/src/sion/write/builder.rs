@@ -3,6 +3,7 @@
 use super::Durability;
 use super::buddies::{BuddyPlan, buddy_set, refuse_others};
 use super::identity::new_identity;
+use super::options::SetOptions;
 use super::part::Settings;
 use super::plan::{NewFiles, Plan, Ranks, Sizes, Table};
 use super::set::FileWriter;
@@ -15,7 +16,6 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use striae_core::endian::ByteOrder;
 use striae_core::sion::create::blocks;
 use striae_core::sion::filegroups::{BuddyTask, EvenFiles, FileGroups, mapping};
 use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Grouping, Meta1, raw};
@@ -50,16 +50,7 @@ pub struct Builder {
     ntasks: u64,
     chunksizes: Sizes,
     globalranks: Option<Vec<i64>>,
-    nfiles: u32,
-    fsblksize: Option<u32>,
-    order: ByteOrder,
-    data_order: ByteOrder,
-    rule: ChunkRule,
-    keyval: bool,
-    prefix: Option<Vec<u8>>,
-    overwrite: bool,
-    buddies: u32,
-    set_identity: Option<u32>,
+    set: SetOptions,
     settings: Settings,
 }
 
@@ -73,16 +64,7 @@ impl Builder {
             ntasks,
             chunksizes: Sizes::Same(1 << 20),
             globalranks: None,
-            nfiles: 1,
-            fsblksize: None,
-            order: ByteOrder::HOST,
-            data_order: ByteOrder::HOST,
-            rule: ChunkRule::Aligned,
-            keyval: false,
-            prefix: None,
-            overwrite: false,
-            buddies: 0,
-            set_identity: None,
+            set: SetOptions::NEW,
             settings: Settings { durability: Durability::OnCommit, sealed: false, buffer: BUFFER },
         }
     }
@@ -116,56 +98,13 @@ impl Builder {
         self
     }
 
-    /// Sets the number of physical files. All files get the same number of tasks; the last one also
-    /// gets the rest.
-    #[must_use]
-    pub const fn nfiles(mut self, nfiles: u32) -> Self {
-        self.nfiles = nfiles;
-        self
-    }
-
-    /// Sets the number of bytes that chunk sizes are rounded up to, in place of the file system's
-    /// block size. With long writes, 1 MiB can be a few percent faster, because the pages of the
-    /// cache are as long as their alignment.
-    #[must_use]
-    pub const fn fsblksize(mut self, bytes: u32) -> Self {
-        self.fsblksize = Some(bytes);
-        self
-    }
-
-    /// Sets the byte order of the metadata.
-    #[must_use]
-    pub const fn order(mut self, order: ByteOrder) -> Self {
-        self.order = order;
-        self
-    }
-
-    /// Sets the byte order that is stated for the data; striae never swaps the data.
-    #[must_use]
-    pub const fn data_order(mut self, order: ByteOrder) -> Self {
-        self.data_order = order;
-        self
-    }
+    crate::sion_set_options!(nfiles fsblksize order data_order keyval prefix);
+    crate::sion_set_options!(overwrite sealed set_identity);
 
     /// Sets how chunks are laid out from the requested sizes. By default each chunk is aligned.
     #[must_use]
     pub const fn rule(mut self, rule: ChunkRule) -> Self {
-        self.rule = rule;
-        self
-    }
-
-    /// Sets whether streams are key-value records.
-    #[must_use]
-    pub const fn keyval(mut self, keyval: bool) -> Self {
-        self.keyval = keyval;
-        self
-    }
-
-    /// Sets the set name that is stored in the files, in place of the path at which they are made;
-    /// at most 1023 bytes.
-    #[must_use]
-    pub fn prefix(mut self, prefix: Vec<u8>) -> Self {
-        self.prefix = Some(prefix);
+        self.set.rule = rule;
         self
     }
 
@@ -179,32 +118,10 @@ impl Builder {
     /// ranks must not be negative.
     #[must_use]
     pub const fn buddies(mut self, sets: u32) -> Self {
-        self.buddies = sets;
+        self.set.buddies = sets;
         if sets > 0 {
-            self.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
+            self.set.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
         }
-        self
-    }
-
-    /// Empties files that exist already, instead of refusing them.
-    #[must_use]
-    pub const fn overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
-    }
-
-    /// Sets whether commits and the close add checksums of everything.
-    #[must_use]
-    pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.settings.sealed = sealed;
-        self
-    }
-
-    /// Sets the identity of the set, which the seals of several files store: it must be another one
-    /// in each set. By default it is random; with 0 there is none.
-    #[must_use]
-    pub const fn set_identity(mut self, identity: u32) -> Self {
-        self.set_identity = Some(identity);
         self
     }
 
@@ -244,7 +161,7 @@ impl Builder {
     /// the operating system.
     pub fn create(self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
-        let paths = (0..self.nfiles).map(|number| sibling_path(path, number));
+        let paths = (0..self.set.nfiles).map(|number| sibling_path(path, number));
         self.create_at(path, paths)
     }
 
@@ -255,24 +172,25 @@ impl Builder {
         paths: impl IntoIterator<Item = PathBuf>,
     ) -> Result<FileWriter, Error> {
         let at = |error: SionError| Error::new(path, error);
+        self.settings.sealed = self.set.sealed;
         self.check_counts().map_err(at)?;
-        let prefix = self.prefix.take();
+        let prefix = self.set.prefix.take();
         let prefix = prefix.unwrap_or_else(|| path.as_os_str().as_bytes().to_owned());
-        let files = EvenFiles::new(self.ntasks, self.nfiles.into()).map_err(at)?;
-        let chosen = self.set_identity.unwrap_or_else(new_identity);
-        self.set_identity = Some(if self.nfiles > 1 { chosen } else { 0 });
-        let mut buddies = (0..self.buddies)
+        let files = EvenFiles::new(self.ntasks, self.set.nfiles.into()).map_err(at)?;
+        let chosen = self.set.set_identity.unwrap_or_else(new_identity);
+        self.set.set_identity = Some(if self.set.nfiles > 1 { chosen } else { 0 });
+        let mut buddies = (0..self.set.buddies)
             .map(|level| self.buddy(path, files, level))
             .collect::<Result<Vec<_>, Error>>()?;
         let mapping = self.mapping(&files);
 
         let mut made = NewFiles { paths: Vec::new() };
-        refuse_others(path, self.nfiles, self.buddies)?;
+        refuse_others(path, self.set.nfiles, self.set.buddies)?;
         let entries = self.ntasks; // each task has one in the mapping, and no keeper has
         let mut planned = vec![self.plan_set(&files, paths, (&prefix, entries), &mut made)?];
         for BuddyPlan { path, builder, set, .. } in &mut buddies {
-            builder.fsblksize = self.fsblksize; // that of file 0 for all
-            let paths = (0..self.nfiles).map(|number| sibling_path(path, number));
+            builder.set.fsblksize = self.set.fsblksize; // that of file 0 for all
+            let paths = (0..self.set.nfiles).map(|number| sibling_path(path, number));
             planned.push(builder.plan_set(set, paths, (&prefix, entries), &mut made)?);
         }
         for plan in planned.iter().flatten() {
@@ -312,7 +230,7 @@ impl Builder {
             return Err(Error::new(path, error));
         }
         let (mut sizes, mut ranks) = (Vec::new(), Vec::new());
-        for task in (0..self.nfiles).flat_map(|file| set.tasks(file)) {
+        for task in (0..self.set.nfiles).flat_map(|file| set.tasks(file)) {
             sizes.push(task.request(|task| self.chunksizes.of(task)));
             ranks.push(match task {
                 BuddyTask::Keeper(task) => !self.rank_of(task), // -r - 1
@@ -394,18 +312,18 @@ impl Builder {
     ) -> Result<Plan, Error> {
         let file = self.open(&path, made)?.durable(self.settings.durability.asks());
         let file = lock(file, &path, true)?;
-        let fsblksize = match self.fsblksize {
+        let fsblksize = match self.set.fsblksize {
             Some(bytes) => bytes,
             None => default_fsblksize(&file).map_err(|error| Error::new(&path, error))?,
         };
-        self.fsblksize = Some(fsblksize); // that of file 0 for all
+        self.set.fsblksize = Some(fsblksize); // that of file 0 for all
         let attributes = Attributes {
-            order: self.order,
-            data_order: self.data_order,
+            order: self.set.order,
+            data_order: self.set.data_order,
             fsblksize,
-            nfiles: self.nfiles,
-            filenumber: if self.nfiles == 1 { 1 } else { number },
-            keyval: self.keyval,
+            nfiles: self.set.nfiles,
+            filenumber: if self.set.nfiles == 1 { 1 } else { number },
+            keyval: self.set.keyval,
         };
         let at = |error: SionError| Error::new(&path, error);
         let ntasks = tasks.end.saturating_sub(tasks.start);
@@ -414,7 +332,7 @@ impl Builder {
         let table = self.table(tasks, meta1.layout().fsblksize).map_err(at)?;
         let blocks = blocks(&meta1, &table).map_err(at)?;
         let book = Book::create(&meta1, &blocks, entries, self.settings.sealed).map_err(at)?;
-        let book = book.with_set_identity(self.set_identity.unwrap_or(0));
+        let book = book.with_set_identity(self.set.set_identity.unwrap_or(0));
         Ok(Plan { path, file, book, table })
     }
 
@@ -426,7 +344,7 @@ impl Builder {
                 Ok(file)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let file = if self.overwrite { PosixFile::open_rw(path) } else { Err(error) };
+                let file = if self.set.overwrite { PosixFile::open_rw(path) } else { Err(error) };
                 file.map_err(|error| match error.kind() {
                     // The latter is a symbolic link to nothing.
                     io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => exists(),
@@ -443,7 +361,7 @@ impl Builder {
     fn table(&mut self, tasks: &Range<u64>, fsblksize: NonZeroU32) -> Result<Table, SionError> {
         let ntasks = tasks.end.saturating_sub(tasks.start);
         let is_all = ntasks == self.ntasks;
-        let rule = self.rule;
+        let rule = self.set.rule;
         let one = |size: u64| match striae_core::span::round_up(size, fsblksize.into()) {
             Some(stored) if stored < 1 << 62 => Ok(stored), // no rule refuses such a chunk
             _ => ChunkRule::Aligned

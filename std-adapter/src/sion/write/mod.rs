@@ -18,6 +18,7 @@ mod buddies;
 mod builder;
 mod identity;
 mod mend;
+mod options;
 mod part;
 mod plan;
 mod set;
@@ -30,6 +31,7 @@ pub use buddies::check_buddies;
 pub(super) use buddies::refuse_others;
 pub use builder::Builder;
 pub use identity::new_identity;
+pub use options::SetOptions;
 pub use set::{FileWriter, Reopen};
 pub use task::TaskWriter;
 
