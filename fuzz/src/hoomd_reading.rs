@@ -222,6 +222,9 @@ fn check_plain(
         assert_eq!(found, plain.value(frame.number(), field(&name)), "{name}");
     }
     for (name, found) in &data.log {
+        if data.log.iter().filter(|(other, _)| other == name).count() > 1 {
+            continue; // a frame that has it twice has no plain reading
+        }
         // A name that is no text is told as another one.
         let name = [b"log/", name.as_bytes()].concat();
         if let Some(chunk) = plain.own(frame.number(), &name).or_else(|| plain.own(0, &name)) {

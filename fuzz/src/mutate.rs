@@ -235,7 +235,7 @@ fn move_block(file: &mut Vec<u8>, shape: &Shape, random: &mut Random) {
     file.extend(moved);
 }
 
-/// The file ends at the end of a block or in one; or a block is zeros, erased, or a copy of another.
+/// The file ends at the end of a block or in one; or a block is zeros, erased, or another's copy.
 fn cut_or_fill(file: &mut Vec<u8>, shape: &Shape, random: &mut Random) {
     let Some(block) = random.of(&shape.blocks).cloned() else { return };
     match random.below(4) {

@@ -69,8 +69,8 @@ fn a_sound_file_needs_no_mending() {
     assert!(files > 400, "{files}");
 }
 
-/// What makes mending worth its time: of files that are changed, more are opened by their commit record,
-/// or by their seal, than if their checksums had stayed.
+/// What makes mending worth its time: of files that are changed, more are opened by their commit
+/// record, or by their seal, than if their checksums had stayed.
 #[test]
 fn mended_files_get_through_the_checksums() {
     let committed = seeds_named("gsd_open").into_iter().filter(|data| is_committed(data));

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::path::Path;
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Version, Writer};
+use striae_core::integrity::crc32c;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 use striae_inspect::finding::{Found as _, Severity};
@@ -372,4 +373,26 @@ fn the_work_of_a_recovery_is_that_of_the_bytes_that_exist() {
         }
     }
     assert!(cases > 80 && saved > 1000, "{cases} {saved}");
+}
+
+/// A commit record with right checksums whose names end sooner than the last name does: a reader
+/// finds no end of that name, so the file is not sound.
+#[test]
+fn names_that_end_within_a_name_are_damage() {
+    let whole = written(false);
+    let at = |place: usize| u32::from_le_bytes(*whole[place..].first_chunk().unwrap());
+    let (list, len) = (at(24) as usize, at(228)); // namelist_location; names_len of the record
+    assert!(whole[list..list + len as usize].ends_with(b"striae/crc32c\0"));
+    for cut in 1..=len {
+        let mut bytes = whole.clone();
+        let names = &whole[list..list + (len - cut) as usize];
+        bytes[228..232].copy_from_slice(&(len - cut).to_le_bytes());
+        bytes[240..244].copy_from_slice(&crc32c(0, names).to_le_bytes());
+        let crc = crc32c(crc32c(0, &bytes[8..40]), &bytes[176..252]);
+        bytes[252..256].copy_from_slice(&crc.to_le_bytes());
+        let (_, damage) = verified(&bytes);
+        let is_found = damage.iter().any(|finding| finding.facts().kind == "names_not_terminated");
+        assert!(is_found || cut >= 14, "{cut}: {damage:?}"); // of the last name
+        assert!(!damage.is_empty(), "{cut}");
+    }
 }

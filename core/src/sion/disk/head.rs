@@ -3,6 +3,7 @@
 use super::meta1::Meta1;
 use super::meta2::Meta2;
 use crate::endian::I64;
+use crate::span::{Span, Stride};
 use zerocopy::FromBytes;
 
 /// The head of a physical file: all metadata whose size does not grow with the number of tasks.
@@ -18,6 +19,16 @@ pub struct Head {
 }
 
 impl Head {
+    /// All tables that have entries of tasks: those of META1, and META2.
+    #[inline(always)] // nothing is left of it where a store does not listen
+    pub(in crate::sion) fn tables(&self) -> [Stride; 2] {
+        let layout = self.meta1.layout();
+        let (first, last) = (layout.globalranks(), layout.chunksizes());
+        let meta1 = first.joined(last).unwrap_or(last);
+        let meta2 = self.meta2.and_then(|meta2| Span::between(meta2.start(), meta2.end()));
+        [Stride::one(meta1), Stride::one(meta2.unwrap_or(Span::ZERO))]
+    }
+
     /// The integer at the start of `bytes`, in the byte order of the file; 0 if they are too few.
     pub(in crate::sion) fn integer_in(&self, bytes: &[u8]) -> i64 {
         I64::read_from_prefix(bytes).map_or(0, |(value, _)| value.get(self.meta1.order()))

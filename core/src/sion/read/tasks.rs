@@ -7,7 +7,7 @@ use crate::sion::disk::head::Head;
 use crate::sion::disk::meta2::entry;
 use crate::sion::error::Error;
 use crate::sion::layout::{Chunks, ENTRY_LEN};
-use crate::span::{Span, Stride};
+use crate::span::Span;
 use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, drive_read, fill};
 use crate::store::{ReadAt, usize_to_u64};
 use core::convert::Infallible;
@@ -314,16 +314,6 @@ impl<S, W: AsMut<[u8]>> Fill for Tasks<'_, S, W> {
     }
 }
 
-/// All tables that have entries of tasks: those of META1, and META2.
-#[inline(always)] // nothing is left of it where a store does not listen
-fn tables(head: &Head) -> [Stride; 2] {
-    let layout = head.meta1.layout();
-    let (first, last) = (layout.globalranks(), layout.chunksizes());
-    let meta1 = first.joined(last).unwrap_or(last);
-    let meta2 = head.meta2.and_then(|meta2| Span::between(meta2.start(), meta2.end()));
-    [Stride::one(meta1), Stride::one(meta2.unwrap_or(Span::ZERO))]
-}
-
 impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
     pub(in crate::sion) fn new(
         store: &'a S,
@@ -331,7 +321,7 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         mut window: W,
     ) -> Result<Self, ReadError<S>> {
         let mut sum = Globalskip::new(head, window.as_mut()).map_err(DriveError::of_memory)?;
-        store.will_read(&tables(head));
+        store.will_read(&head.tables());
         let globalskip = drive_read(&mut sum, store, window.as_mut())?;
         Ok(Self::of(store, head, window, globalskip))
     }
@@ -374,7 +364,7 @@ impl<'a, S: AsyncReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         mut window: W,
     ) -> Result<Self, AsyncError<S>> {
         let mut sum = Globalskip::new(head, window.as_mut()).map_err(DriveError::of_memory)?;
-        store.will_read(&tables(head)).await;
+        store.will_read(&head.tables()).await;
         let globalskip = drive_read_async(&mut sum, store, window.as_mut()).await?;
         Ok(Self::of(store, head, window, globalskip))
     }

@@ -8,7 +8,7 @@ use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
 /// The longest token of which all bytes are kept. A longer one has zeros at its front.
-const LONGEST: usize = 32;
+const KEPT: usize = 32;
 
 /// The first word after a map.
 const END: &[u8] = b"Obtained";
@@ -111,7 +111,7 @@ impl Tokens {
         if self.len == 0 {
             self.begin = at;
         }
-        if self.bytes.len() == LONGEST {
+        if self.bytes.len() == KEPT {
             self.bytes.remove(0);
         }
         self.bytes.push(byte);

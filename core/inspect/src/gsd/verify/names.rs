@@ -61,6 +61,8 @@ struct List<'r, 'a> {
     start: u64,
     /// The end of the committed names, if there is a commit record.
     end: Option<u64>,
+    /// The byte before the next one.
+    before: u8,
     /// The present name so far, at most [`TEXT`] bytes.
     name: Vec<u8>,
     /// Its length, with the bytes after its NUL in layer 1.
@@ -80,8 +82,14 @@ impl List<'_, '_> {
     fn take(&mut self, byte: u8) {
         let at = self.at;
         self.at = at.saturating_add(1);
-        if self.end == Some(at) && self.len == 0 {
-            self.is_ended = true;
+        let before = core::mem::replace(&mut self.before, byte);
+        if self.end == Some(at) {
+            if self.len > 0 {
+                // Readers do not look for the rest of the name behind it.
+                self.report
+                    .wrong(Error::NotTerminated { offset: at.saturating_sub(1), value: before });
+            }
+            self.is_ended = self.len == 0;
         }
         if self.is_ended {
             return self.junk(at, byte);
@@ -165,6 +173,7 @@ pub(super) fn check<S: Subject>(
         at: span.offset(),
         start: 0,
         end,
+        before: 0,
         name: Vec::new(),
         len: 0,
         is_done: false,
