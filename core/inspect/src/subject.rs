@@ -192,6 +192,7 @@ pub fn stored<S: Subject + ?Sized>(
 }
 
 /// The bytes that have this span in a file, of which `bytes` are the first ones.
+#[cfg(any(feature = "blob", feature = "cdf"))]
 pub(crate) fn part_of(bytes: &[u8], span: Span) -> Option<&[u8]> {
     let start = usize::try_from(span.offset()).ok()?;
     bytes.get(start..)?.get(..usize::try_from(span.len()).ok()?)

@@ -4,15 +4,16 @@ use crate::blob::Container;
 use std::collections::BTreeMap;
 
 /// What a new set is besides its decompositions and subfiles, whoever makes it: a process
-/// ([`Builder`](super::Builder)) or ranks of MPI, all with the same values. The builders have a method
-/// for each field.
+/// ([`Builder`](super::Builder)) or ranks of MPI, all with the same values. The builders have a
+/// method for each field.
 #[derive(Debug, Clone)]
 pub struct SetOptions {
     /// The decompositions of variables, by their numbers.
     pub partitions: BTreeMap<u64, usize>,
     /// The kind of the subfiles.
     pub container: Container,
-    /// Whether each subfile stores the ranks of its blobs; `None`: if they do not follow each other.
+    /// Whether each subfile stores the ranks of its blobs; `None`: if they do not follow each
+    /// other.
     pub world_ranks: Option<bool>,
     /// Number of records; `None`: as many as are written.
     pub records: Option<u64>,
@@ -42,8 +43,8 @@ macro_rules! blob_set_options {
         $($crate::blob_set_options!(@ $name);)+
     };
     (@ decomposed) => {
-        /// Decomposes variable `varid` by a decomposition; the first one added is 0. Other variables
-        /// are whole: the first rank of each subfile writes them.
+        /// Decomposes variable `varid` by a decomposition; the first one added is 0. Other
+        /// variables are whole: the first rank of each subfile writes them.
         #[must_use]
         pub fn decomposed(mut self, varid: u64, decomposition: usize) -> Self {
             self.set.partitions.insert(varid, decomposition);
@@ -69,8 +70,8 @@ macro_rules! blob_set_options {
         }
     };
     (@ records) => {
-        /// Sets the number of records. HDF5 sets need it, as it decides where blobs are; a CDF-5 set
-        /// has as many records as are written by default.
+        /// Sets the number of records. HDF5 sets need it, as it decides where blobs are; a CDF-5
+        /// set has as many records as are written by default.
         #[must_use]
         pub const fn records(mut self, records: u64) -> Self {
             self.set.records = Some(records);
@@ -79,7 +80,8 @@ macro_rules! blob_set_options {
     };
     (@ sealed) => {
         /// Sets whether each subfile is sealed: it has checksums of its header and of each blob of
-        /// each variable where other programs do not look (`spec/blob.md#seals`). Default: it is not.
+        /// each variable where other programs do not look (`spec/blob.md#seals`). Default: it is
+        /// not.
         #[must_use]
         pub const fn sealed(mut self, sealed: bool) -> Self {
             self.set.sealed = sealed;

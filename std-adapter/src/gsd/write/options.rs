@@ -3,8 +3,8 @@
 use striae_core::gsd::Attributes;
 
 /// What a new file says about itself, and its layout, whoever makes it: a process
-/// ([`Builder`](super::Builder)) or ranks of MPI, all with the same values. The builders have a method
-/// for each of them.
+/// ([`Builder`](super::Builder)) or ranks of MPI, all with the same values. The builders have a
+/// method for each of them.
 #[derive(Debug, Clone, Default)]
 pub struct FileOptions {
     /// Name of the program that makes the file.
@@ -62,8 +62,8 @@ macro_rules! gsd_file_options {
         }
     };
     (@ align) => {
-        /// Sets the alignment of chunks in bytes: a power of two, 1 by default. The parts of ranks in
-        /// a chunk are not aligned.
+        /// Sets the alignment of chunks in bytes: a power of two, 1 by default. The parts of ranks
+        /// in a chunk are not aligned.
         #[must_use]
         pub const fn align(mut self, bytes: u64) -> Self {
             self.file.others.align = bytes;
@@ -79,8 +79,8 @@ macro_rules! gsd_file_options {
         }
     };
     (@ index_slots) => {
-        /// Sets the slots of the first index, at least 128. When it is full, it is copied to an index
-        /// of twice the size, and the old index stays in the file.
+        /// Sets the slots of the first index, at least 128. When it is full, it is copied to an
+        /// index of twice the size, and the old index stays in the file.
         #[must_use]
         pub const fn index_slots(mut self, slots: u64) -> Self {
             self.file.others.index_slots = slots;
@@ -88,8 +88,8 @@ macro_rules! gsd_file_options {
         }
     };
     (@ names_len) => {
-        /// Sets the bytes of the first name list, by default 1024. When it is full, it is copied to a
-        /// list of twice the size, and the old list stays in the file.
+        /// Sets the bytes of the first name list, by default 1024. When it is full, it is copied to
+        /// a list of twice the size, and the old list stays in the file.
         #[must_use]
         pub const fn names_len(mut self, bytes: u64) -> Self {
             self.file.others.names_len = bytes;
@@ -97,8 +97,8 @@ macro_rules! gsd_file_options {
         }
     };
     (@ overwrite) => {
-        /// Whether an existing file is replaced; otherwise it is an error. A symbolic link stays, and
-        /// its target is replaced.
+        /// Whether an existing file is replaced; otherwise it is an error. A symbolic link stays,
+        /// and its target is replaced.
         #[must_use]
         pub const fn overwrite(mut self, overwrite: bool) -> Self {
             self.file.overwrite = overwrite;

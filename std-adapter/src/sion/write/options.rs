@@ -3,8 +3,8 @@
 use striae_core::endian::ByteOrder;
 use striae_core::sion::ChunkRule;
 
-/// What a new set is besides its tasks, whoever makes it: a process ([`Builder`](super::Builder)) or
-/// ranks of MPI, all with the same values. The builders have a method for each field.
+/// What a new set is besides its tasks, whoever makes it: a process ([`Builder`](super::Builder))
+/// or ranks of MPI, all with the same values. The builders have a method for each field.
 #[derive(Debug, Clone)]
 pub struct SetOptions {
     /// Number of physical files.
@@ -56,8 +56,8 @@ macro_rules! sion_set_options {
         $($crate::sion_set_options!(@ $name);)+
     };
     (@ nfiles) => {
-        /// Sets the number of physical files. All files get the same number of consecutive tasks; the
-        /// last one also gets the rest.
+        /// Sets the number of physical files. All files get the same number of consecutive tasks;
+        /// the last one also gets the rest.
         #[must_use]
         pub const fn nfiles(mut self, nfiles: u32) -> Self {
             self.set.nfiles = nfiles;
@@ -65,9 +65,9 @@ macro_rules! sion_set_options {
         }
     };
     (@ fsblksize) => {
-        /// Sets the number of bytes that chunk sizes are rounded up to, in place of the block size of
-        /// the folder's file system. With long writes, 1 MiB can be a few percent faster, because the
-        /// pages of the cache are as long as their alignment.
+        /// Sets the number of bytes that chunk sizes are rounded up to, in place of the block size
+        /// of the folder's file system. With long writes, 1 MiB can be a few percent faster,
+        /// because the pages of the cache are as long as their alignment.
         #[must_use]
         pub const fn fsblksize(mut self, bytes: u32) -> Self {
             self.set.fsblksize = Some(bytes);
@@ -99,8 +99,8 @@ macro_rules! sion_set_options {
         }
     };
     (@ prefix) => {
-        /// Sets the set name that is stored in the files, in place of the path at which they are made;
-        /// at most 1023 bytes.
+        /// Sets the set name that is stored in the files, in place of the path at which they are
+        /// made; at most 1023 bytes.
         #[must_use]
         pub fn prefix(mut self, prefix: Vec<u8>) -> Self {
             self.set.prefix = Some(prefix);
