@@ -89,7 +89,8 @@ entries! {
         let group = Group { global_nprocs: 2, num_subfiles: 1, nblobs, world_ranks: Some(&[3]) };
         let subfile = Subfile::new(&canonical, group, &mut decompositions, &partitions);
         let subfile = subfile.map_err(|_| Fail)?;
-        let sum = subfile.dim(number).map_or(0, |dim| dim.length);
+        let grid = Grid::of_dims(&canonical, &[number]).map_or(0, Grid::total);
+        let sum = grid ^ subfile.dim(number).map_or(0, |dim| dim.length);
         let len = subfile.attr(Some(number), nelems).map_or(0, |attr| attr.values.len());
         let form = Form::new(&subfile, number > 0).map_err(|_| Fail)?.ok_or(Fail)?;
         let gap = form.sealed().map_or(0, |(_, gap)| gap.end());

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 /// What a new set is besides its decompositions and subfiles, whoever makes it: a process
 /// ([`Builder`](super::Builder)) or ranks of MPI, all with the same values. The builders have a
 /// method for each field.
+///
+/// A later version may add fields: end a literal with `..SetOptions::NEW`.
 #[derive(Debug, Clone)]
 pub struct SetOptions {
     /// The decompositions of variables, by their numbers.

@@ -5,6 +5,8 @@ use striae_core::gsd::Attributes;
 /// What a new file says about itself, and its layout, whoever makes it: a process
 /// ([`Builder`](super::Builder)) or ranks of MPI, all with the same values. The builders have a
 /// method for each of them.
+///
+/// A later version may add fields: end a literal with `..Default::default()`.
 #[derive(Debug, Clone, Default)]
 pub struct FileOptions {
     /// Name of the program that makes the file.

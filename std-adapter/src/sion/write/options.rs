@@ -5,6 +5,8 @@ use striae_core::sion::ChunkRule;
 
 /// What a new set is besides its tasks, whoever makes it: a process ([`Builder`](super::Builder))
 /// or ranks of MPI, all with the same values. The builders have a method for each field.
+///
+/// A later version may add fields: end a literal with `..SetOptions::NEW`.
 #[derive(Debug, Clone)]
 pub struct SetOptions {
     /// Number of physical files.
