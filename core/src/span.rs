@@ -287,8 +287,9 @@ impl Stride {
 #[must_use]
 pub const fn round_up(value: u64, unit: NonZeroU64) -> Option<u64> {
     let unit = unit.get();
-    if unit.is_power_of_two() {
-        // Nearly all units are. A division takes longer than all else here.
+    if !cfg!(target_os = "none") && unit.is_power_of_two() {
+        // Nearly all units are. A division takes longer than all else here; on a device, code is
+        // dearer.
         let low = unit.wrapping_sub(1);
         return match value.checked_add(low) {
             Some(sum) => Some(sum & !low),

@@ -79,7 +79,7 @@ rm -rf "$packed"
 mkdir "$packed"
 bytes=0
 while read -r name folder; do
-    tar -xzf "$target/package/$name-$version.crate" -C "$packed"
+    tar -xmzf "$target/package/$name-$version.crate" -C "$packed" # new for cargo, too
     check_archive "$packed/$name-$version"
     bytes=$((bytes + $(stat -c %s "$target/package/$name-$version.crate")))
 done <"$RUN_STATE/published"

@@ -67,7 +67,11 @@ fn readers_never_see_less_than_before_if_commits_take_one_sync() {
     let look = || {
         let (mut file, mut last) = (File::open(&path).unwrap(), 0);
         while !is_done.load(Ordering::SeqCst) {
-            file.refresh().unwrap();
+            if let Err(error) = file.refresh() {
+                // Commits may follow one another faster than a reader looks, on a busy machine.
+                assert!(error.to_string().contains("whenever it was looked at"), "{error}");
+                continue;
+            }
             assert!(file.frames() >= last, "{} frames, then {}", last, file.frames());
             last = file.frames();
         }
