@@ -402,7 +402,7 @@ impl<T: Written> Pieces for Tables<T> {
             Kind::Entries { column: Column::Mapping, .. } if self.is_old => {}
             Kind::Entries { column, first } => {
                 if column == Column::Blockcounts && publication.old.is_none() {
-                    <[I64]>::mut_from_bytes(bytes).unwrap_or_default().fill(I64::new(1, order));
+                    fill(bytes, I64::new(1, order));
                 }
                 let mut entries = Entries { column, order, first, bytes };
                 self.written.lay_over(&mut entries);
@@ -426,4 +426,10 @@ fn fit(left: u64, entry_len: usize, most: usize) -> usize {
 fn skip_in(table: Span, at: u64) -> Option<u64> {
     let is_inside = table.offset() <= at && at < table.end();
     is_inside.then(|| at.saturating_sub(table.offset()))
+}
+
+/// Fills a table of entries, in a function of its own: a device's code has it once.
+#[inline(never)]
+fn fill(bytes: &mut [u8], entry: I64) {
+    <[I64]>::mut_from_bytes(bytes).unwrap_or_default().fill(entry);
 }
