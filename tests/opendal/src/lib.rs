@@ -1,5 +1,5 @@
-//! Files of striae's formats in any store of OpenDAL: S3, a web server, a folder, memory. This is all
-//! that a library in its clothes has to write.
+//! Files of striae's formats in any store of OpenDAL: S3, a web server, a folder, memory. This is
+//! all that a library in its clothes has to write.
 #![forbid(unsafe_code)]
 
 use opendal::{Operator, Reader};
