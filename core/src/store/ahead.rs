@@ -63,7 +63,7 @@ struct Memory<'m> {
     next: usize,
 }
 
-/// The spans whose bytes stand one after another at a place in the memory.
+/// The spans whose bytes follow one another from a place in the memory on.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     spans: Stride,
