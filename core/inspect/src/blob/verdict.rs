@@ -75,6 +75,8 @@ type Bond = (u64, Tie);
 #[derive(Debug)]
 struct Heard {
     number: u32,
+    /// Blobs, as its header says.
+    nblobs: u64,
     candidate: usize,
     proof: Proof,
     /// What the copies of its seal say that it belongs to, each with a number of records.
@@ -107,7 +109,8 @@ pub struct Verdict {
     /// The subfiles that belong to the set, in the order in which they count. Those whose header is
     /// not as sealed come last.
     pub members: Vec<u32>,
-    /// The subfiles that do not belong to it, and why; in the order in which they were heard.
+    /// The subfiles that do not belong to it, and why. Without those after its last one, if the
+    /// others have a blob of each process: an earlier set of more subfiles left them.
     pub strangers: Vec<(u32, Flaw)>,
     /// The members without a seal, if others have one: all writers seal all subfiles or none.
     pub unsealed: Vec<u32>,
@@ -146,8 +149,9 @@ impl Jury {
             None => Head::read(store)?,
         };
         let (proof, ties, seal) = testimony(store, &head, number)?;
+        let nblobs = head.grammar.nblobs;
         let candidate = self.candidate(number, head, proof);
-        self.heard.push(Heard { number, candidate, proof, ties, seal });
+        self.heard.push(Heard { number, nblobs, candidate, proof, ties, seal });
         Ok(())
     }
 
@@ -203,8 +207,7 @@ impl Jury {
         let Candidate { number, head, class, .. } = self.candidates.swap_remove(best);
         let classes: Vec<_> = self.candidates.iter().map(|one| one.class).collect();
         let canonical = &head.grammar.canonical;
-        let mut strangers = Vec::new();
-        let mut members = Vec::new();
+        let (mut strangers, mut extra, mut members) = (Vec::new(), Vec::new(), Vec::new());
         let last = classes.len(); // which took the place of the best one
         for heard in self.heard {
             let other = match heard.candidate {
@@ -214,15 +217,21 @@ impl Jury {
             };
             let other = other.filter(|other| other.class != class);
             let differs = other.and_then(|other| other.head.differs(canonical, head.container()));
-            if let Some(what) = differs {
+            if u64::from(heard.number) >= canonical.nsubfiles {
+                let what = differs.unwrap_or("numbers of subfiles");
+                extra.push((heard.number, Flaw::OtherSet { what }));
+            } else if let Some(what) = differs {
                 strangers.push((heard.number, Flaw::OtherSet { what }));
-            } else if u64::from(heard.number) >= canonical.nsubfiles {
-                strangers.push((heard.number, Flaw::OtherSet { what: "numbers of subfiles" }));
             } else {
                 members.push(heard);
             }
         }
         tied(&mut members, canonical.nsubfiles, &mut strangers);
+        let nblobs = members.iter().fold(0_u64, |sum, heard| sum.saturating_add(heard.nblobs));
+        let is_whole = usize_to_u64(members.len()) == canonical.nsubfiles;
+        if !is_whole || nblobs != canonical.nprocs {
+            strangers.append(&mut extra); // they may have what the others lack
+        }
         members.sort_by_key(|heard| (heard.proof == Proof::Disproved, heard.number));
         let is_sealed = members.iter().any(|heard| heard.seal == SealState::Whole);
         let unsealed = members.iter().filter(|one| is_sealed && one.seal == SealState::None);

@@ -151,6 +151,12 @@ impl OpenOptions {
                 *known = OnceLock::from(None);
             }
         }
+        let nsubfiles = head.grammar.canonical.nsubfiles;
+        for (&number, known) in names.numbers().iter().zip(&mut subfiles) {
+            if u64::from(number) >= nsubfiles {
+                *known = OnceLock::from(None); // an earlier set of more subfiles left it
+            }
+        }
         for number in unsealed {
             let error = Error::new(&names.path(number), ErrorKind::from(Flaw::NoSeal));
             lost.insert(number, Lost::new(number, error)?); // it costs nothing

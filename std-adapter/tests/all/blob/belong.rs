@@ -379,3 +379,29 @@ fn a_subfile_without_a_seal_in_a_sealed_set_is_named() {
     }
     assert_eq!(cases, 12);
 }
+
+/// What a set of more subfiles left under the name is no part of the set: it is noted, and all that
+/// reads the set has all of it. If the others do not have all blobs, it is named.
+#[test]
+fn a_subfile_after_the_last_one_is_noted_and_read_by_nobody() {
+    for how in ALL {
+        let dir = tempfile::tempdir().unwrap();
+        let set = make(dir.path(), how, 1);
+        let whole = converted(&set);
+        assert!(whole.0, "{how:?}");
+        for from in 0..SUBFILES {
+            let extra = subfile(&set, SUBFILES);
+            std::fs::copy(subfile(&set, from), &extra).unwrap();
+            assert_eq!(damage(&set), [""; 0], "{how:?}");
+            assert_eq!(converted(&set), whole, "{how:?}");
+            assert!(Set::open(&set).unwrap().lost().is_empty(), "{how:?}");
+
+            let last = subfile(&set, SUBFILES - 1);
+            let bytes = std::fs::read(&last).unwrap();
+            std::fs::remove_file(&last).unwrap();
+            assert!(!damage(&set).is_empty() && !converted(&set).0, "{how:?}");
+            std::fs::write(&last, bytes).unwrap();
+            std::fs::remove_file(&extra).unwrap();
+        }
+    }
+}
