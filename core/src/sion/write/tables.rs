@@ -25,7 +25,7 @@ use crate::store::WriteAt;
 use crate::store::{copy_front, usize_to_u64};
 use core::ops::Range;
 use striae_twin::twin;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::IntoBytes;
 
 /// The changes of tasks since the last commit.
 ///
@@ -431,5 +431,7 @@ fn skip_in(table: Span, at: u64) -> Option<u64> {
 /// Fills a table of entries, in a function of its own: a device's code has it once.
 #[inline(never)]
 fn fill(bytes: &mut [u8], entry: I64) {
-    <[I64]>::mut_from_bytes(bytes).unwrap_or_default().fill(entry);
+    let entry: [u8; 8] = zerocopy::transmute!(entry);
+    let (entries, _) = bytes.as_chunks_mut();
+    entries.fill(entry);
 }

@@ -362,12 +362,7 @@ impl Builder {
         let ntasks = tasks.end.saturating_sub(tasks.start);
         let is_all = ntasks == self.ntasks;
         let rule = self.set.rule;
-        let one = |size: u64| match striae_core::span::round_up(size, fsblksize.into()) {
-            Some(stored) if stored < 1 << 62 => Ok(stored), // no rule refuses such a chunk
-            _ => ChunkRule::Aligned
-                .stored(fsblksize, std::iter::once(size))
-                .map(|mut stored| stored.next().unwrap_or(size)),
-        };
+        let one = |size| aligned(size, fsblksize);
         let sizes = match (&mut self.chunksizes, rule) {
             (Sizes::Same(size), ChunkRule::Aligned) => Sizes::Same(one(*size)?),
             (Sizes::Same(size), _) => {
@@ -391,6 +386,20 @@ impl Builder {
             Some(ranks) => Ranks::Each(take_range(ranks, tasks, is_all)),
         };
         Ok(Table { ntasks, sizes, ranks })
+    }
+}
+
+/// A chunk in whole blocks.
+#[inline]
+fn aligned(size: u64, fsblksize: NonZeroU32) -> Result<u64, SionError> {
+    #[cold]
+    fn by_rule(size: u64, fsblksize: NonZeroU32) -> Result<u64, SionError> {
+        let mut stored = ChunkRule::Aligned.stored(fsblksize, std::iter::once(size))?;
+        Ok(stored.next().unwrap_or(size))
+    }
+    match striae_core::span::round_up(size, fsblksize.into()) {
+        Some(stored) if stored < 1 << 62 => Ok(stored), // no rule refuses such a chunk
+        _ => by_rule(size, fsblksize),
     }
 }
 
