@@ -1,4 +1,4 @@
-//! HDF5 files: what follows the signatures of their blocks (`spec/hdf5.md`).
+//! HDF5 files: what follows the signatures of their blocks (`spec/blob.md#hdf5`).
 //!
 //! A walk over all versions of all messages would be as long as the reader that is tested. Numbers
 //! lie at multiples of 2 behind a signature, and those of 8 bytes that are below the file's length,

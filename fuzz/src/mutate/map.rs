@@ -1,4 +1,4 @@
-//! Text maps: lines of numbers (`spec/map.md`).
+//! Text maps: lines of numbers (`spec/blob.md#text-maps`).
 
 use super::Random;
 
