@@ -87,7 +87,7 @@ pub(crate) fn dump<S: Store>(
         Format::Ffrecord => ended(&file.name, ffrecord::dump(&store, &mut each)),
         Format::Cdf => ended(&file.name, cdf::dump(&store, &mut each)),
         Format::Blob => ended(&file.name, blob::dump(&store, &mut each)),
-        Format::Map => return Err(Wrong::new(&file.name, "is text, and has no fields")),
+        Format::Map => ended(&file.name, blob::map::dump(&store, &mut each)),
     };
     let row = row().with("path", file.name.as_str()).with("lines", rows);
     Ok(match done {

@@ -33,7 +33,7 @@ pub(crate) fn map<S: Store>(file: &Named<S>, format: Format, view: View) -> Resu
         Format::Ffrecord => show(name, ffrecord::map(store), view),
         Format::Cdf => show(name, cdf::map(store), view),
         Format::Blob => show(name, blob::map(store), view),
-        Format::Map => Err(Wrong::new(name, "is text, and has no map")),
+        Format::Map => show(name, blob::map::map(store), view),
     }
 }
 

@@ -10,11 +10,12 @@ use alloc::vec::Vec;
 use core::fmt;
 use striae_core::gsd::{Slot, Writer};
 use striae_core::integrity::crc32c;
+use striae_core::store::WriteAt;
 use striae_hoomd::shown::Shown;
 use striae_inspect::certainty::Tally;
 use striae_inspect::sion::recover::{RecoveredTask, Refused, Unwritten, copy};
 use striae_inspect::size::Demand;
-use striae_inspect::{cdf, gsd, sion};
+use striae_inspect::{blob, cdf, gsd, sion};
 
 /// The most bytes of a new file, which is in memory until it is saved.
 const MOST: u64 = 1 << 30;
@@ -37,7 +38,7 @@ pub(crate) fn recover<S: Store, O: Shelf>(
         Format::Gsd => of_gsd(file, shelf),
         Format::Cdf => of_cdf(file, shelf),
         Format::Ffrecord => Err(not(file, "every sample has a place of its own: save it")),
-        Format::Map => Err(not(file, "they are text, which an editor mends")),
+        Format::Map => of_map(file, shelf),
         Format::Blob => Err(not(file, "striae recover does it, in a folder")),
     }
 }
@@ -206,4 +207,22 @@ fn of_cdf<S: Store, O: Shelf>(file: &Named<S>, shelf: &mut O) -> Result<Json, Wr
         .with("lost_variables", recovery.lost_variables())
         .with_some("records", records)
         .with("variables", variables))
+}
+
+fn of_map<S: Store, O: Shelf>(file: &Named<S>, shelf: &mut O) -> Result<Json, Wrong> {
+    let recovery = blob::map::recover::Recovery::examine(&file.store);
+    let recovery = recovery.map_err(Wrong::of(&file.name))?;
+    let text = recovery.text();
+    let mut new = shelf.create(&name_of(&file.name));
+    new.write_all_at(0, text.as_bytes()).map_err(|error| Wrong::new("the new file", error))?;
+    let rank = |found: &blob::map::recover::Found| {
+        row()
+            .with("rank", found.rank)
+            .with("line", found.line)
+            .with("word", found.certainty.word().as_str())
+            .with("why", found.certainty.why().to_string())
+    };
+    Ok(told(&recovery.tally())
+        .with("nprocs", recovery.map().nprocs())
+        .with("ranks", list(recovery.found().iter().map(rank))))
 }

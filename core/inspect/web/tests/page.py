@@ -280,7 +280,7 @@ class Tests:
 
     def test_recovers_to_a_download(self):
         for path in ["gsd/bad_trunc_relocated_index.gsd", "sion/s21_unclosed_keyval.sion",
-                     "cdf_damaged/zeroed_var_list.nc", "cdf/cdf5_alltypes.nc"]:
+                     "cdf_damaged/zeroed_var_list.nc", "cdf/cdf5_alltypes.nc", "map/z3.dat"]:
             path = self.golden / path
             self.choose([path])
             shown = self.ask("recover", 0)
