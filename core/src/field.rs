@@ -1,8 +1,8 @@
 //! The tables of a specification, written once: structure, offsets and names.
 //!
-//! A structure is a plain struct with zerocopy's derives. `spec_table!` then repeats the
-//! specification's table: the compiler checks offsets and types. The same rows become `TABLE`,
-//! which error texts, `striae dump` and the test that compares `spec/*.md` with the code all use.
+//! `spec_table!` is the specification's table: a row has the offset, the name and the type of a
+//! field. The rows become a plain struct, whose offsets the compiler checks, and `TABLE`, which
+//! error texts, `striae dump` and the test that compares `spec/*.md` with the code all use.
 
 use core::fmt;
 
@@ -93,13 +93,37 @@ impl fmt::Display for At {
     }
 }
 
-/// Checks a `#[repr(C)]` structure against its table in the specification when compiling.
+/// Defines a `#[repr(C)]` structure by its table in the specification, which is checked when
+/// compiling:
 ///
-/// `spec_table!(Meta1 = 1 in "META1", 1076, 20: fsblksize: I32, ...)` takes the structure, its
-/// number in the format's list of tables, the part of the file, its size, and the rows. Each field
-/// gets a [`FieldId`] with the field's name, `Meta1::fsblksize`.
+/// ```text
+/// spec_table! {
+///     #[derive(FromBytes, ...)]
+///     #[repr(C)]
+///     pub struct Meta1 = 1 in "META1", 1076;
+///     /// Block size of the file system.
+///     20: pub fsblksize: I32,
+///     ...
+/// }
+/// ```
+///
+/// The head has the structure, its number in the format's list of tables, the part of the file, and
+/// its size. Each field gets a [`FieldId`] with the field's name, `Meta1::fsblksize`. A structure
+/// that is written elsewhere, as one that several versions share, is checked with
+/// `spec_table!(Meta1 = 1 in "META1", 1076, 20: fsblksize: I32, ...)`.
 #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 macro_rules! spec_table {
+    ($(#[$meta:meta])* $vis:vis struct $Name:ident = $number:literal in $part:literal, $len:literal;
+     $( $(#[doc = $about:literal])+ $offset:literal : $seen:vis $field:ident : $ty:ty ),+
+     $(,)?) => {
+        $(#[$meta])*
+        $vis struct $Name {
+            $( $(#[doc = $about])+ $seen $field: $ty, )+
+        }
+        $crate::field::spec_table!(
+            $Name = $number in $part, $len, $($offset: $field: $ty),+
+        );
+    };
     ($Name:ident = $number:literal in $part:literal, $len:literal,
      $( $offset:literal : $field:ident : $ty:ty ),+ $(,)?) => {
         const _: () = {
