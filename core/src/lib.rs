@@ -181,6 +181,8 @@ pub mod store;
 mod exact;
 #[cfg(any(feature = "gsd", feature = "blob", feature = "align"))]
 mod sort;
+#[cfg(any(feature = "gsd", feature = "cdf"))]
+mod words;
 
 #[cfg(feature = "align")]
 pub mod align;

@@ -5,50 +5,32 @@ use super::raw::TABLES;
 use crate::error::errors;
 use crate::field::{At, FieldId};
 use crate::store::usize_to_u64;
-use core::fmt;
+use crate::words::words;
 
-/// Why an item of a definition is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Flaw {
+words! {
+    /// Why an item of a definition is wrong.
+    #[non_exhaustive]
+    pub enum Flaw;
     /// The name is empty, longer than 256 bytes, or has a character that netCDF refuses.
-    Name,
+    Name => "its name is empty, too long, or has a wrong character";
     /// An item before it in the list has this name.
-    SameName,
+    SameName => "an item before it has its name";
     /// A dimension has length 0, as one before it: only the record dimension may have it.
-    SecondRecordDim,
+    SecondRecordDim => "its length is 0, as that of the record dimension";
     /// The record dimension is not the first of a variable.
-    RecordDimNotFirst,
+    RecordDimNotFirst => "the record dimension is not its first";
     /// There is no dimension with this number.
-    NoDim,
+    NoDim => "one of its dimensions does not exist";
     /// The version has no such type.
-    NoType,
+    NoType => "the version does not have its type";
     /// The bytes of an attribute are not whole values.
-    Values,
+    Values => "its bytes are not whole values";
     /// The length or the number of items exceeds what the version can express.
-    Length,
+    Length => "its length is too large for the version";
     /// The variable, or its place, exceeds what the version can express.
-    Size,
+    Size => "it is too large, or too far from the start, for the version";
     /// The definition has changed since it was checked.
-    Changed,
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Name => "its name is empty, too long, or has a wrong character",
-            Self::SameName => "an item before it has its name",
-            Self::SecondRecordDim => "its length is 0, as that of the record dimension",
-            Self::RecordDimNotFirst => "the record dimension is not its first",
-            Self::NoDim => "one of its dimensions does not exist",
-            Self::NoType => "the version does not have its type",
-            Self::Values => "its bytes are not whole values",
-            Self::Length => "its length is too large for the version",
-            Self::Size => "it is too large, or too far from the start, for the version",
-            Self::Changed => "the definition has changed since it was checked",
-        })
-    }
+    Changed => "the definition has changed since it was checked";
 }
 
 errors! {

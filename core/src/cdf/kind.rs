@@ -1,6 +1,6 @@
 //! Versions of the format, and types of values.
 
-use core::fmt;
+use crate::words::types;
 
 /// A version of the format (`spec/cdf.md#header`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -114,70 +114,36 @@ impl Version {
     }
 }
 
-/// The type of values, `nc_type` in the grammar (`spec/cdf.md#types`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Type {
+types! {
+    /// The type of values, `nc_type` in the grammar (`spec/cdf.md#types`). Its name is that of CDL.
+    pub enum Type: u32;
     /// Signed, 1 byte.
-    Byte,
+    1: Byte => "byte";
     /// A byte of text.
-    Char,
+    2: Char => "char";
     /// Signed, 2 bytes.
-    Short,
+    3: Short => "short";
     /// Signed, 4 bytes.
-    Int,
+    4: Int => "int";
     /// IEEE 754, 4 bytes.
-    Float,
+    5: Float => "float";
     /// IEEE 754, 8 bytes.
-    Double,
+    6: Double => "double";
     /// Unsigned, 1 byte; from here on CDF-5 only.
-    Ubyte,
+    7: Ubyte => "ubyte";
     /// Unsigned, 2 bytes.
-    Ushort,
+    8: Ushort => "ushort";
     /// Unsigned, 4 bytes.
-    Uint,
+    9: Uint => "uint";
     /// Signed, 8 bytes.
-    Int64,
+    10: Int64 => "int64";
     /// Unsigned, 8 bytes.
-    Uint64,
+    11: Uint64 => "uint64";
 }
 
 impl Type {
-    /// All types, in the order of their numbers from 1 on.
-    pub const ALL: [Self; 11] = [
-        Self::Byte,
-        Self::Char,
-        Self::Short,
-        Self::Int,
-        Self::Float,
-        Self::Double,
-        Self::Ubyte,
-        Self::Ushort,
-        Self::Uint,
-        Self::Int64,
-        Self::Uint64,
-    ];
-
     /// The number of types of CDF-1 and CDF-2.
     const CLASSIC: usize = 6;
-
-    /// The number on disk.
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        match self {
-            Self::Byte => 1,
-            Self::Char => 2,
-            Self::Short => 3,
-            Self::Int => 4,
-            Self::Float => 5,
-            Self::Double => 6,
-            Self::Ubyte => 7,
-            Self::Ushort => 8,
-            Self::Uint => 9,
-            Self::Int64 => 10,
-            Self::Uint64 => 11,
-        }
-    }
 
     /// The bytes of a value.
     #[must_use]
@@ -209,30 +175,6 @@ impl Type {
             Self::Int64 => [0x80, 0, 0, 0, 0, 0, 0, 0x02], // -9223372036854775806
             Self::Uint64 => [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe],
         }
-    }
-
-    /// The name in CDL.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Byte => "byte",
-            Self::Char => "char",
-            Self::Short => "short",
-            Self::Int => "int",
-            Self::Float => "float",
-            Self::Double => "double",
-            Self::Ubyte => "ubyte",
-            Self::Ushort => "ushort",
-            Self::Uint => "uint",
-            Self::Int64 => "int64",
-            Self::Uint64 => "uint64",
-        }
-    }
-}
-
-impl fmt::Display for Type {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -4,96 +4,59 @@ use super::raw::TABLES;
 use crate::error::errors;
 use crate::field::{At, FieldId};
 use crate::source::Fault;
-use core::fmt;
+use crate::words::words;
 
-/// A part of HDF5 that striae does not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Feature {
+words! {
+    /// A part of HDF5 that striae does not read.
+    #[non_exhaustive]
+    pub enum Feature;
     /// A version of the superblock other than 0, 2 and 3.
-    Superblock,
+    Superblock => "this version of the superblock";
     /// Addresses or lengths of other than 8 bytes.
-    AddressSize,
+    AddressSize => "addresses or lengths that are not of 8 bytes";
     /// A file inside another one.
-    BaseAddress,
+    BaseAddress => "a file inside another file (base address)";
     /// A version of an object header other than 1 and 2.
-    Header,
+    Header => "this version of the object header";
     /// More than [`super::read::object::PENDING`] continuations at once.
-    Continuations,
+    Continuations => "an object header with so many continuations";
     /// A message that is stored in another object.
-    Shared,
+    Shared => "shared messages";
     /// A group whose links are in a fractal heap.
-    DenseLinks,
+    DenseLinks => "dense links (a fractal heap)";
     /// A version of a link other than 1, or one that is not hard.
-    LinkKind,
+    LinkKind => "links that are not hard links";
     /// Attributes in a fractal heap.
-    DenseAttributes,
+    DenseAttributes => "dense attributes (a fractal heap)";
     /// A version of an attribute that striae does not know.
-    AttributeVersion,
+    AttributeVersion => "this version of an attribute";
     /// A version of a dataspace that striae does not know.
-    Dataspace,
+    Dataspace => "this version of the dataspace";
     /// A version of a layout other than 3 and 4.
-    LayoutVersion,
+    LayoutVersion => "this version of the layout";
     /// Values in the object header.
-    Compact,
+    Compact => "the compact layout";
     /// Values in chunks.
-    Chunked,
+    Chunked => "the chunked layout";
     /// Values of other datasets.
-    Virtual,
+    Virtual => "the virtual layout";
     /// Filters, for instance compression.
-    Filters,
+    Filters => "filters";
     /// Values in other files.
-    External,
+    External => "external files";
     /// Values without a place in the file.
-    NotAllocated,
+    NotAllocated => "a dataset whose values have no place in the file";
 }
 
-impl fmt::Display for Feature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Superblock => "this version of the superblock",
-            Self::AddressSize => "addresses or lengths that are not of 8 bytes",
-            Self::BaseAddress => "a file inside another file (base address)",
-            Self::Header => "this version of the object header",
-            Self::Continuations => "an object header with so many continuations",
-            Self::Shared => "shared messages",
-            Self::DenseLinks => "dense links (a fractal heap)",
-            Self::LinkKind => "links that are not hard links",
-            Self::DenseAttributes => "dense attributes (a fractal heap)",
-            Self::AttributeVersion => "this version of an attribute",
-            Self::Dataspace => "this version of the dataspace",
-            Self::LayoutVersion => "this version of the layout",
-            Self::Compact => "the compact layout",
-            Self::Chunked => "the chunked layout",
-            Self::Virtual => "the virtual layout",
-            Self::Filters => "filters",
-            Self::External => "external files",
-            Self::NotAllocated => "a dataset whose values have no place in the file",
-        })
-    }
-}
-
-/// A part of a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Part {
+words! {
+    /// A part of a dataset.
+    pub enum Part;
     /// The dataspace.
-    Dataspace,
+    Dataspace => "dataspace";
     /// The datatype.
-    Datatype,
+    Datatype => "datatype";
     /// The layout.
-    Layout,
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Dataspace => "dataspace",
-            Self::Datatype => "datatype",
-            Self::Layout => "layout",
-        })
-    }
+    Layout => "layout";
 }
 
 errors! {

@@ -1,0 +1,66 @@
+//! Enums as tables: a row has a value and all that is told of it.
+
+/// Defines an enum whose values have a text each:
+/// `words! { pub enum Fault; /// The log is full. Full => "the log is full"; ... }`
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        pub enum $Enum:ident;
+        $( $(#[doc = $about:literal])+ $Value:ident => $text:literal; )+
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        pub enum $Enum {
+            $( $(#[doc = $about])+ $Value, )+
+        }
+
+        impl core::fmt::Display for $Enum {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(match self {
+                    $( Self::$Value => $text, )+
+                })
+            }
+        }
+    };
+}
+
+/// Defines the types of values of a format, each with its number on disk, from 1 on, and its name:
+/// `types! { pub enum Type: u8; /// Signed, 1 byte. 1: I8 => "int8"; ... }`
+macro_rules! types {
+    (
+        $(#[$meta:meta])*
+        pub enum $Type:ident: $Number:ty;
+        $( $(#[doc = $about:literal])+ $number:literal: $Value:ident => $name:literal; )+
+    ) => {
+        $crate::words::words! {
+            $(#[$meta])*
+            #[derive(Hash)]
+            pub enum $Type;
+            $( $(#[doc = $about])+ $Value => $name; )+
+        }
+
+        impl $Type {
+            /// All types, in the order of their numbers from 1 on.
+            pub const ALL: [Self; [$($number),+].len()] = [$(Self::$Value),+];
+
+            /// The number on disk.
+            #[must_use]
+            pub const fn number(self) -> $Number {
+                match self {
+                    $( Self::$Value => $number, )+
+                }
+            }
+
+            /// The name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $( Self::$Value => $name, )+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {types, words};
