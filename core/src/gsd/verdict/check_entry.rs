@@ -13,226 +13,173 @@ use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::{IndexBlock, NameBlock, chunk_len};
 use crate::gsd::raw::{IndexEntry, Shadow};
 use crate::span::Span;
+use crate::words::words;
 use core::fmt;
 
-/// A part of a file after the header that is not a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Part {
+words! {
+    /// A part of a file after the header that is not a chunk.
+    pub enum Part;
     /// The index block.
-    Index,
+    Index => "the index";
     /// The name list.
-    Names,
+    Names => "the name list";
     /// The shadow of the header.
-    Shadow,
+    Shadow => "the shadow of the header";
 }
 
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Index => "the index",
-            Self::Names => "the name list",
-            Self::Shadow => "the shadow of the header",
-        })
-    }
+/// Defines the defects of an entry, one row each: the wrong field, the name, other values, and what
+/// the text says of the field.
+macro_rules! findings {
+    (
+        $(#[$meta:meta])*
+        pub enum $Finding:ident;
+        $(
+            $(#[doc = $meaning:literal])+
+            $field:ident $Variant:ident
+            $({ $( $(#[doc = $about:literal])+ $value:ident: $type:ty, )+ })?
+            => $text:literal;
+        )+
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
+        pub enum $Finding {
+            $(
+                $(#[doc = $meaning])+
+                $Variant {
+                    /// The offset of the entry.
+                    offset: u64,
+                    $($( $(#[doc = $about])+ $value: $type, )+)?
+                },
+            )+
+        }
+
+        impl $Finding {
+            /// The wrong field.
+            #[must_use]
+            pub const fn field(&self) -> FieldId {
+                match self {
+                    $( Self::$Variant { .. } => IndexEntry::$field, )+
+                }
+            }
+
+            /// The offset of the entry.
+            #[must_use]
+            pub const fn entry_offset(&self) -> u64 {
+                match *self {
+                    $( Self::$Variant { offset, .. } => offset, )+
+                }
+            }
+        }
+
+        impl fmt::Display for $Finding {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                at(self.field(), self.offset()).fmt(f)?;
+                match *self {
+                    $( Self::$Variant { $($($value,)+)? .. } => write!(f, $text), )+
+                }
+            }
+        }
+    };
 }
 
-/// A defect of an entry. Offsets are offsets of the entry in the file, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Finding {
+findings! {
+    /// A defect of an entry. Offsets are offsets of the entry in the file, in bytes.
+    pub enum Finding;
+
     /// The slot is not used, but later slots are.
-    Empty {
-        /// The offset of the entry.
-        offset: u64,
-    },
+    location Empty => " is 0, though slots behind it are used";
     /// The location is negative or in the header.
-    Location {
-        /// The offset of the entry.
-        offset: u64,
+    location Location {
         /// The value found.
         location: i64,
-    },
+    } => " is {location}, must be at least 256";
     /// The chunk is not inside the file.
-    Outside {
-        /// The offset of the entry.
-        offset: u64,
+    location Outside {
         /// Where the chunk starts.
         start: u64,
         /// Bytes of the chunk.
         len: u64,
         /// Length of the file.
         file_len: u64,
-    },
+    } => " is {start}, where {len} bytes must be, but the file ends at {file_len}";
     /// The chunk overlaps a part of the file that is not a chunk.
-    Overlap {
-        /// The offset of the entry.
-        offset: u64,
+    location Overlap {
         /// Where the chunk starts.
         start: u64,
         /// Bytes of the chunk.
         len: u64,
         /// The part that it overlaps.
         part: Part,
-    },
+    } => " is {start}, but some of the {len} bytes there are those of {part}";
     /// The chunk's length exceeds that of any file.
-    Extent {
-        /// The offset of the entry.
-        offset: u64,
+    n Extent {
         /// Rows.
         n: u64,
         /// Columns.
         m: u32,
         /// Type of a value.
         kind: ChunkType,
-    },
+    } => " is {n}, but {n} rows of {m} {kind} values are more bytes than a file can have";
     /// The chunk has no columns.
-    Columns {
-        /// The offset of the entry.
-        offset: u64,
-    },
+    m Columns => " is 0, must be at least 1";
     /// No type has the entry's number.
-    Kind {
-        /// The offset of the entry.
-        offset: u64,
+    kind Kind {
         /// The value found.
         kind: u8,
-    },
+    } => " is {kind}, must be 1 to 11";
     /// The flags are not 0.
-    Flags {
-        /// The offset of the entry.
-        offset: u64,
+    flags Flags {
         /// The value found.
         flags: u8,
-    },
+    } => " is {flags}, must be 0";
     /// No name has the entry's id.
-    Unnamed {
-        /// The offset of the entry.
-        offset: u64,
+    id Unnamed {
         /// Index of the name.
         id: u16,
         /// The number of names.
         names: u32,
-    },
+    } => " is {id}, but there are {names} names";
     /// The frame is not less than the number of slots; gsd refuses such an entry.
-    Frame {
-        /// The offset of the entry.
-        offset: u64,
+    frame Frame {
         /// The value found.
         frame: u64,
         /// The number of slots that the header shows.
         slots: u64,
-    },
+    } => " is {frame}, must be less than the {slots} slots of the index";
     /// The frame is less than that of the entry before.
-    Order {
-        /// The offset of the entry.
-        offset: u64,
+    frame Order {
         /// The value found.
         frame: u64,
         /// The frame of the entry before.
         before: u64,
-    },
+    } => " is {frame}, must be at least {before} as before it";
     /// In an index of layer 2, the entry before has the same frame and a larger id.
-    Unsorted {
-        /// The offset of the entry.
-        offset: u64,
+    id Unsorted {
         /// The frame.
         frame: u64,
         /// Index of the name.
         id: u16,
         /// That of the entry before.
         before: u16,
-    },
+    } => " is {id}, must be more than {before} as before it in frame {frame}";
     /// The entry before is another chunk with the same frame and id.
-    Duplicate {
-        /// The offset of the entry.
-        offset: u64,
+    id Duplicate {
         /// The frame.
         frame: u64,
         /// Index of the name.
         id: u16,
-    },
+    } => " is {id}, but the entry before it is that of frame {frame}";
 }
 
 const _: () = assert!(size_of::<Finding>() <= 40);
 
 impl Finding {
-    /// The wrong field.
-    #[must_use]
-    pub const fn field(&self) -> FieldId {
-        match self {
-            Self::Empty { .. } | Self::Location { .. } => IndexEntry::location,
-            Self::Outside { .. } | Self::Overlap { .. } => IndexEntry::location,
-            Self::Extent { .. } => IndexEntry::n,
-            Self::Columns { .. } => IndexEntry::m,
-            Self::Kind { .. } => IndexEntry::kind,
-            Self::Flags { .. } => IndexEntry::flags,
-            Self::Unnamed { .. } | Self::Unsorted { .. } | Self::Duplicate { .. } => IndexEntry::id,
-            Self::Frame { .. } | Self::Order { .. } => IndexEntry::frame,
-        }
-    }
-
-    /// The offset of the entry.
-    #[must_use]
-    pub const fn entry_offset(&self) -> u64 {
-        match *self {
-            Self::Empty { offset }
-            | Self::Location { offset, .. }
-            | Self::Outside { offset, .. }
-            | Self::Overlap { offset, .. }
-            | Self::Extent { offset, .. }
-            | Self::Columns { offset }
-            | Self::Kind { offset, .. }
-            | Self::Flags { offset, .. }
-            | Self::Unnamed { offset, .. }
-            | Self::Frame { offset, .. }
-            | Self::Order { offset, .. }
-            | Self::Unsorted { offset, .. }
-            | Self::Duplicate { offset, .. } => offset,
-        }
-    }
-
     /// The offset of the wrong field.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.entry_offset().saturating_add(self.field().offset().into())
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        at(self.field(), self.offset()).fmt(f)?;
-        match *self {
-            Self::Empty { .. } => f.write_str(" is 0, though slots behind it are used"),
-            Self::Location { location, .. } => write!(f, " is {location}, must be at least 256"),
-            Self::Outside { start, len, file_len, .. } => {
-                write!(f, " is {start}, where {len} bytes must be, but the file ends at {file_len}")
-            }
-            Self::Overlap { start, len, part, .. } => {
-                write!(f, " is {start}, but some of the {len} bytes there are those of {part}")
-            }
-            Self::Extent { n, m, kind, .. } => write!(
-                f,
-                " is {n}, but {n} rows of {m} {kind} values are more bytes than a file can have"
-            ),
-            Self::Columns { .. } => f.write_str(" is 0, must be at least 1"),
-            Self::Kind { kind, .. } => write!(f, " is {kind}, must be 1 to 11"),
-            Self::Flags { flags, .. } => write!(f, " is {flags}, must be 0"),
-            Self::Unnamed { id, names, .. } => write!(f, " is {id}, but there are {names} names"),
-            Self::Frame { frame, slots, .. } => {
-                write!(f, " is {frame}, must be less than the {slots} slots of the index")
-            }
-            Self::Order { frame, before, .. } => {
-                write!(f, " is {frame}, must be at least {before} as before it")
-            }
-            Self::Unsorted { frame, id, before, .. } => {
-                write!(f, " is {id}, must be more than {before} as before it in frame {frame}")
-            }
-            Self::Duplicate { frame, id, .. } => {
-                write!(f, " is {id}, but the entry before it is that of frame {frame}")
-            }
-        }
     }
 }
 
