@@ -231,8 +231,7 @@ entries! {
     fn gate_gsd_find_machines(window, frame: u64, id: u16, entries: u64) {
         let file = opened(window)?;
         let key = Key { frame, id };
-        let search = LowerBound::new(file.head(), key, entries).knowing(frame, key);
-        let mut search = search.near(frame);
+        let mut search = LowerBound::new(file.head(), key, entries).knowing(frame, key);
         let place = drive_read(&mut search, file.store(), window)?;
         let find = Find::new(file.head(), frame, id, entries);
         let mut find = find.near(entries).first_window(frame).knowing(entries, key);

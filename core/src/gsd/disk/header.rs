@@ -158,7 +158,10 @@ impl Header {
     /// [`Error::NotGsd`] and [`Error::Version`] for other files; [`Error::Cut`] if the file ends
     /// inside the header; [`Error::Outside`] and [`Error::TooSmall`] for wrong blocks.
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self, Error> {
-        Self::from_raw(read(bytes, file_len)?, file_len)
+        let raw = read(bytes, file_len)?;
+        let image = raw.image();
+        image.check_blocks(file_len)?;
+        Ok(Self::of(&image, Label(raw.application), Label(raw.schema)))
     }
 
     /// The CRC-32C of the fields that identify the file: schema version, application, schema.
@@ -168,37 +171,16 @@ impl Header {
         ident_crc(version, (&self.application, &self.schema), checksum)
     }
 
-    /// Makes the header from fields that [`read`] returned.
-    pub(in crate::gsd) fn from_raw(raw: &raw::Header, file_len: u64) -> Result<Self, Error> {
-        let mut header = Self::unchecked(raw);
-        header.set_blocks(&raw.image(), file_len)?;
-        Ok(header)
-    }
-
-    /// The header without a check: its blocks may be anywhere.
-    pub(in crate::gsd) fn unchecked(raw: &raw::Header) -> Self {
-        let image = raw.image();
+    /// The header with the part that commits change, which was checked, and these texts.
+    pub(in crate::gsd) const fn of(image: &raw::Image, application: Label, schema: Label) -> Self {
         Self {
-            version: Version::from_number(raw.gsd_version.get()),
-            schema_version: Version::from_number(raw.schema_version.get()),
-            application: Label::from_raw(raw.application),
-            schema: Label::from_raw(raw.schema),
+            version: Version::from_number(image.gsd_version.get()),
+            schema_version: Version::from_number(image.schema_version.get()),
+            application,
+            schema,
             index: image.index(),
             names: image.name_block(),
         }
-    }
-
-    /// Replaces the part that commits change by `image`, if the result is valid.
-    pub(in crate::gsd) fn set_blocks(
-        &mut self,
-        image: &raw::Image,
-        file_len: u64,
-    ) -> Result<(), Error> {
-        image.check_blocks(file_len)?;
-        self.version = Version::from_number(image.gsd_version.get());
-        self.schema_version = Version::from_number(image.schema_version.get());
-        (self.index, self.names) = (image.index(), image.name_block());
-        Ok(())
     }
 }
 
@@ -294,14 +276,6 @@ impl raw::Header {
         let pairs = || found.as_bytes().iter().zip(self.as_bytes());
         let is_erased = |fill| pairs().all(|(&it, &own)| it == fill || it == own);
         is_erased(0x00) || is_erased(0xFF)
-    }
-
-    /// This header, with the part that commits change from `image`.
-    #[must_use]
-    pub fn with_image(&self, image: &raw::Image) -> Self {
-        let mut header = *self;
-        header.set_image(image);
-        header
     }
 
     /// Replaces the part that commits change by `image`.

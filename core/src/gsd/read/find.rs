@@ -70,13 +70,6 @@ impl LowerBound {
         }
     }
 
-    /// Makes the first read around a slot that is probably near the place.
-    #[must_use]
-    pub const fn near(mut self, slot: u64) -> Self {
-        self.near = Some(slot);
-        self
-    }
-
     /// Gives the search the key of the entry in a slot.
     #[must_use]
     pub fn knowing(mut self, slot: u64, key: Key) -> Self {

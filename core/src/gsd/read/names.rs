@@ -5,11 +5,14 @@ use crate::gsd::error::Error;
 use crate::gsd::layout::NAME_UNIT;
 use crate::gsd::verdict::Head;
 use crate::span::{Span, Stride};
-use crate::step::{DriveError, Fill, Need, fill};
-use crate::store::{ReadAt, usize_to_u64};
+#[twin(fill)]
+use crate::step::fill;
+use crate::step::{DriveError, Fill, Need};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
 use core::convert::Infallible;
-#[cfg(feature = "async")]
-use {crate::step::fill_async, crate::store::AsyncReadAt};
+use striae_twin::twin;
 
 /// The names of a file in the order of their ids, read through a window.
 ///
@@ -25,6 +28,8 @@ pub struct Names<'s, S, W> {
     have: Span,
     /// The start of the next name in the list.
     next: u64,
+    /// The last name that was lent, as a part of the list.
+    last: Span,
     id: u16,
     /// Number of names in the list.
     names: u32,
@@ -33,7 +38,8 @@ pub struct Names<'s, S, W> {
 impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
     pub(in crate::gsd) const fn new(store: &'s S, head: &Head, window: W) -> Self {
         let (list, version, names) = (head.name_list(), head.header.version, head.names);
-        Self { store, version, list, window, have: Span::ZERO, next: 0, id: 0, names }
+        let (have, last) = (Span::ZERO, Span::ZERO);
+        Self { store, version, list, window, have, next: 0, last, id: 0, names }
     }
 
     fn is_over(&self) -> bool {
@@ -43,32 +49,21 @@ impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
     /// Lends the next name, if the window is long enough for it.
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
     fn take(&mut self) -> Result<Option<(u16, &[u8])>, Error> {
-        let (id, start) = (self.id, self.next);
+        let start = self.next;
         let Some((name_len, taken)) = self.in_window(start) else {
             return Err(self.too_long(start));
         };
+        self.last = Span::exact(start, usize_to_u64(name_len));
         self.next = start.saturating_add(taken);
-        self.id = id.saturating_add(1);
-        let from = usize::try_from(start.saturating_sub(self.have.offset())).unwrap_or(0);
-        let name = self.window.as_mut().get(from..).and_then(|rest| rest.get(..name_len));
-        Ok(Some((id, name.unwrap_or_default())))
+        self.id = self.id.saturating_add(1);
+        Ok(Some(self.lend()))
     }
 
-    /// Lends the last name again.
-    fn again(&mut self) -> (u16, &[u8]) {
-        let window = self.window.as_mut();
-        let end = usize::try_from(self.next.saturating_sub(self.have.offset())).unwrap_or(0);
-        let before = window.get(..end).unwrap_or_default();
-        let name = match self.version.is_sorted() {
-            true => {
-                let body = before.strip_suffix(&[0]).unwrap_or(before);
-                body.rsplit(|&byte| byte == 0).next().unwrap_or_default()
-            }
-            false => {
-                let slot = before.rchunks(64).next().unwrap_or_default();
-                slot.split(|&byte| byte == 0).next().unwrap_or_default()
-            }
-        };
+    /// Lends the last name, which is in the window.
+    fn lend(&mut self) -> (u16, &[u8]) {
+        let from = self.last.offset().saturating_sub(self.have.offset());
+        let rest = usize::try_from(from).ok().and_then(|from| self.window.as_mut().get_mut(from..));
+        let name: &[u8] = self.last.front_of(rest.unwrap_or_default());
         (self.id.saturating_sub(1), name)
     }
 
@@ -136,6 +131,7 @@ impl<S, W: AsMut<[u8]>> Fill for Names<'_, S, W> {
     }
 }
 
+#[twin(ReadAt)]
 impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
     /// The next name and its id, or `None` after the last name. The name is without its NUL; it may
     /// be any bytes and is usually UTF-8.
@@ -145,14 +141,16 @@ impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
     /// name has no end; the store's own error.
     #[allow(clippy::should_implement_trait, reason = "it lends, an iterator cannot")]
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
-    pub fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
+    pub async fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
         if self.is_over() {
             return Ok(None);
         }
-        fill(self, self.store)?;
+        fill(self, self.store).await?;
         self.take().map_err(DriveError::Format)
     }
+}
 
+impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
     /// The next name that starts with `prefix`; see [`next`](Self::next).
     ///
     /// # Errors
@@ -170,24 +168,6 @@ impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
             }
         }
         // Lent again, since a loop cannot return what it lends.
-        Ok(Some(self.again()))
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
-    /// [`Names::next`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Names::next`].
-    #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
-    pub async fn next_async(
-        &mut self,
-    ) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
-        if self.is_over() {
-            return Ok(None);
-        }
-        fill_async(self, self.store).await?;
-        self.take().map_err(DriveError::Format)
+        Ok(Some(self.lend()))
     }
 }

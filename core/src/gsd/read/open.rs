@@ -87,17 +87,9 @@ impl Open {
     /// The head of the open file.
     fn head(&self) -> Head {
         let (Judge { file_len, image, .. }, counted) = (&self.judge, &self.counted);
-        let header = Header {
-            version: self.version(),
-            schema_version: Version::from_number(image.schema_version.get()),
-            application: self.application,
-            schema: self.schema,
-            index: image.index(),
-            names: image.name_block(),
-        };
         Head {
             file_len: *file_len,
-            header,
+            header: Header::of(image, self.application, self.schema),
             image: *image,
             is_torn: self.judge.is_torn,
             state: self.judge.state(),

@@ -7,24 +7,21 @@ use super::entries::Chunks;
 use super::find::{Find, LowerBound};
 use super::names::Names;
 use super::open::Open;
+#[twin(ReadError = AsyncError)]
 use crate::gsd::ReadError;
 use crate::gsd::disk::chunk::{Chunk, Key};
 use crate::gsd::disk::names::FindName;
 use crate::gsd::error::Error;
 use crate::gsd::verdict::Head;
 use crate::span::{Span, Stride};
-#[twin(read_and_feed)]
-use crate::step::read_and_feed;
-use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
-use crate::store::{ReadAt, usize_to_u64};
+use crate::step::{DriveError, ReadMachine, ReadStep};
+#[twin(drive_read, read_and_feed, read_exact)]
+use crate::step::{drive_read, read_and_feed, read_exact};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
 use core::ops::Range;
 use striae_twin::twin;
-#[cfg(feature = "async")]
-use {
-    crate::gsd::AsyncError,
-    crate::step::{drive_read_async, read_exact_async},
-    crate::store::AsyncReadAt,
-};
 
 /// Reads a GSD file in a store.
 #[derive(Debug, Clone, Copy)]
@@ -114,14 +111,15 @@ impl<S> Reader<S> {
     }
 }
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Reader<S> {
     /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
     ///
     /// # Errors
     /// [`Error`] if the file is not a GSD file or is damaged; the store's own error.
-    pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let head = run(Open::new(file_len), &store, window)?;
+    pub async fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let head = run(Open::new(file_len), &store, window).await?;
         Ok(Self { store, head })
     }
 
@@ -130,9 +128,9 @@ impl<S: ReadAt> Reader<S> {
     ///
     /// # Errors
     /// See [`open`](Self::open). After an error, the reader is unchanged.
-    pub fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
-        let file_len = self.store.size().map_err(DriveError::Store)?;
-        let head = run(Open::new(file_len), &self.store, window)?;
+    pub async fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
+        let file_len = self.store.size().await.map_err(DriveError::Store)?;
+        let head = run(Open::new(file_len), &self.store, window).await?;
         Ok(self.renew(head))
     }
 
@@ -140,10 +138,14 @@ impl<S: ReadAt> Reader<S> {
     ///
     /// # Errors
     /// The store's own error.
-    pub fn name_id(&self, name: &[u8], window: &mut [u8]) -> Result<Option<u16>, ReadError<S>> {
+    pub async fn name_id(
+        &self,
+        name: &[u8],
+        window: &mut [u8],
+    ) -> Result<Option<u16>, ReadError<S>> {
         let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
-        self.store.will_read(&[Stride::one(self.head.name_list())]);
-        let found = drive_read(&mut find, &self.store, window)?;
+        self.store.will_read(&[Stride::one(self.head.name_list())]).await;
+        let found = drive_read(&mut find, &self.store, window).await?;
         Ok(self.known(found))
     }
 
@@ -152,21 +154,21 @@ impl<S: ReadAt> Reader<S> {
     ///
     /// # Errors
     /// [`Error`] if the entry is wrong; the store's own error.
-    pub fn find(
+    pub async fn find(
         &self,
         frame: u64,
         id: u16,
         window: &mut [u8],
     ) -> Result<Option<Chunk>, ReadError<S>> {
         let entries = usize_to_u64(window.len() / 32);
-        drive_read(&mut Find::new(&self.head, frame, id, entries), &self.store, window)
+        drive_read(&mut Find::new(&self.head, frame, id, entries), &self.store, window).await
     }
 
     /// The chunks of a range of frames. `window` needs 32 bytes; a larger window makes fewer reads.
     ///
     /// # Errors
     /// The store's own error.
-    pub fn chunks_of<W: AsMut<[u8]>>(
+    pub async fn chunks_of<W: AsMut<[u8]>>(
         &self,
         frames: Range<u64>,
         mut window: W,
@@ -174,7 +176,7 @@ impl<S: ReadAt> Reader<S> {
         let buf = window.as_mut();
         let first = match self.first_of(&frames, buf.len()) {
             None => self.head.index().slots,
-            Some(mut search) => drive_read(&mut search, &self.store, buf)?,
+            Some(mut search) => drive_read(&mut search, &self.store, buf).await?,
         };
         Ok(self.chunks_from(first, &frames, window))
     }
@@ -183,89 +185,9 @@ impl<S: ReadAt> Reader<S> {
     ///
     /// # Errors
     /// The store's own error; [`DriveError::Ended`] if the store has become shorter.
-    pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
+    pub async fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
         let bytes = span.front_of(buf);
-        read_exact(&self.store, span.offset(), bytes)?;
-        Ok(bytes.len())
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt> Reader<S> {
-    /// [`Reader::open`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::open`].
-    pub async fn open_async(store: S, window: &mut [u8]) -> Result<Self, AsyncError<S>> {
-        let file_len = store.size().await.map_err(DriveError::Store)?;
-        let head = run_async(Open::new(file_len), &store, window).await?;
-        Ok(Self { store, head })
-    }
-
-    /// [`Reader::refresh`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::refresh`].
-    pub async fn refresh_async(&mut self, window: &mut [u8]) -> Result<bool, AsyncError<S>> {
-        let file_len = self.store.size().await.map_err(DriveError::Store)?;
-        let head = run_async(Open::new(file_len), &self.store, window).await?;
-        Ok(self.renew(head))
-    }
-
-    /// [`Reader::name_id`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::name_id`].
-    pub async fn name_id_async(
-        &self,
-        name: &[u8],
-        window: &mut [u8],
-    ) -> Result<Option<u16>, AsyncError<S>> {
-        let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
-        self.store.will_read(&[Stride::one(self.head.name_list())]).await;
-        let found = drive_read_async(&mut find, &self.store, window).await?;
-        Ok(self.known(found))
-    }
-
-    /// [`Reader::find`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::find`].
-    pub async fn find_async(
-        &self,
-        frame: u64,
-        id: u16,
-        window: &mut [u8],
-    ) -> Result<Option<Chunk>, AsyncError<S>> {
-        let entries = usize_to_u64(window.len() / 32);
-        let mut find = Find::new(&self.head, frame, id, entries);
-        drive_read_async(&mut find, &self.store, window).await
-    }
-
-    /// [`Reader::chunks_of`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::chunks_of`].
-    pub async fn chunks_of_async<W: AsMut<[u8]>>(
-        &self,
-        frames: Range<u64>,
-        mut window: W,
-    ) -> Result<Chunks<'_, S, W>, AsyncError<S>> {
-        let buf = window.as_mut();
-        let first = match self.first_of(&frames, buf.len()) {
-            None => self.head.index().slots,
-            Some(mut search) => drive_read_async(&mut search, &self.store, buf).await?,
-        };
-        Ok(self.chunks_from(first, &frames, window))
-    }
-
-    /// [`Reader::read`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::read`].
-    pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
-        let bytes = span.front_of(buf);
-        read_exact_async(&self.store, span.offset(), bytes).await?;
+        read_exact(&self.store, span.offset(), bytes).await?;
         Ok(bytes.len())
     }
 }
