@@ -3,7 +3,6 @@
 pub mod checksums;
 pub mod chunk;
 pub mod header;
-pub(super) mod image;
 pub mod names;
 pub mod record;
 pub mod shadow;

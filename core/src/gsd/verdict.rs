@@ -4,13 +4,11 @@
 //! It follows from the header, the shadows, the bytes that a commit of one sync added, and the slot
 //! after the last entry. [`Judge`] asks for the ones that it needs; usually that is one slot.
 
-mod basis;
 pub mod check_entry;
 mod state;
 
-pub use basis::Basis;
+pub use state::{Basis, Head, State};
 pub(super) use state::{Counted, Kind, Read};
-pub use state::{Head, State};
 
 use super::disk::header::Version;
 use super::disk::record::Record;
