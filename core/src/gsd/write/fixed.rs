@@ -3,11 +3,9 @@
 //! the index.
 
 mod begin;
-mod commit;
 mod desk;
 mod fault;
 mod form;
-mod index;
 mod log;
 mod medium;
 mod own;
@@ -39,6 +37,15 @@ macro_rules! logger {
             /// The number of ended frames.
             pub const fn frames(&self) -> u64 {
                 self.0.log.frames
+            }
+
+            /// The number of frames of `chunks` chunks for which the index has room. When it is 0,
+            /// the index of an [`OwnLogger`](crate::gsd::OwnLogger) moves, and a
+            /// [`FixedLogger`](crate::gsd::FixedLogger) returns [`Fault::Full`] at the end of the
+            /// frame: begin another file.
+            #[must_use]
+            pub fn frames_left(&self, chunks: u16) -> u64 {
+                self.0.log.frames_left(chunks.into())
             }
 
             /// Discards the chunks of the current frame. Ended frames and names stay.
@@ -148,15 +155,6 @@ use logger;
 pub struct FixedLogger<'s, S, const N: usize>(Desk<S, &'s Shape<'s, N>, N>);
 
 logger!(FixedLogger);
-
-impl<S, const N: usize> FixedLogger<'_, S, N> {
-    /// The number of frames of `chunks` chunks for which the index has room. When it is 0,
-    /// [`end_frame`](Self::end_frame) returns [`Fault::Full`]: begin another file.
-    #[must_use]
-    pub fn frames_left(&self, chunks: u16) -> u64 {
-        self.0.log.frames_left(chunks.into())
-    }
-}
 
 #[twin(WriteAt, FixedError)]
 impl<'s, S: WriteAt, const N: usize> FixedLogger<'s, S, N> {

@@ -5,7 +5,7 @@ use super::form::Form;
 use crate::gsd::disk::record::Record;
 use crate::gsd::element::Element;
 use crate::gsd::kind::ChunkType;
-use crate::gsd::layout::{Room, SECTOR, free};
+use crate::gsd::layout::{IndexBlock, Room, SECTOR, free, grown};
 use crate::gsd::raw::{Header, Image, IndexEntry};
 use crate::integrity::crc32c;
 use crate::span::Span;
@@ -148,6 +148,25 @@ impl<F: Form, const N: usize> Log<F, N> {
 
     pub(super) fn frames_left(&self, chunks: u64) -> u64 {
         self.room().frames_left(chunks)
+    }
+
+    /// A larger index at the end of the file, if the current frame needs one.
+    pub(super) fn larger_index(&self) -> Result<Option<IndexBlock>, Fault> {
+        let room = self.room();
+        let entries = room.with(usize_to_u64(self.entries.len()));
+        if self.entries.is_empty() || entries <= room.usable {
+            return Ok(None);
+        }
+        let slots = grown(room.slots, entries).ok_or(Fault::Full)?;
+        let block = IndexBlock { location: 0, slots };
+        let len = block.span().ok_or(Fault::Full)?.len();
+        Ok(Some(IndexBlock { location: self.at_end(len)?.offset(), slots }))
+    }
+
+    /// Notes that the index is in `block`.
+    pub(super) fn move_index(&mut self, block: IndexBlock) {
+        self.form.move_index(block);
+        self.data_end = self.data_end.max(self.form.end());
     }
 
     /// The record of a commit of the current frame.

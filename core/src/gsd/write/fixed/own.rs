@@ -68,12 +68,6 @@ impl<S, const N: usize> OwnLogger<'_, S, N> {
     pub const fn names(&self) -> u32 {
         self.0.log.form.count()
     }
-
-    /// The number of frames of `chunks` chunks for which the index has room before it moves.
-    #[must_use]
-    pub fn frames_left(&self, chunks: u16) -> u64 {
-        self.0.log.frames_left(chunks.into())
-    }
 }
 
 /// Opening files and adding names. Dropping a future of an asynchronous form counts as a failed
