@@ -46,18 +46,7 @@ spec_table! {
 
 impl Header {
     /// A header of zeros.
-    pub(super) const EMPTY: Self = Self {
-        magic: U64::ZERO,
-        index_location: U64::ZERO,
-        index_allocated_entries: U64::ZERO,
-        namelist_location: U64::ZERO,
-        namelist_allocated_entries: U64::ZERO,
-        schema_version: U32::ZERO,
-        gsd_version: U32::ZERO,
-        application: [0; 64],
-        schema: [0; 64],
-        reserved: [0; 80],
-    };
+    pub(super) const EMPTY: Self = zerocopy::transmute!([0_u8; 256]);
 
     /// Value of `magic`.
     pub const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;

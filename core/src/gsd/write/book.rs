@@ -14,7 +14,6 @@ mod facts;
 mod frame;
 mod index;
 mod names;
-mod proof;
 mod sums;
 mod tail;
 mod truncate;
@@ -145,13 +144,18 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// come first.
     pub fn place(&mut self, id: u16, kind: ChunkType, n: u64, m: u32) -> Result<Chunk, Error> {
         let chunk = self.next_place(id, kind, n, m)?;
+        self.give(&chunk);
+        Ok(chunk)
+    }
+
+    /// Gives the [next place](Self::next_place) away.
+    pub(in crate::gsd) fn give(&mut self, chunk: &Chunk) {
         if self.tail.placed_from.is_none() {
             self.tail.placed_from = NonZeroU64::new(self.tail.data_end);
         }
         self.tail.data_end = chunk.span.end();
         self.counts.place();
         self.tail.sums.lose(); // nobody sees the bytes
-        Ok(chunk)
     }
 
     /// The place of the next chunk.

@@ -420,14 +420,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         n: u64,
         m: u32,
     ) -> Result<Chunk, WriteError<S>> {
-        let (disk, book) = self.known()?;
-        let mut placed = book.place(id, kind, n, m);
-        if let Err(Error::NotReady | Error::FrameFull { .. }) = placed {
-            book.make_ready(disk)?;
-            placed = book.place(id, kind, n, m);
-        }
-        let chunk = placed?;
-        disk.lend(chunk.span); // for whoever writes the bytes
+        let chunk = self.place(id, kind, n, m)?;
+        self.book.give(&chunk);
+        self.disk.lend(chunk.span); // for whoever writes the bytes
         Ok(chunk)
     }
 

@@ -1,15 +1,18 @@
-//! What a book says of its file, and how it may be told to write.
+//! What a book says of its file, what it knows of it to recognise it, and how it may be told to
+//! write.
 
 use super::tail::Tail;
 use super::{Book, Counts, Sums};
 use crate::gsd::disk::header::Version;
+use crate::gsd::error::Error;
 use crate::integrity::Checksum;
+use crate::store::{Proof, Swapped};
 
 impl<B> Book<B> {
     /// A book of a file that [`start`](Self::start) opens.
     #[inline]
     pub(in crate::gsd) fn unopened(memory: B, checksum: Checksum) -> Self {
-        Self { tail: Tail::unopened(), counts: Counts::NONE, memory, checksum }
+        Self { tail: Tail::unopened(), counts: Counts::default(), memory, checksum }
     }
 
     /// Whether the current frame has no chunks.
@@ -97,4 +100,16 @@ impl<B> Book<B> {
     pub const fn set_names_in_place(&mut self, in_place: bool) {
         self.tail.names_in_place = in_place;
     }
+}
+
+/// After an error, the store must still have the file.
+impl<B> Proof for Book<B> {
+    fn place(&self, number: u32, known: &mut [u8; 80]) -> Option<(u64, usize)> {
+        let tail = &self.tail;
+        (number == 0).then(|| tail.image.proof(tail.is_adopted, tail.is_torn, known))
+    }
+}
+
+impl Swapped for Error {
+    const SWAPPED: Self = Self::Swapped;
 }

@@ -23,7 +23,7 @@ impl Slot {
 }
 
 /// The numbers of waiting entries.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     /// Length of the memory in bytes.
     len: usize,
@@ -53,24 +53,13 @@ const ENTRY: usize = size_of::<IndexEntry>();
 const ROW: usize = size_of::<ChecksumRow>();
 
 impl Counts {
-    /// No memory.
-    pub(super) const NONE: Self = Self {
-        len: 0,
-        ended: 0,
-        open: 0,
-        placed: 0,
-        next_id: 0,
-        has_rows: false,
-        is_checked: false,
-    };
-
     /// Counts of an empty memory of `len` bytes, with rows of checksums if `has_rows`.
     pub(super) fn new(len: usize, has_rows: bool) -> Result<Self, Error> {
         let slots = if has_rows { 2 } else { 1 };
         let have = usize_to_u64(len);
         let need = usize_to_u64(size_of::<Slot>()).saturating_mul(slots);
         match have >= need {
-            true => Ok(Self { len, has_rows, ..Self::NONE }),
+            true => Ok(Self { len, has_rows, ..Self::default() }),
             false => Err(Error::Memory { need, have }),
         }
     }
@@ -166,13 +155,18 @@ impl Counts {
             self.is_checked = false;
         }
         self.ended = self.ended.saturating_add(self.open);
+        self.discard_open();
+    }
+
+    /// Forgets the current frame.
+    const fn discard_open(&mut self) {
         (self.open, self.placed, self.next_id) = (0, 0, 0);
     }
 
     /// Forgets all entries.
     pub(super) const fn clear(&mut self) {
-        (self.ended, self.open) = (0, 0);
-        (self.placed, self.next_id) = (0, 0);
+        self.ended = 0;
+        self.discard_open();
     }
 }
 
@@ -242,7 +236,9 @@ impl<'m> Waiting<'m> {
         let behind = self.entries(more).get_mut(place..).unwrap_or_default();
         behind.iter_mut().for_each(|slot| core::mem::swap(slot, &mut moved));
         if self.counts.has_rows {
-            self.insert_row(at, ChecksumRow { id: id.into(), crc: crc.into() });
+            let mut moved = ChecksumRow { id: id.into(), crc: crc.into() };
+            let front = self.rows_mut(1).get_mut(..=at).unwrap_or_default();
+            front.iter_mut().rev().for_each(|slot| core::mem::swap(slot, &mut moved));
         }
         self.counts.next_id = self.counts.next_id.max(id.exact_add(1));
         self.counts.open = self.counts.open.exact_add(1);
@@ -257,37 +253,25 @@ impl<'m> Waiting<'m> {
         let behind = self.entries(0).get_mut(place..).unwrap_or_default();
         behind.iter_mut().rev().for_each(|slot| core::mem::swap(slot, &mut moved));
         if self.counts.has_rows {
-            let bytes = &mut *self.bytes;
-            let start = bytes.len().exact_sub(self.counts.rows_len());
-            let bytes = bytes.get_mut(start..).unwrap_or_default();
-            let rows = <[ChecksumRow]>::mut_from_bytes(bytes).unwrap_or_default();
             let mut moved = ChecksumRow::new_zeroed();
-            for slot in rows.get_mut(..=at).unwrap_or_default() {
-                core::mem::swap(slot, &mut moved);
-            }
+            let front = self.rows_mut(0).get_mut(..=at).unwrap_or_default();
+            front.iter_mut().for_each(|slot| core::mem::swap(slot, &mut moved));
         }
         self.counts.open = self.counts.open.exact_sub(1);
         true
     }
 
-    /// Inserts a row after the first `at` rows, which move towards the front.
-    fn insert_row(&mut self, at: usize, row: ChecksumRow) {
-        let len = self.counts.rows_len().exact_add(ROW);
-        let bytes = &mut *self.bytes;
-        let start = bytes.len().exact_sub(len);
-        let bytes = bytes.get_mut(start..).unwrap_or_default();
-        let rows = <[ChecksumRow]>::mut_from_bytes(bytes).unwrap_or_default();
-        let mut moved = row;
-        for slot in rows.get_mut(..=at).unwrap_or_default().iter_mut().rev() {
-            core::mem::swap(slot, &mut moved);
-        }
+    /// The rows of the current frame's checksums, after `more` unused ones.
+    fn rows_mut(&mut self, more: usize) -> &mut [ChecksumRow] {
+        let len = self.counts.rows_len().wrapping_add(more.wrapping_mul(ROW));
+        let start = self.bytes.len().wrapping_sub(len); // exact: they are in memory
+        let bytes = self.bytes.get_mut(start..).unwrap_or_default();
+        <[ChecksumRow]>::mut_from_bytes(bytes).unwrap_or_default()
     }
 
     /// The rows of the current frame's checksums, as in the file.
     pub(super) fn rows(&mut self) -> &[u8] {
-        let rows_len = self.counts.rows_len();
-        let bytes = &mut *self.bytes;
-        bytes.get(bytes.len().wrapping_sub(rows_len)..).unwrap_or_default()
+        self.rows_mut(0).as_bytes()
     }
 
     /// Forgets the current frame; returns the start of its first chunk, if it has any.
@@ -296,7 +280,7 @@ impl<'m> Waiting<'m> {
         let open = self.entries(0).get(ended..).unwrap_or_default();
         let starts = open.iter().filter_map(|entry| u64::try_from(entry.location.get()).ok());
         let start = starts.min();
-        (self.counts.open, self.counts.placed, self.counts.next_id) = (0, 0, 0);
+        self.counts.discard_open();
         start
     }
 

@@ -65,9 +65,7 @@ impl Attributes<'_> {
         shown_slots: SHOWN_SLOTS,
         names_len: 1024,
     };
-}
 
-impl Attributes<'_> {
     /// The bytes of a new file. A store for a log has more: room for a list of new names, and for
     /// chunks.
     ///
@@ -214,9 +212,7 @@ impl Attributes<'_> {
         };
         Ok((record, blocks.index))
     }
-}
 
-impl Attributes<'_> {
     /// The first field in which the header of a file differs from these attributes: the header is
     /// about all frames, so only the program that it names may add frames.
     pub(in crate::gsd) fn differ_from(
