@@ -34,6 +34,7 @@ pub use object::{Message, Messages};
 pub use reader::{Reader, Search};
 
 use crate::source::{Fault, Source};
+use core::ops::ControlFlow::{Break, Continue};
 
 /// Why reading from a store `S` failed: the store, the file or the caller's memory.
 pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Fault<Error>>;
@@ -73,6 +74,23 @@ fn next<S: Source + ?Sized, K: Copy, T>(
             Progress::End => return Ok(None),
         }
     }
+}
+
+/// The first thing that `pick` makes of an item of the list whose place is `state`.
+fn find<S: Source + ?Sized, K: Copy, T, R>(
+    source: &S,
+    state: &mut K,
+    advance: impl Fn(&mut K, &S) -> Result<Progress<T>>,
+    pick: impl Fn(&S, T) -> Result<Option<R>>,
+) -> Result<Option<R>> {
+    source.walk(state, |source, mut next| {
+        let found = match advance(&mut next, source)? {
+            Progress::Found(item) => pick(source, item)?,
+            Progress::Working => None,
+            Progress::End => return Ok(Break(None)),
+        };
+        Ok(found.map_or(Continue(next), |found| Break(Some(found))))
+    })
 }
 
 type Result<T> = core::result::Result<T, Fault<Error>>;

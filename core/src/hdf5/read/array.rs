@@ -215,16 +215,8 @@ impl Attributes {
         source: &S,
         name: &[u8],
     ) -> Result<Option<Attribute>> {
-        source.walk(self, |source, mut attributes| {
-            let attribute = match attributes.advance(source)? {
-                Progress::Found(attribute) => attribute,
-                Progress::Working => return Ok(Continue(attributes)),
-                Progress::End => return Ok(Break(None)),
-            };
-            match is_name(source, attribute.name, name)? {
-                true => Ok(Break(Some(attribute))),
-                false => Ok(Continue(attributes)),
-            }
+        crate::hdf5::find(source, self, Self::advance, |source, attribute: Attribute| {
+            Ok(is_name(source, attribute.name, name)?.then_some(attribute))
         })
     }
 }

@@ -8,7 +8,6 @@ use crate::hdf5::{Progress, Result, UNDEFINED};
 use crate::source::Source;
 use crate::span::Span;
 use crate::store::usize_to_u64;
-use core::ops::ControlFlow::{Break, Continue};
 use zerocopy::little_endian::{U16, U32, U64};
 
 const LINK_INFO: u16 = 2;
@@ -85,18 +84,11 @@ impl Links {
     /// # Errors
     /// [`Feature::LinkKind`] if the name is that of a link that is not hard; see [`Links::next`].
     pub fn find<S: Source + ?Sized>(&mut self, source: &S, name: &[u8]) -> Result<Option<u64>> {
-        source.walk(self, |source, mut links| {
-            let link = match links.advance(source)? {
-                Progress::Found(link) => link,
-                Progress::Working => return Ok(Continue(links)),
-                Progress::End => return Ok(Break(None)),
-            };
-            match (is_name(source, link.name, name)?, link.object) {
-                (true, Some(object)) => Ok(Break(Some(object))),
-                (true, None) => unsupported(Feature::LinkKind, link.name.offset()),
-                (false, _) => Ok(Continue(links)),
-            }
-        })
+        let pick = |source: &S, link: Link| match (is_name(source, link.name, name)?, link.object) {
+            (true, None) => unsupported(Feature::LinkKind, link.name.offset()),
+            (is_it, object) => Ok(object.filter(|_| is_it)),
+        };
+        crate::hdf5::find(source, self, Self::advance, pick)
     }
 
     /// A small part of [`next`](Self::next). After an error the links must not be used.

@@ -97,22 +97,7 @@ impl<S: ReadAt> Reader<S> {
         &'m self,
         memory: &'m mut [u8],
     ) -> impl Iterator<Item = core::result::Result<Link, ReadError<S>>> + 'm {
-        let (mut known, mut is_done) = (None, false);
-        core::iter::from_fn(move || {
-            let next = match is_done {
-                true => Ok(None),
-                false => run(&self.store, self.file_len, memory, known, |view, known| {
-                    let links = view.once(known, |view| Links::open(view, self.root))?;
-                    Ok((links.next(view)?, *links))
-                })
-                .map(|(link, links)| {
-                    known = Some(links);
-                    link
-                }),
-            };
-            is_done = !matches!(next, Ok(Some(_)));
-            next.transpose()
-        })
+        self.list(memory, |view, root| Links::open(view, root), |links, view| links.next(view))
     }
 
     /// The attributes of the root group, in the order of the file.
@@ -120,21 +105,31 @@ impl<S: ReadAt> Reader<S> {
         &'m self,
         memory: &'m mut [u8],
     ) -> impl Iterator<Item = core::result::Result<Attribute, ReadError<S>>> + 'm {
+        self.list(memory, |view, root| Attributes::open(view, root), |list, view| list.next(view))
+    }
+
+    /// The items of a list that `open` makes of the root group.
+    fn list<'m, K: Copy + 'm, T: Copy + 'm>(
+        &'m self,
+        memory: &'m mut [u8],
+        open: impl Fn(&Pages<'_>, u64) -> Result<K> + 'm,
+        next: impl Fn(&mut K, &Pages<'_>) -> Result<Option<T>> + 'm,
+    ) -> impl Iterator<Item = core::result::Result<T, ReadError<S>>> + 'm {
         let (mut known, mut is_done) = (None, false);
         core::iter::from_fn(move || {
-            let next = match is_done {
-                true => Ok(None),
-                false => run(&self.store, self.file_len, memory, known, |view, known| {
-                    let attributes = view.once(known, |view| Attributes::open(view, self.root))?;
-                    Ok((attributes.next(view)?, *attributes))
-                })
-                .map(|(attribute, attributes)| {
-                    known = Some(attributes);
-                    attribute
-                }),
-            };
-            is_done = !matches!(next, Ok(Some(_)));
-            next.transpose()
+            if is_done {
+                return None;
+            }
+            let item = run(&self.store, self.file_len, memory, known, |view, known| {
+                let list = view.once(known, |view| open(view, self.root))?;
+                Ok((next(list, view)?, *list))
+            });
+            let item = item.map(|(item, list)| {
+                known = Some(list);
+                item
+            });
+            is_done = !matches!(item, Ok(Some(_)));
+            item.transpose()
         })
     }
 }
