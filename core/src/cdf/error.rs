@@ -4,6 +4,7 @@ use super::kind::{ListKind, Type};
 use super::raw::TABLES;
 use crate::error::errors;
 use crate::field::{At, FieldId};
+use crate::step::DriveError;
 use crate::store::usize_to_u64;
 use crate::words::words;
 
@@ -242,14 +243,20 @@ impl Error {
     }
 }
 
+impl<S> From<Error> for DriveError<S, Error> {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
 /// A field with its place, as texts name it: `list.nelems at offset 12`.
 const fn at(field: FieldId, offset: u64) -> At {
     At(TABLES, field, offset)
 }
 
 /// Why reading from a store `S` failed: the store, the file or the caller's buffer.
-pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
+pub type ReadError<S> = DriveError<<S as crate::store::ReadAt>::Error, Error>;
 
 /// Why reading from an asynchronous store `S` failed.
 #[cfg(feature = "async")]
-pub type AsyncError<S> = crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;
+pub type AsyncError<S> = DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

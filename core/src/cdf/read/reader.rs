@@ -162,7 +162,7 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         shape: &'s mut [u64],
         window: &mut [u8],
     ) -> Result<&'s [u64], ReadError<S>> {
-        let places = places_of(variable, shape).map_err(DriveError::Format)?;
+        let places = places_of(variable, shape)?;
         self.store.will_read(&[self.head.rest(variable.items)]).await;
         let mut find = find_shape(&self.head, self.lengths, variable, places);
         drive_read(&mut find, &self.store, window).await?;
@@ -234,10 +234,8 @@ impl<S: ReadAt> Reader<'_, S> {
         core::iter::from_fn(move || {
             loop {
                 let taken = items.next()?.and_then(|item| {
-                    let (after, record_dim) = (&items.cursor, self.head.record_dim);
-                    let dims = (self.lengths, record_dim);
-                    let taken = extent.take(item, after, dims, &mut Err);
-                    taken.map_err(DriveError::Format)
+                    let dims = (self.lengths, self.head.record_dim);
+                    Ok(extent.take(item, &items.cursor, dims, &mut Err)?)
                 });
                 match taken.transpose() {
                     Some(Ok(measured)) => return Some(Ok(measured.variable(self.head.recsize))),
@@ -274,8 +272,7 @@ impl<S: ReadAt> Reader<'_, S> {
         }
         read_exact(&self.store, name.offset(), bytes)?;
         let text = core::str::from_utf8(bytes);
-        let error = Error::NotUtf8 { offset: name.offset() };
-        Ok(Some(text.map_err(|_| DriveError::Format(error))?))
+        Ok(Some(text.map_err(|_| Error::NotUtf8 { offset: name.offset() })?))
     }
 }
 
@@ -402,7 +399,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Items<'_, S, W> {
         loop {
             let bytes = self.have.front_of(self.window.as_mut());
             let window = Window::new(self.have.offset(), bytes, self.file_len);
-            let step = next(&mut self.cursor, &window).map_err(DriveError::Format)?;
+            let step = next(&mut self.cursor, &window)?;
             let (offset, need, want) = match step {
                 ReadStep::Read { offset, need, want } => (offset, need, want),
                 ReadStep::Done(item) => return Ok(item),

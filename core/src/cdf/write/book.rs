@@ -383,8 +383,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
         values: Values<'_>,
         window: &mut [u8],
     ) -> Result<(), ReadError<S>> {
-        let put = self.whole(varid, values).map_err(DriveError::Format)?;
-        let mut desk = self.desk(store, window).map_err(DriveError::Format)?;
+        let put = self.whole(varid, values)?;
+        let mut desk = self.desk(store, window)?;
         desk.put(put).await.map_err(DriveError::Store)
     }
 
@@ -404,8 +404,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
         values: Values<'_>,
         window: &mut [u8],
     ) -> Result<(), ReadError<S>> {
-        let put = self.region(varid, slab, values).map_err(DriveError::Format)?;
-        let mut desk = self.desk(store, window).map_err(DriveError::Format)?;
+        let put = self.region(varid, slab, values)?;
+        let mut desk = self.desk(store, window)?;
         desk.put(put).await.map_err(DriveError::Store)
     }
 
@@ -419,8 +419,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
         store: &mut S,
         window: &mut [u8],
     ) -> Result<(), ReadError<S>> {
-        self.check_records(1).map_err(DriveError::Format)?;
-        let mut desk = self.desk(store, window).map_err(DriveError::Format)?;
+        self.check_records(1)?;
+        let mut desk = self.desk(store, window)?;
         desk.end_record().await.map_err(DriveError::Store)
     }
 
@@ -434,7 +434,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         store: &mut S,
         window: &mut [u8],
     ) -> Result<(), ReadError<S>> {
-        let mut desk = self.desk(store, window).map_err(DriveError::Format)?;
+        let mut desk = self.desk(store, window)?;
         desk.commit().await.map_err(DriveError::Store)
     }
 }

@@ -91,6 +91,29 @@ macro_rules! put {
     }};
 }
 
+/// The most bytes of magic and number of records.
+const PREFIX: usize = size_of::<Header5>();
+
+/// The first bytes of a file, magic and number of records, and how many they are.
+pub(in crate::cdf) fn prefix(
+    version: Version,
+    numrecs: u64,
+    order: ByteOrder,
+) -> ([u8; PREFIX], usize) {
+    let (magic, mut prefix) = (version.magic(), [0; PREFIX]);
+    let len = match version {
+        Version::Cdf1 | Version::Cdf2 => {
+            let numrecs = Stored::stored(numrecs, order);
+            copy_front(Header1 { magic, numrecs }.as_bytes(), &mut prefix)
+        }
+        Version::Cdf5 => {
+            let numrecs = Stored::stored(numrecs, order);
+            copy_front(Header5 { magic, numrecs }.as_bytes(), &mut prefix)
+        }
+    };
+    (prefix, len)
+}
+
 /// An item that was there when the plan was made.
 fn planned<T, E>(item: Option<T>, varid: u64) -> Result<T, DriveError<E, Error>> {
     item.ok_or(DriveError::Format(flawed(ListKind::Vars, None, varid, Flaw::Changed)))
@@ -147,20 +170,9 @@ impl<'d, 'w, D: Define + ?Sized> Encode<'d, 'w, D> {
     }
 
     fn header(&mut self) {
-        let (magic, numrecs) = match self.is_hidden {
-            true => ([0; 4], 0),
-            false => (self.plan.version.magic(), self.numrecs),
-        };
-        match self.plan.version {
-            Version::Cdf1 | Version::Cdf2 => {
-                let numrecs = Stored::stored(numrecs, self.order);
-                self.append(Header1 { magic, numrecs }.as_bytes());
-            }
-            Version::Cdf5 => {
-                let numrecs = Stored::stored(numrecs, self.order);
-                self.append(Header5 { magic, numrecs }.as_bytes());
-            }
-        }
+        let (prefix, len) = prefix(self.plan.version, self.numrecs, self.order);
+        let bytes = if self.is_hidden { [0; PREFIX] } else { prefix };
+        self.append(bytes.get(..len).unwrap_or_default());
     }
 
     /// The last structure of a variable; `None` if it has changed.

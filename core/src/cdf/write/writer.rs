@@ -198,10 +198,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         slots: B,
         mut window: W,
     ) -> Result<Self, WriteError<S>> {
-        let book = Book::create(definition, plan, fill, slots).map_err(DriveError::Format)?;
-        let header = Encode::new(definition, plan, 0, window.as_mut());
-        let mut header = header.map_err(DriveError::Format)?;
-        header.begin(&mut store, fill).await?;
+        let book = Book::create(definition, plan, fill, slots)?;
+        Encode::new(definition, plan, 0, window.as_mut())?.begin(&mut store, fill).await?;
         Ok(Self { store, book, window })
     }
 
@@ -223,14 +221,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     ) -> Result<Self, WriteError<S>> {
         let buf = window.as_mut();
         let file = Reader::open(&store, lengths, buf).await?;
-        let mut book = Book::open(file.head(), fill, slots).map_err(DriveError::Format)?;
+        let mut book = Book::open(file.head(), fill, slots)?;
         let mut find = book.find_variables(file.head(), file.lengths());
         drive_read(&mut find, &store, buf).await?;
         drop(find);
         while let Some((varid, at)) = book.next_fill() {
             let mut value = [0; 8];
             read_exact(&store, at.offset(), at.front_of(&mut value)).await?;
-            book.set_fill(varid, value).map_err(DriveError::Format)?;
+            book.set_fill(varid, value)?;
         }
         let is_streaming = book.is_streaming();
         if fill == Fill::None {

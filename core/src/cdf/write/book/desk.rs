@@ -2,17 +2,15 @@
 
 use super::{Book, Slot, State, WINDOW, end};
 use crate::cdf::error::Error;
-use crate::cdf::kind::Version;
 use crate::cdf::layout::Slab;
-use crate::cdf::raw::{Header1, Header5};
 use crate::cdf::values::{Fill, Values};
-use crate::endian::{ByteOrder, U32, U64};
+use crate::cdf::write::encode::prefix;
+use crate::endian::ByteOrder;
 use crate::span::Span;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use crate::store::{copy_front, usize_to_u64};
 use striae_twin::twin;
-use zerocopy::IntoBytes;
 
 /// A book at work in its store. If a call fails, or its future is dropped, it can be repeated.
 pub(super) struct Desk<'w, S> {
@@ -149,32 +147,13 @@ impl<S: WriteAt> Desk<'_, S> {
         }
         self.store.sync().await?;
         if self.state.counted != Some(self.state.ended) {
-            let (prefix, len) = self.state.prefix();
+            let (prefix, len) = prefix(self.state.version, self.state.ended, ByteOrder::Big);
             self.store.write_all_at(0, prefix.get(..len).unwrap_or_default()).await?;
             self.store.sync().await?;
         }
         self.state.counted = Some(self.state.ended);
         self.state.is_dirty = false;
         Ok(())
-    }
-}
-
-impl State {
-    /// The first bytes of the file, and their number.
-    fn prefix(&self) -> ([u8; 12], usize) {
-        let (magic, mut prefix) = (self.version.magic(), [0; 12]);
-        let len = match self.version {
-            Version::Cdf1 | Version::Cdf2 => {
-                let numrecs = u32::try_from(self.ended).unwrap_or(u32::MAX); // `check_records`
-                let numrecs = U32::new(numrecs, ByteOrder::Big);
-                copy_front(Header1 { magic, numrecs }.as_bytes(), &mut prefix)
-            }
-            Version::Cdf5 => {
-                let numrecs = U64::new(self.ended, ByteOrder::Big);
-                copy_front(Header5 { magic, numrecs }.as_bytes(), &mut prefix)
-            }
-        };
-        (prefix, len)
     }
 }
 
