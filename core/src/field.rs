@@ -93,13 +93,11 @@ impl fmt::Display for At {
     }
 }
 
-/// Defines a `#[repr(C)]` structure by its table in the specification, which is checked when
-/// compiling:
+/// Defines a plain `#[repr(C)]` structure, with zerocopy's derives, by its table in the
+/// specification, which is checked when compiling:
 ///
 /// ```text
 /// spec_table! {
-///     #[derive(FromBytes, ...)]
-///     #[repr(C)]
 ///     pub struct Meta1 = 1 in "META1", 1076;
 ///     /// Block size of the file system.
 ///     20: pub fsblksize: I32,
@@ -117,6 +115,11 @@ macro_rules! spec_table {
      $( $(#[doc = $about:literal])+ $offset:literal : $seen:vis $field:ident : $ty:ty ),+
      $(,)?) => {
         $(#[$meta])*
+        #[derive(
+            Debug, Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::KnownLayout,
+            zerocopy::Immutable, zerocopy::Unaligned,
+        )]
+        #[repr(C)]
         $vis struct $Name {
             $( $(#[doc = $about])+ $seen $field: $ty, )+
         }

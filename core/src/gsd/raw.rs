@@ -19,8 +19,6 @@ pub const TABLES: &[&Table] = &[
 
 spec_table! {
     /// The start of every GSD file (`spec/gsd.md#header`).
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Header = 0 in "header", 256;
     /// Must be [`Header::MAGIC`].
     0: pub magic: U64,
@@ -54,10 +52,7 @@ impl Header {
 
 spec_table! {
     /// A slot of the index block, one for each chunk (`spec/gsd.md#index-entry`).
-    #[derive(
-        Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-    )]
-    #[repr(C)]
+    #[derive(PartialEq, Eq)]
     pub struct IndexEntry = 1 in "index", 32;
     /// The frame that the chunk belongs to.
     0: pub frame: U64,
@@ -77,8 +72,6 @@ spec_table! {
 
 spec_table! {
     /// A name of a file of layer 1.0 (`spec/gsd.md#name-list`).
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct NameSlot = 2 in "namelist", 64;
     /// At most 63 bytes, then NULs; what follows the first NUL does not count.
     0: pub name: [u8; 64],
@@ -86,10 +79,7 @@ spec_table! {
 
 spec_table! {
     /// The commit record in [`Header::reserved`] (`spec/gsd.md#commit-record`); ours, not gsd's.
-    #[derive(
-        Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-    )]
-    #[repr(C)]
+    #[derive(PartialEq, Eq)]
     pub struct Commit = 3 in "commit", 80;
     /// Must be [`Commit::MAGIC`].
     0: pub magic: [u8; 8],
@@ -128,6 +118,9 @@ spec_table! {
 }
 
 impl Commit {
+    /// A record of zeros.
+    pub(super) const EMPTY: Self = zerocopy::transmute!([0_u8; 80]);
+
     /// Value of `magic`.
     pub const MAGIC: [u8; 8] = *b"striae\0\x01";
 
@@ -170,8 +163,6 @@ pub struct Image {
 
 spec_table! {
     /// The header before and after a commit (`spec/gsd.md#shadow`); ours.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Shadow = 4 in "shadow", 256;
     /// Must be [`Shadow::MAGIC`].
     0: pub magic: [u8; 8],
@@ -192,10 +183,7 @@ impl Shadow {
 
 spec_table! {
     /// A row of the chunk that holds the checksums of its frame (`spec/gsd.md#checksums`); ours.
-    #[derive(
-        Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-    )]
-    #[repr(C)]
+    #[derive(PartialEq, Eq)]
     pub struct ChecksumRow = 5 in "checksums", 8;
     /// Index of the name of a chunk of the frame.
     0: pub id: U32,

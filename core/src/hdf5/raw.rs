@@ -4,7 +4,6 @@
 
 use crate::field::{Table, spec_table};
 use zerocopy::little_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The tables of this format by number.
 pub const TABLES: &[&Table] = &[
@@ -33,8 +32,6 @@ pub const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
 spec_table! {
     /// The start of a file, version 0 (`spec/blob.md#superblock`).
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Superblock0 = 0 in "superblock", 96;
     /// `\x89HDF\r\n\x1a\n`.
     0: pub signature: [u8; 8],
@@ -74,8 +71,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a file, versions 2 and 3 (`spec/blob.md#superblock`).
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Superblock2 = 1 in "superblock", 48;
     /// `\x89HDF\r\n\x1a\n`.
     0: pub signature: [u8; 8],
@@ -101,8 +96,6 @@ spec_table! {
 
 spec_table! {
     /// The start of an object header, version 1 (`spec/blob.md#object-headers`).
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Header1 = 2 in "object header", 16;
     /// Version, 1.
     0: pub version: u8,
@@ -120,8 +113,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a message in an object header, version 1.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Message1 = 3 in "message", 8;
     /// Kind of the message.
     0: pub kind: U16,
@@ -135,8 +126,6 @@ spec_table! {
 
 spec_table! {
     /// The start of an object header, version 2 (`spec/blob.md#object-headers`).
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Header2 = 4 in "object header", 6;
     /// `OHDR`.
     0: pub signature: [u8; 4],
@@ -148,8 +137,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a message in an object header, version 2.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Message2 = 5 in "message", 4;
     /// Kind of the message.
     0: pub kind: u8,
@@ -161,8 +148,6 @@ spec_table! {
 
 spec_table! {
     /// The message that leads to more messages, kind 16.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Continuation = 6 in "continuation", 16;
     /// Address of the messages.
     0: pub address: U64,
@@ -172,8 +157,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a dataspace, version 1; the lengths of the dimensions follow, kind 1.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Dataspace1 = 7 in "dataspace", 8;
     /// Version, 1.
     0: pub version: u8,
@@ -187,8 +170,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a dataspace, version 2; the lengths of the dimensions follow, kind 1.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Dataspace2 = 8 in "dataspace", 4;
     /// Version, 2.
     0: pub version: u8,
@@ -202,8 +183,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a datatype, kind 3.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Datatype = 9 in "datatype", 8;
     /// Class in the low 4 bits, version in the high ones.
     0: pub class: u8,
@@ -215,8 +194,6 @@ spec_table! {
 
 spec_table! {
     /// The layout of a contiguous dataset, versions 3 and 4, kind 8.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct Layout3 = 10 in "layout", 18;
     /// Version, 3 or 4.
     0: pub version: u8,
@@ -230,8 +207,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a link, kind 6.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct LinkHead = 11 in "link", 2;
     /// Version, 1.
     0: pub version: u8,
@@ -241,8 +216,6 @@ spec_table! {
 
 spec_table! {
     /// The message of a group with a symbol table, kind 17.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct SymbolTable = 12 in "symbol table", 16;
     /// Address of the tree.
     0: pub tree_address: U64,
@@ -252,8 +225,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a node of a tree; keys and children follow.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct TreeNode = 13 in "tree node", 24;
     /// `TREE`.
     0: pub signature: [u8; 4],
@@ -271,8 +242,6 @@ spec_table! {
 
 spec_table! {
     /// The start of a symbol node; entries follow.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct SymbolNode = 14 in "symbol node", 8;
     /// `SNOD`.
     0: pub signature: [u8; 4],
@@ -286,8 +255,6 @@ spec_table! {
 
 spec_table! {
     /// An entry of a symbol node, and the root group in superblock 0.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct SymbolEntry = 15 in "symbol", 40;
     /// Offset of the name in the heap.
     0: pub name_offset: U64,
@@ -303,8 +270,6 @@ spec_table! {
 
 spec_table! {
     /// A local heap, which holds the names of a group.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct LocalHeap = 16 in "heap", 32;
     /// `HEAP`.
     0: pub signature: [u8; 4],
@@ -322,8 +287,6 @@ spec_table! {
 
 spec_table! {
     /// The start of an attribute, kind 12; name, datatype, dataspace and values follow.
-    #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-    #[repr(C)]
     pub struct AttributeHead = 17 in "attribute", 8;
     /// Version, 1 to 3.
     0: pub version: u8,

@@ -133,7 +133,8 @@ impl Attributes<'_> {
     pub(in crate::gsd) const fn align_log(&self) -> Result<u8, Error> {
         const MAX: u64 = 1 << 30;
         if !self.align.is_power_of_two() || self.align > MAX {
-            return Err(out_of_range(raw::Commit::align, self.align, 1, MAX));
+            let (field, value) = (raw::Commit::align, self.align);
+            return Err(Error::OutOfRange { field, value, min: 1, max: MAX });
         }
         let [log, ..] = self.align.trailing_zeros().to_le_bytes();
         Ok(log)
@@ -194,21 +195,14 @@ impl Attributes<'_> {
         header.reserved = [0; 80];
         let [layer, _] = self.layer.major.to_le_bytes();
         let record = Record {
-            entries: 0,
             index_reserved: slots,
             data_end: blocks.end,
             shadow: SHADOW,
-            crc_from: 0,
-            sequence: 0,
-            names_len: 0,
-            names: 0,
-            index_crc: 0,
-            names_crc: 0,
-            ident_crc: 0,
             align,
             checksums: self.checksums,
             one_sync: self.one_sync,
             layer,
+            ..Record::from_raw(&raw::Commit::EMPTY)
         };
         Ok((record, blocks.index))
     }
@@ -239,14 +233,10 @@ impl Attributes<'_> {
     }
 }
 
-const fn out_of_range(field: FieldId, value: u64, min: u64, max: u64) -> Error {
-    Error::OutOfRange { field, value, min, max }
-}
-
 const fn in_range(field: FieldId, value: u64, min: u64, max: u64) -> Result<(), Error> {
     match min <= value && value <= max {
         true => Ok(()),
-        false => Err(out_of_range(field, value, min, max)),
+        false => Err(Error::OutOfRange { field, value, min, max }),
     }
 }
 
@@ -254,7 +244,7 @@ const fn in_range(field: FieldId, value: u64, min: u64, max: u64) -> Result<(), 
 const fn put(field: FieldId, text: &str, place: &mut [u8; 64]) -> Result<(), Error> {
     match Label::put(text, place) {
         true => Ok(()),
-        false => Err(out_of_range(field, text.len() as u64, 0, 63)),
+        false => Err(Error::OutOfRange { field, value: text.len() as u64, min: 0, max: 63 }),
     }
 }
 
