@@ -23,8 +23,8 @@ mod sealed {
     pub trait Sealed: Send + Sync + 'static {}
 }
 
-macro_rules! integers {
-    ($($T:ty = $Kind:ident),+) => { $(
+macro_rules! elements {
+    ($($T:ty = $Kind:ident),+; |$value:ident| $swapped:expr) => { $(
         impl sealed::Sealed for $T {}
 
         impl Element for $T {
@@ -32,26 +32,15 @@ macro_rules! integers {
 
             #[inline]
             fn swap_to_file(self) -> Self {
-                self.to_le()
+                let $value = self;
+                $swapped
             }
         }
     )+ };
 }
 
-macro_rules! floats {
-    ($($T:ty = $Kind:ident),+) => { $(
-        impl sealed::Sealed for $T {}
-
-        impl Element for $T {
-            const KIND: ChunkType = ChunkType::$Kind;
-
-            #[inline]
-            fn swap_to_file(self) -> Self {
-                Self::from_bits(self.to_bits().to_le())
-            }
-        }
-    )+ };
-}
-
-integers!(u8 = U8, u16 = U16, u32 = U32, u64 = U64, i8 = I8, i16 = I16, i32 = I32, i64 = I64);
-floats!(f32 = F32, f64 = F64);
+elements!(
+    u8 = U8, u16 = U16, u32 = U32, u64 = U64, i8 = I8, i16 = I16, i32 = I32, i64 = I64;
+    |value| value.to_le()
+);
+elements!(f32 = F32, f64 = F64; |value| Self::from_bits(value.to_bits().to_le()));

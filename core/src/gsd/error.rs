@@ -1,6 +1,6 @@
 //! Errors of GSD files, and of requests to them.
 
-use super::kind::ChunkType;
+use super::kind::{ChunkType, Version};
 use super::raw::{Header, IndexEntry, TABLES, header_offset};
 use crate::error::errors;
 use crate::field::{At, FieldId, Name};
@@ -25,7 +25,9 @@ errors! {
     file Version {
         /// `Header::gsd_version`.
         gsd_version: u32,
-    } => "{} is {}, must be 0.3, 1.x or 2.x", at(Header::gsd_version, 44), Version(gsd_version);
+    } =>
+        "{} is {}, must be 0.3, 1.x or 2.x",
+        at(Header::gsd_version, 44), Version::from_number(gsd_version);
 
     /// The file ends inside the header.
     file Cut { file_len: u64 } => "the header needs 256 bytes, but the file ends at {file_len}";
@@ -206,7 +208,7 @@ errors! {
         /// The type of the request, if it was a type.
         kind: Option<ChunkType>,
     } => |f| {
-        match (Version(gsd_version), kind) {
+        match (Version::from_number(gsd_version), kind) {
             (layer, Some(kind)) => {
                 write!(f, "a file of layer {layer} cannot have chunks of type {kind}")
             }
@@ -334,14 +336,5 @@ impl fmt::Display for Placed {
             Some(offset) => at(self.0, offset).fmt(f),
             None => name(self.0).fmt(f),
         }
-    }
-}
-
-/// A version as people write it: `2.1`.
-struct Version(u32);
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0 >> 16, self.0 & 0xFFFF)
     }
 }

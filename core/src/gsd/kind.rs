@@ -1,7 +1,59 @@
-//! Types of the values of a chunk.
+//! Versions of the format, and types of the values of a chunk.
 
 use crate::words::types;
 use core::num::NonZeroU64;
+use zerocopy::FromZeros;
+
+/// A version of the file layer or of a schema (`spec/gsd.md#versions`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, FromZeros)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Version {
+    /// Layouts of different major versions differ.
+    pub major: u16,
+    /// A larger minor version only adds features.
+    pub minor: u16,
+}
+
+impl Version {
+    /// The layer of new files: names of any length, a sorted index, text.
+    pub const LAYER: Self = Self { major: 2, minor: 1 };
+
+    /// The version that is stored as `number`.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Self {
+        let [minor, minor_high, major, major_high] = number.to_le_bytes();
+        Self {
+            major: u16::from_le_bytes([major, major_high]),
+            minor: u16::from_le_bytes([minor, minor_high]),
+        }
+    }
+
+    /// The stored number, `major << 16 | minor`.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        let ([minor, minor_high], [major, major_high]) =
+            (self.minor.to_le_bytes(), self.major.to_le_bytes());
+        u32::from_le_bytes([minor, minor_high, major, major_high])
+    }
+
+    /// Whether a file of this layer can be read.
+    #[must_use]
+    pub const fn is_readable(self) -> bool {
+        matches!((self.major, self.minor), (1 | 2, _) | (0, 3))
+    }
+
+    /// Whether the index of this layer is sorted by frame and id, and names are packed.
+    #[must_use]
+    pub const fn is_sorted(self) -> bool {
+        self.major >= 2
+    }
+}
+
+impl core::fmt::Display for Version {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
 
 types! {
     /// The type of the values of a chunk, `gsd_type` in gsd.h (`spec/gsd.md#types`). Its name is

@@ -5,7 +5,7 @@
 //! | room | module | holds |
 //! |---|---|---|
 //! | | [`raw`] | the structures as they are stored |
-//! | | [`kind`], [`element`] | types of values |
+//! | | [`kind`], [`element`] | versions, types of values |
 //! | | [`error`], [`layout`] | errors; blocks and lengths: numbers in, spans out |
 //! | disk | [`header`], [`chunk`], [`names`] | header and versions, chunks, the name list |
 //! | | [`record`], [`shadow`] | the commit record; whether it is valid, and the commit after it |
