@@ -5,7 +5,6 @@ use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::{IndexBlock, MAX_FRAME, chunk_len, row_len};
 use crate::gsd::raw::IndexEntry;
 use crate::span::Span;
-use core::cmp::Ordering;
 use core::ops::Range;
 use zerocopy::little_endian::{I64, U16, U32, U64};
 
@@ -162,9 +161,5 @@ impl IndexEntry {
     #[must_use]
     pub const fn is_used(&self) -> bool {
         self.location.get() != 0
-    }
-
-    pub(in crate::gsd) fn cmp_key(&self, key: &Key) -> Ordering {
-        self.key().cmp(key)
     }
 }

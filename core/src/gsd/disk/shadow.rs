@@ -108,21 +108,9 @@ impl Shadow {
     #[must_use]
     pub fn of(old: &Image, new: &Image, added_crc: u32, checksum: Checksum) -> Self {
         let mut shadow = Self::new_zeroed();
-        shadow.set(old, new, added_crc, checksum);
+        (shadow.old, shadow.new) = (*old, *new);
+        shadow.seal(added_crc, checksum);
         shadow
-    }
-
-    /// Makes this the shadow of a commit, as [`of`](Self::of).
-    pub(in crate::gsd) fn set(
-        &mut self,
-        old: &Image,
-        new: &Image,
-        added_crc: u32,
-        checksum: Checksum,
-    ) {
-        self.old.copy_from(old);
-        self.new.copy_from(new);
-        self.seal(added_crc, checksum);
     }
 
     /// Makes this the shadow of the commit that replaces its `old` by its `new`.

@@ -1,18 +1,23 @@
 //! [`Chunks`] lists chunks: the entries of the index in order, read through a window.
 
+#[twin(ReadError = AsyncError)]
 use crate::gsd::ReadError;
 use crate::gsd::disk::chunk::{Chunk, Limits};
 use crate::gsd::error::Error;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock};
 use crate::gsd::raw::IndexEntry;
+use crate::gsd::verdict::Head;
 use crate::span::{Span, Stride};
-use crate::step::{DriveError, Fill, Need, fill};
-use crate::store::{ReadAt, usize_to_u64};
+#[twin(fill)]
+use crate::step::fill;
+use crate::step::{DriveError, Fill, Need};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
 use core::convert::Infallible;
 use core::ops::Range;
+use striae_twin::twin;
 use zerocopy::FromBytes;
-#[cfg(feature = "async")]
-use {crate::gsd::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 
 /// An iterator over chunks in the order of the index.
 ///
@@ -38,14 +43,14 @@ pub struct Chunks<'s, S, W> {
 impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
     pub(in crate::gsd) const fn new(
         store: &'s S,
-        index: IndexBlock,
-        limits: Limits,
-        slots: Range<u64>,
+        head: &Head,
+        next: u64,
         last_frame: u64,
         window: W,
     ) -> Self {
-        let Range { start: next, end } = slots;
-        Self { store, index, limits, window, have: 0..0, next, end, last_frame, before: None }
+        let (index, limits) = (head.index(), head.limits());
+        let (have, end, before) = (0..0, index.slots, None);
+        Self { store, index, limits, window, have, next, end, last_frame, before }
     }
 
     /// The slot of the next chunk, if there is one.
@@ -125,16 +130,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
 
     #[inline] // a list is a loop over this
     fn next(&mut self) -> Option<Self::Item> {
-        while self.next < self.end {
-            if let Err(error) = fill(self, self.store) {
-                self.end = self.next;
-                return Some(Err(error));
-            }
-            if let Some(chunk) = self.take() {
-                return Some(chunk.map_err(DriveError::Format));
-            }
-        }
-        None
+        self.advance()
     }
 }
 
@@ -142,8 +138,16 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
 impl<S: AsyncReadAt, W: AsMut<[u8]>> Chunks<'_, S, W> {
     /// The next chunk: [`Iterator::next`] for an asynchronous store.
     pub async fn next_async(&mut self) -> Option<Result<Chunk, AsyncError<S>>> {
+        self.advance_async().await
+    }
+}
+
+#[twin(ReadAt, ReadError = AsyncError)]
+impl<S: ReadAt, W: AsMut<[u8]>> Chunks<'_, S, W> {
+    #[inline]
+    async fn advance(&mut self) -> Option<Result<Chunk, ReadError<S>>> {
         while self.next < self.end {
-            if let Err(error) = fill_async(self, self.store).await {
+            if let Err(error) = fill(self, self.store).await {
                 self.end = self.next;
                 return Some(Err(error));
             }

@@ -134,7 +134,7 @@ impl ReadMachine for LowerBound {
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let (entries, _) = <[IndexEntry]>::ref_from_prefix_with_elems(bytes, bytes.len() / 32)
             .unwrap_or((&[], &[]));
-        let before = entries.partition_point(|entry| entry.cmp_key(&self.key).is_lt());
+        let before = entries.partition_point(|entry| entry.key() < self.key);
         let len = self.high.saturating_sub(self.low);
         if let Some(entry) = before.checked_sub(1).and_then(|last| entries.get(last)) {
             self.low = self.probe.saturating_add(usize_to_u64(before));

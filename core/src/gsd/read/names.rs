@@ -42,10 +42,6 @@ impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
         Self { store, version, list, window, have, next: 0, last, id: 0, names }
     }
 
-    fn is_over(&self) -> bool {
-        self.next >= self.list.len() || u32::from(self.id) >= self.names
-    }
-
     /// Lends the next name, if the window is long enough for it.
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
     fn take(&mut self) -> Result<Option<(u16, &[u8])>, Error> {
@@ -142,7 +138,7 @@ impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
     #[allow(clippy::should_implement_trait, reason = "it lends, an iterator cannot")]
     #[allow(clippy::type_complexity, reason = "an id and a name, or an error")]
     pub async fn next(&mut self) -> Result<Option<(u16, &[u8])>, DriveError<S::Error, Error>> {
-        if self.is_over() {
+        if self.next >= self.list.len() || u32::from(self.id) >= self.names {
             return Ok(None);
         }
         fill(self, self.store).await?;

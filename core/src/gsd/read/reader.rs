@@ -63,9 +63,7 @@ impl<S> Reader<S> {
 
     /// All chunks. `window` needs 32 bytes; a larger window makes fewer reads.
     pub fn chunks<W: AsMut<[u8]>>(&self, window: W) -> Chunks<'_, S, W> {
-        let index = self.head.index();
-        let slots = 0..index.slots;
-        Chunks::new(&self.store, index, self.head.limits(), slots, u64::MAX, window)
+        Chunks::new(&self.store, &self.head, 0, u64::MAX, window)
     }
 
     /// Checks that `frame` exists.
@@ -76,39 +74,6 @@ impl<S> Reader<S> {
         let frames = self.head.frames;
         if frame < frames { Ok(()) } else { Err(Error::NoFrame { frame, frames }) }
     }
-
-    /// The chunks from slot `first` on that belong to `frames`.
-    fn chunks_from<W: AsMut<[u8]>>(
-        &self,
-        first: u64,
-        frames: &Range<u64>,
-        window: W,
-    ) -> Chunks<'_, S, W> {
-        let index = self.head.index();
-        let last_frame = frames.end.saturating_sub(1);
-        let slots = first..index.slots;
-        Chunks::new(&self.store, index, self.head.limits(), slots, last_frame, window)
-    }
-
-    /// The machine that finds the first slot of `frames`, with a window of `window_len` bytes;
-    /// `None` if there are no frames.
-    fn first_of(&self, frames: &Range<u64>, window_len: usize) -> Option<LowerBound> {
-        let key = Key { frame: frames.start, id: 0 };
-        let search = LowerBound::new(&self.head, key, usize_to_u64(window_len / 32));
-        (!frames.is_empty()).then_some(search)
-    }
-
-    /// The id, if the file has a name with this id.
-    fn known(&self, id: Option<u16>) -> Option<u16> {
-        id.filter(|&id| u32::from(id) < self.head.names)
-    }
-
-    /// Takes the head of the file that was read again; returns whether the file has changed.
-    fn renew(&mut self, head: Head) -> bool {
-        let is_new = head != self.head;
-        self.head = head;
-        is_new
-    }
 }
 
 #[twin(ReadAt, ReadError = AsyncError)]
@@ -118,8 +83,7 @@ impl<S: ReadAt> Reader<S> {
     /// # Errors
     /// [`Error`] if the file is not a GSD file or is damaged; the store's own error.
     pub async fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
-        let file_len = store.size().await.map_err(DriveError::Store)?;
-        let head = run(Open::new(file_len), &store, window).await?;
+        let head = head_of(&store, window).await?;
         Ok(Self { store, head })
     }
 
@@ -129,9 +93,9 @@ impl<S: ReadAt> Reader<S> {
     /// # Errors
     /// See [`open`](Self::open). After an error, the reader is unchanged.
     pub async fn refresh(&mut self, window: &mut [u8]) -> Result<bool, ReadError<S>> {
-        let file_len = self.store.size().await.map_err(DriveError::Store)?;
-        let head = run(Open::new(file_len), &self.store, window).await?;
-        Ok(self.renew(head))
+        let before = self.head;
+        self.head = head_of(&self.store, window).await?;
+        Ok(self.head != before)
     }
 
     /// The id of a name; `None` if the file does not have the name. `window` must not be empty.
@@ -146,7 +110,7 @@ impl<S: ReadAt> Reader<S> {
         let mut find = FindName::new(name, self.head.name_list(), self.head.header.version);
         self.store.will_read(&[Stride::one(self.head.name_list())]).await;
         let found = drive_read(&mut find, &self.store, window).await?;
-        Ok(self.known(found))
+        Ok(found.filter(|&id| u32::from(id) < self.head.names)) // a list may be damaged
     }
 
     /// The chunk of name `id` in `frame`: its type, rows, columns and place. `window` needs 32
@@ -174,11 +138,14 @@ impl<S: ReadAt> Reader<S> {
         mut window: W,
     ) -> Result<Chunks<'_, S, W>, ReadError<S>> {
         let buf = window.as_mut();
-        let first = match self.first_of(&frames, buf.len()) {
-            None => self.head.index().slots,
-            Some(mut search) => drive_read(&mut search, &self.store, buf).await?,
-        };
-        Ok(self.chunks_from(first, &frames, window))
+        let mut first = self.head.index().slots;
+        if !frames.is_empty() {
+            let key = Key { frame: frames.start, id: 0 };
+            let mut search = LowerBound::new(&self.head, key, usize_to_u64(buf.len() / 32));
+            first = drive_read(&mut search, &self.store, buf).await?;
+        }
+        let last_frame = frames.end.saturating_sub(1);
+        Ok(Chunks::new(&self.store, &self.head, first, last_frame, window))
     }
 
     /// Reads the first bytes of `span`, as many as fit into `buf`, and returns how many.
@@ -192,13 +159,10 @@ impl<S: ReadAt> Reader<S> {
     }
 }
 
-/// Opens the file in `store`.
+/// The head of the file in `store`.
 #[twin(ReadAt, ReadError = AsyncError)]
-async fn run<S: ReadAt>(
-    mut open: Open,
-    store: &S,
-    window: &mut [u8],
-) -> Result<Head, ReadError<S>> {
+async fn head_of<S: ReadAt>(store: &S, window: &mut [u8]) -> Result<Head, ReadError<S>> {
+    let mut open = Open::new(store.size().await.map_err(DriveError::Store)?);
     loop {
         let read = match open.poll() {
             ReadStep::Read { offset, need, want } => (offset, need, want),

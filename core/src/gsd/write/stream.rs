@@ -47,16 +47,6 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
         }
     }
 
-    /// Adds `bytes`, which are in the store at `offset`, the end of the chunk.
-    fn add(&mut self, offset: u64, bytes: &[u8]) {
-        let checksum = self.book.checksum();
-        if self.book.has_checksums() {
-            self.crc = checksum(self.crc, bytes);
-        }
-        self.sums.add_chunk(offset, bytes, checksum);
-        self.len = self.len.saturating_add(usize_to_u64(bytes.len()));
-    }
-
     /// The number of bytes so far.
     #[must_use]
     pub const fn len(&self) -> u64 {
@@ -68,19 +58,6 @@ impl<'w, S, B: AsMut<[Slot]>> ChunkWriter<'w, S, B> {
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
-
-    /// Adds the chunk to the current frame.
-    fn add_chunk(self) -> Result<Chunk, Error> {
-        let Self { book, chunk, len, crc, sums, .. } = self;
-        let n = count_rows(chunk.kind, chunk.m, len)?;
-        let start = if len == 0 { book.data_end() } else { chunk.span.offset() };
-        let full = Error::FileFull { data_end: book.data_end(), len };
-        let span = Span::new(start, len).ok_or(full)?;
-        let chunk = Chunk { n, span, ..chunk };
-        book.set_sums(sums);
-        book.insert(&chunk, crc);
-        Ok(chunk)
-    }
 }
 
 #[twin(WriteAt, WriteError = AsyncError)]
@@ -91,10 +68,16 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// [`Error::FileFull`] if the bytes have no place in the file; the store's own error. The bytes
     /// are not in the chunk then.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError<S>> {
-        let offset = self.place(usize_to_u64(bytes.len()))?;
+        let len = usize_to_u64(bytes.len());
+        let offset = self.place(len)?;
         self.disk.recognise(self.book).await?;
         self.disk.put(offset, bytes).await.map_err(DriveError::Store)?;
-        self.add(offset, bytes);
+        let checksum = self.book.checksum();
+        if self.book.has_checksums() {
+            self.crc = checksum(self.crc, bytes);
+        }
+        self.sums.add_chunk(offset, bytes, checksum);
+        self.len = self.len.saturating_add(len);
         Ok(())
     }
 
@@ -104,7 +87,15 @@ impl<S: WriteAt, B: AsMut<[Slot]>> ChunkWriter<'_, S, B> {
     /// [`Error::Rows`] if the bytes are not whole rows: then there is no chunk.
     #[allow(clippy::unused_async, reason = "called as all others are")]
     pub async fn finish(self) -> Result<Chunk, WriteError<S>> {
-        Ok(self.add_chunk()?)
+        let Self { book, chunk, len, crc, sums, .. } = self;
+        let n = count_rows(chunk.kind, chunk.m, len)?;
+        let start = if len == 0 { book.data_end() } else { chunk.span.offset() };
+        let full = Error::FileFull { data_end: book.data_end(), len };
+        let span = Span::new(start, len).ok_or(full)?;
+        let chunk = Chunk { n, span, ..chunk };
+        book.set_sums(sums);
+        book.insert(&chunk, crc);
+        Ok(chunk)
     }
 }
 

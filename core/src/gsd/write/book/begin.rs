@@ -161,8 +161,11 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             }
             self.disk.check(open.feed_stage(part))?;
         }
-        match attributes {
-            Some(attributes) => self.disk.check(check_own(attributes, open)),
+        let schema_version = open.judge().image.schema_version.get();
+        let differs =
+            |attributes: &Attributes<'_>| attributes.differ_from(open.texts(), schema_version);
+        match attributes.and_then(differs) {
+            Some(field) => Err(self.disk.fail(&Error::Another { field })),
             None => Ok(()),
         }
     }
@@ -217,12 +220,4 @@ impl<S, E> Desk<'_, S, E> {
         self.can_make(&mut create, attributes, memory_len)?;
         Ok(create.len())
     }
-}
-
-/// Checks that the opened file has the expected attributes.
-fn check_own(attributes: &Attributes<'_>, open: &Open) -> Result<(), Error> {
-    let schema_version = open.judge().image.schema_version.get();
-    attributes
-        .differ_from(open.texts(), schema_version)
-        .map_or(Ok(()), |field| Err(Error::Another { field }))
 }
