@@ -1,6 +1,6 @@
 //! Arrays: datasets and attributes, their types, shapes and places.
 
-use super::links::is_name;
+use super::links::{check_no_heap, is_name, until_null};
 use super::object::{Message, Messages};
 use super::superblock::{in_file, unsupported};
 use crate::endian::ByteOrder;
@@ -195,12 +195,8 @@ impl Attributes {
             ATTRIBUTE if is_shared => unsupported(Feature::Shared, body.offset()),
             ATTRIBUTE => attribute(source, body).map(Progress::Found),
             ATTRIBUTE_INFO => {
-                let &[_, flags] = source.read::<[u8; 2]>(body.offset())?;
-                let heap = body.skip(if flags & 1 == 0 { 2 } else { 4 });
-                match source.read::<U64>(heap.offset())?.get() {
-                    crate::hdf5::UNDEFINED => Ok(Progress::Working),
-                    _ => unsupported(Feature::DenseAttributes, body.offset()),
-                }
+                check_no_heap(source, body, 2, Feature::DenseAttributes)?;
+                Ok(Progress::Working)
             }
             _ => Ok(Progress::Working),
         }
@@ -310,6 +306,6 @@ fn attribute<S: Source + ?Sized>(source: &S, body: Span) -> Result<Attribute> {
     let Some(values) = rest.part(0, computed) else {
         return Err(Error::Size { offset: body.offset(), stored: rest.len(), computed }.into());
     };
-    let name = super::links::until_null(source, name)?;
+    let name = until_null(source, name)?;
     Ok(Attribute { name, array: Array { element, shape, values } })
 }

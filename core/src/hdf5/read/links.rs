@@ -1,6 +1,6 @@
 //! [`Links`]: the objects of a group, by name.
 
-use super::object::{Message, Messages};
+use super::object::{Message, Messages, sized};
 use super::superblock::{check_signature, in_file, unsupported};
 use crate::hdf5::error::{Error, Feature};
 use crate::hdf5::raw::{LinkHead, LocalHeap, SymbolEntry, SymbolNode, SymbolTable, TreeNode};
@@ -8,7 +8,7 @@ use crate::hdf5::{Progress, Result, UNDEFINED};
 use crate::source::Source;
 use crate::span::Span;
 use crate::store::usize_to_u64;
-use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::little_endian::{U16, U64};
 
 const LINK_INFO: u16 = 2;
 const LINK: u16 = 6;
@@ -135,11 +135,7 @@ impl Links {
             }
             LINK => return link(source, body).map(Progress::Found),
             LINK_INFO => {
-                let &[_, flags] = source.read::<[u8; 2]>(body.offset())?;
-                let heap = body.skip(if flags & 1 == 0 { 2 } else { 10 });
-                if source.read::<U64>(heap.offset())?.get() != UNDEFINED {
-                    return unsupported(Feature::DenseLinks, body.offset());
-                }
+                check_no_heap(source, body, 8, Feature::DenseLinks)?;
             }
             SYMBOL_TABLE => self.place = Place::Header(Some(message)),
             _ => {}
@@ -220,6 +216,22 @@ impl Links {
     }
 }
 
+/// Refuses a message that leads to a fractal heap. Its version and flags come first; then, by a
+/// flag, `more` bytes about the creation order.
+pub(super) fn check_no_heap<S: Source + ?Sized>(
+    source: &S,
+    body: Span,
+    more: u64,
+    feature: Feature,
+) -> Result<()> {
+    let &[_, flags] = source.read::<[u8; 2]>(body.offset())?;
+    let heap = body.skip(if flags & 1 == 0 { 2 } else { more.saturating_add(2) });
+    match source.read::<U64>(heap.offset())?.get() {
+        UNDEFINED => Ok(()),
+        _ => unsupported(feature, body.offset()),
+    }
+}
+
 /// The place of child `number` of a tree node; each child follows its key.
 fn child_at(node: u64, number: u16) -> u64 {
     u64::from(number).saturating_mul(16).saturating_add(32).saturating_add(node)
@@ -258,12 +270,7 @@ fn link<S: Source + ?Sized>(source: &S, body: Span) -> Result<Link> {
     }
     at = at.saturating_add(if flags & 4 == 0 { 0 } else { 8 }); // creation order
     at = at.saturating_add(if flags & 16 == 0 { 0 } else { 1 }); // character set
-    let (width, len) = match flags & 3 {
-        0 => (1, u64::from(*source.read::<u8>(at)?)),
-        1 => (2, source.read::<U16>(at)?.get().into()),
-        2 => (4, source.read::<U32>(at)?.get().into()),
-        _ => (8, source.read::<U64>(at)?.get()),
-    };
+    let (width, len) = sized(source, at, flags)?;
     let skip = at.saturating_add(width).saturating_sub(body.offset());
     let Some(name) = body.part(skip, len) else {
         return wrong(LinkHead::flags, body.offset(), flags.into());

@@ -7,7 +7,7 @@ use crate::hdf5::raw::{Continuation, Header1, Header2, Message1, Message2};
 use crate::hdf5::{Progress, Result};
 use crate::source::Source;
 use crate::span::Span;
-use zerocopy::little_endian::{U16, U32};
+use zerocopy::little_endian::{U16, U32, U64};
 
 /// The most continuations of an object header that wait at a time.
 pub const PENDING: usize = 8;
@@ -88,12 +88,10 @@ impl Messages {
         let phases = if flags & 0x10 == 0 { 0 } else { 4 };
         let fields = times.saturating_add(phases).saturating_add(6);
         let size_at = address.saturating_add(fields);
-        let (width, len) = match flags & 3 {
-            0 => (1, u64::from(*source.read::<u8>(size_at)?)),
-            1 => (2, source.read::<U16>(size_at)?.get().into()),
-            2 => (4, source.read::<U32>(size_at)?.get().into()),
-            _ => return unsupported(Feature::Header, address),
-        };
+        if flags & 3 == 3 {
+            return unsupported(Feature::Header, address);
+        }
+        let (width, len) = sized(source, size_at, flags)?;
         self.form = Form::Two { has_order: flags & 4 != 0 };
         let head = fields.saturating_add(width);
         let all = in_file(address, head.saturating_add(len), source.file_len())?;
@@ -103,13 +101,9 @@ impl Messages {
     /// Goes to a chunk of messages whose checksum follows it; `head` bytes are before the messages.
     fn enter_two<S: Source + ?Sized>(&mut self, source: &S, all: Span, head: u64) -> Result<()> {
         in_file(all.end(), 4, source.file_len())?;
-        let sum_len = u32::try_from(all.len()).ok();
-        let end = all.end();
-        let sum_len = sum_len.ok_or(Error::OutOfFile {
-            offset: all.offset(),
-            end,
-            file_len: source.file_len(),
-        })?;
+        let (offset, end, file_len) = (all.offset(), all.end(), source.file_len());
+        let sum_len = u32::try_from(all.len());
+        let sum_len = sum_len.map_err(|_| Error::OutOfFile { offset, end, file_len })?;
         (self.sum, self.chunk) = (Some((Sum::new(sum_len), all)), all.skip(head));
         self.spend(all)
     }
@@ -210,6 +204,16 @@ impl Messages {
         }
         Ok(Progress::Working)
     }
+}
+
+/// The bytes of the length at an offset, which the low bits of `flags` say, and the length.
+pub(super) fn sized<S: Source + ?Sized>(source: &S, at: u64, flags: u8) -> Result<(u64, u64)> {
+    Ok(match flags & 3 {
+        0 => (1, u64::from(*source.read::<u8>(at)?)),
+        1 => (2, source.read::<U16>(at)?.get().into()),
+        2 => (4, source.read::<U32>(at)?.get().into()),
+        _ => (8, source.read::<U64>(at)?.get()),
+    })
 }
 
 /// Adds to a checksum the next bytes; in the end, compares it with the one that follows.

@@ -177,10 +177,6 @@ where
     F: Fn(&Pages<'m>, &mut K) -> Result<T>,
 {
     let view = View::new(memory, file_len);
-    Restart::new(view, known, reads(file_len), parse).read_from(store)
-}
-
-/// The most reads of a parser: each structure is read once or twice.
-const fn reads(file_len: u64) -> u64 {
-    file_len.saturating_add(64)
+    let reads = file_len.saturating_add(64); // each structure is read once or twice
+    Restart::new(view, known, reads, parse).read_from(store)
 }
