@@ -75,10 +75,7 @@ impl Version {
     /// The largest NON_NEG that a writer may store. netCDF defines it as signed.
     #[must_use]
     pub const fn max_non_neg(self) -> u64 {
-        match self {
-            Self::Cdf1 | Self::Cdf2 => 0x7fff_ffff,
-            Self::Cdf5 => 0x7fff_ffff_ffff_ffff,
-        }
+        self.streaming() >> 1
     }
 
     /// The largest length of a dimension, and the most bytes of a variable, or of one record of it,

@@ -363,11 +363,6 @@ impl<'m> Survey<'m> {
         Self { lengths, head, extent, records, fixed, record, measured, has_values }
     }
 
-    /// The length of the file in bytes.
-    pub(in crate::cdf) const fn file_len(&self) -> u64 {
-        self.head.file_len
-    }
-
     /// Takes the next item and the cursor after it. Breaks at the end of the header.
     ///
     /// # Errors

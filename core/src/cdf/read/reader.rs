@@ -115,7 +115,9 @@ impl<'m, S: ReadAt> Reader<'m, S> {
     ) -> Result<Self, ReadError<S>> {
         let file_len = store.size().await.map_err(DriveError::Store)?;
         let mut survey = Survey::new(file_len, lengths);
-        let head = drive_read(&mut take_all(&mut survey), &store, window).await?;
+        let take = |item, after: &Cursor, _: &Window<'_>| survey.take(item, after);
+        let mut scan = Scan::new(file_len, Cursor::new(ByteOrder::Big), take);
+        let head = drive_read(&mut scan, &store, window).await?;
         let head = head.ok_or(DriveError::Ended { offset: file_len })?; // never: the end breaks
         Ok(Self { store, head, lengths: survey.into_lengths() })
     }
@@ -162,7 +164,9 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         shape: &'s mut [u64],
         window: &mut [u8],
     ) -> Result<&'s [u64], ReadError<S>> {
-        let places = places_of(variable, shape)?;
+        let (ndims, given) = (variable.var.ndims, usize_to_u64(shape.len()));
+        let places = usize::try_from(ndims).ok().and_then(|ndims| shape.get_mut(..ndims));
+        let places = places.ok_or(Error::Rank { ndims, given })?;
         self.store.will_read(&[self.head.rest(variable.items)]).await;
         let mut find = find_shape(&self.head, self.lengths, variable, places);
         drive_read(&mut find, &self.store, window).await?;
@@ -247,14 +251,11 @@ impl<S: ReadAt> Reader<'_, S> {
     }
 
     fn items<W: AsMut<[u8]>>(&self, cursor: Cursor, window: W) -> Items<'_, S, W> {
-        let file_len = self.head.file_len;
-        let rest = self.head.rest(cursor);
         Items {
             store: &self.store,
-            file_len,
-            end: self.head.header_len,
+            head: &self.head,
             cursor,
-            rest,
+            rest: self.head.rest(cursor),
             is_done: false,
             window,
             have: Span::ZERO,
@@ -274,21 +275,6 @@ impl<S: ReadAt> Reader<'_, S> {
         let text = core::str::from_utf8(bytes);
         Ok(Some(text.map_err(|_| Error::NotUtf8 { offset: name.offset() })?))
     }
-}
-
-/// The machine that passes all items of a header to `survey`.
-pub(in crate::cdf) fn take_all(
-    survey: &mut Survey<'_>,
-) -> impl ReadMachine<Output = Option<Head>, Error = Error> {
-    let (file_len, start) = (survey.file_len(), Cursor::new(ByteOrder::Big));
-    Scan::new(file_len, start, |item, after: &Cursor, _: &Window<'_>| survey.take(item, after))
-}
-
-/// The front of `shape`, with one entry for each dimension.
-fn places_of<'s>(variable: &Variable, shape: &'s mut [u64]) -> Result<&'s mut [u64], Error> {
-    let (ndims, given) = (variable.var.ndims, usize_to_u64(shape.len()));
-    let places = usize::try_from(ndims).ok().and_then(|ndims| shape.get_mut(..ndims));
-    places.ok_or(Error::Rank { ndims, given })
 }
 
 /// Whether a name that the cursor has just read is `wanted`.
@@ -367,9 +353,7 @@ fn find_shape<'a>(
 #[derive(Debug)]
 struct Items<'s, S, W> {
     store: &'s S,
-    file_len: u64,
-    /// The end of the header.
-    end: u64,
+    head: &'s Head,
     /// The place after the last item.
     cursor: Cursor,
     /// Whether the last item was the end or an error.
@@ -398,13 +382,13 @@ impl<S: ReadAt, W: AsMut<[u8]>> Items<'_, S, W> {
     fn advance(&mut self) -> Result<Item, ReadError<S>> {
         loop {
             let bytes = self.have.front_of(self.window.as_mut());
-            let window = Window::new(self.have.offset(), bytes, self.file_len);
+            let window = Window::new(self.have.offset(), bytes, self.head.file_len);
             let step = next(&mut self.cursor, &window)?;
             let (offset, need, want) = match step {
                 ReadStep::Read { offset, need, want } => (offset, need, want),
                 ReadStep::Done(item) => return Ok(item),
             };
-            let want = up_to(self.end, offset, need, want);
+            let want = up_to(self.head.header_len, offset, need, want);
             self.have = Span::new(offset, want).unwrap_or(Span::ZERO); // it ends with the file
             let bytes = self.have.front_of(self.window.as_mut());
             if bytes.len() < need {

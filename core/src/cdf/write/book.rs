@@ -239,10 +239,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// # Errors
     /// [`Error::NoVar`] if there is no such variable.
     pub fn set_fill(&mut self, varid: u64, fill: [u8; 8]) -> Result<(), Error> {
-        let (index, _) = self.slot(varid)?;
-        if let Some(slot) = self.memory.as_mut().get_mut(index) {
-            (slot.fill, slot.fill_at) = (fill, None);
-        }
+        let (_, slot) = self.slot(varid)?;
+        (slot.fill, slot.fill_at) = (fill, None);
         Ok(())
     }
 
@@ -255,12 +253,12 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(())
     }
 
-    fn slot(&mut self, varid: u64) -> Result<(usize, Slot), Error> {
-        let nvars = usize_to_u64(self.state.nvars);
+    /// The slot of a variable, and its index.
+    fn slot(&mut self, varid: u64) -> Result<(usize, &mut Slot), Error> {
+        let none = Error::NoVar { varid, nvars: usize_to_u64(self.state.nvars) };
         let index = usize::try_from(varid).ok().filter(|&index| index < self.state.nvars);
-        let index = index.ok_or(Error::NoVar { varid, nvars })?;
-        let slot = self.memory.as_mut().get(index).copied();
-        Ok((index, slot.ok_or(Error::NoVar { varid, nvars })?))
+        let slot = index.and_then(|index| Some((index, self.memory.as_mut().get_mut(index)?)));
+        slot.ok_or(none)
     }
 
     /// The number of records that are complete, whether they are committed or not.
@@ -303,7 +301,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// [`Error::NoVar`] if there is no such variable; [`Error::Records`] if no file can have the
     /// record.
     pub fn place(&mut self, varid: u64, record: u64) -> Result<Span, Error> {
-        let (_, slot) = self.slot(varid)?;
+        let (_, &mut slot) = self.slot(varid)?;
         let max = self.state.version.max_non_neg();
         let numrecs = record.saturating_add(1);
         let error = Error::Records { numrecs, max };
@@ -320,11 +318,9 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// # Errors
     /// [`Error::NoVar`] if there is no such variable.
     pub fn written(&mut self, varid: u64) -> Result<(), Error> {
-        let (index, _) = self.slot(varid)?;
+        let (_, slot) = self.slot(varid)?;
+        slot.is_written = true;
         self.state.is_dirty = true;
-        if let Some(slot) = self.memory.as_mut().get_mut(index) {
-            slot.is_written = true;
-        }
         Ok(())
     }
 
@@ -333,7 +329,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// # Errors
     /// [`Error::NoVar`] if there is no such variable.
     pub fn layout(&mut self, varid: u64) -> Result<Layout, Error> {
-        let (_, slot) = self.slot(varid)?;
+        let (_, &mut slot) = self.slot(varid)?;
         Ok(self.state.layout(&slot))
     }
 

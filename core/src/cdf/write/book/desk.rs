@@ -173,7 +173,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         slab: Slab<'w>,
         values: Values<'w>,
     ) -> Result<Put<'w>, Error> {
-        let (_, slot) = self.slot(varid)?;
+        let (_, &mut slot) = self.slot(varid)?;
         if !slab.is_of(self.state.layout(&slot)) {
             return Err(Error::Shape { varid });
         }
@@ -196,7 +196,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
 
     /// The index of a variable that can have these values in `len` bytes.
     fn checked(&mut self, varid: u64, values: Values<'_>, len: u64) -> Result<usize, Error> {
-        let (index, Slot { nc_type, .. }) = self.slot(varid)?;
+        let (index, &mut Slot { nc_type, .. }) = self.slot(varid)?;
         let given = values.nc_type();
         if nc_type != given {
             return Err(Error::Type { varid, nc_type, given });
