@@ -54,6 +54,8 @@ struct Wanted {
     id: u16,
     /// Number of values of one frame.
     stride: usize,
+    /// The last frame whose own value was read.
+    last: Option<u64>,
 }
 
 impl<F: Source> Logs<'_, F> {
@@ -95,6 +97,7 @@ impl<F: Source> Logs<'_, F> {
         }
         let mut wanted = self.wanted()?;
         let (file, mut room) = (self.trajectory.file(), self.trajectory.room());
+        let is_sorted = file.head().header.version.is_sorted();
         let mut next = 0; // frames have their chunks in one order, most often
         for chunk in file.chunks_of_frames(self.frames.clone())? {
             let chunk = chunk?;
@@ -103,6 +106,10 @@ impl<F: Source> Logs<'_, F> {
             let Some(place) = is_next.then_some(next).or_else(search) else { continue };
             next = place.saturating_add(1);
             if let Some(wanted) = wanted.get_mut(place) {
+                let is_second = wanted.last.replace(chunk.frame) == Some(chunk.frame);
+                if is_second && is_sorted {
+                    continue; // of a damaged file: readers find the first
+                }
                 room.take(&chunk).map_err(|error| self.trajectory.error(error))?;
                 self.put(wanted, &chunk)?;
             }
@@ -161,7 +168,7 @@ impl<F: Source> Logs<'_, F> {
         let values = frames.and_then(|frames| first.values.repeated(frames));
         let memory = || self.trajectory.error(Fault::Memory);
         let quantity = Quantity { values: values.ok_or_else(memory)?, ..first };
-        Ok(Wanted { series: Series { name, frames: self.len(), quantity }, id, stride })
+        Ok(Wanted { series: Series { name, frames: self.len(), quantity }, id, stride, last: None })
     }
 
     fn put(&self, wanted: &mut Wanted, chunk: &Chunk) -> Result<(), F::Error> {

@@ -4,9 +4,10 @@ use super::golden::{expected, open};
 use super::golden_dir;
 use std::fs;
 use striae::error::ErrorKind;
+use striae::gsd::Builder;
 use striae::gsd::ErrorKind::Hoomd;
 use striae::gsd::hoomd::schema::{FIELDS, Field};
-use striae::gsd::hoomd::{Error, Frame, Trajectory};
+use striae::gsd::hoomd::{Error, Frame, Trajectory, Values};
 use striae_core::gsd::{ChunkType, Label, Version};
 use tempfile::TempDir;
 
@@ -363,4 +364,30 @@ fn no_flipped_bit_leads_to_more_than_an_error() {
         }
     }
     assert!(read_through > 100 && refused > 100, "{read_through} {refused}");
+}
+
+/// A find takes the first of two equal chunks. So do series.
+#[test]
+fn of_a_chunk_that_a_frame_has_twice_all_take_the_same() {
+    let mut copy = Copy { folder: crate::in_memory(), bytes: Vec::new() };
+    let path = copy.folder.path().join("made.gsd");
+    let schema = Version { major: 1, minor: 4 };
+    let mut writer = Builder::new().schema("hoomd", schema).create(&path).unwrap();
+    for frame in [0.0, 10.0] {
+        writer.write("log/one", &[frame + 1.0], 1).unwrap();
+        writer.write("log/two", &[frame + 2.0], 1).unwrap();
+        writer.end_frame().unwrap();
+    }
+    writer.close().unwrap();
+    copy.bytes = fs::read(&path).unwrap();
+    let [one, two] = ["log/one", "log/two"].map(|name| copy.entry(1, name));
+    let id = copy.bytes[one.at + 28..][..2].to_vec();
+    copy.put(two.at + 28, &id);
+
+    let trajectory = copy.open().unwrap();
+    let of_frame = trajectory.frame(1).unwrap().log("one").unwrap().unwrap();
+    assert_eq!(of_frame.values, Values::F64(vec![11.0]));
+    let series = trajectory.logs().matching("log/one").read().unwrap();
+    let one = series.iter().find(|one| one.name == "log/one").unwrap();
+    assert_eq!(one.quantity.values, Values::F64(vec![1.0, 11.0]));
 }
