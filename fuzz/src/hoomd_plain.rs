@@ -37,15 +37,6 @@ impl PlainTrajectory<'_> {
         if self.is_last { same.next_back() } else { same.next() }
     }
 
-    /// Whether a frame has more than one chunk of a name.
-    #[must_use]
-    pub fn is_twice(&self, frame: u64, name: &[u8]) -> bool {
-        let is_of = |chunk: &&Chunk| {
-            chunk.frame == frame && self.names.get(usize::from(chunk.id)) == Some(&name)
-        };
-        self.chunks.iter().filter(is_of).count() > 1
-    }
-
     fn members(&self, frame: u64, group: Group) -> u64 {
         let name = group.count().name.as_bytes();
         let chunk = self.own(frame, name).or_else(|| self.own(0, name));

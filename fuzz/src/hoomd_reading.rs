@@ -224,9 +224,6 @@ fn check_plain(
     for (name, found) in &data.log {
         // A name that is no text is told as another one.
         let name = [b"log/", name.as_bytes()].concat();
-        if plain.is_twice(frame.number(), &name) || plain.is_twice(0, &name) {
-            continue; // it is damaged, and readers take the one or the other
-        }
         if let Some(chunk) = plain.own(frame.number(), &name).or_else(|| plain.own(0, &name)) {
             check_log(plain, chunk, &quantity(found));
         }
@@ -266,9 +263,6 @@ fn check_logs(plain: Option<&PlainTrajectory<'_>>, all: &Trajectory<Opened<'_>>,
             let Some(plain) = plain else { continue };
             for (row, frame) in (start..all.len()).take(6).enumerate() {
                 let name = series.name.as_bytes();
-                if plain.is_twice(frame, name) || plain.is_twice(0, name) {
-                    continue; // as above
-                }
                 let chunk = plain.own(frame, name).or_else(|| plain.own(0, name));
                 let part = row * stride..(row + 1) * stride;
                 let part = match &found {
