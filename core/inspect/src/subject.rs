@@ -1,6 +1,7 @@
 //! The file that is inspected: a store, and how its data is read.
 
 use alloc::collections::BTreeSet;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::num::NonZeroU64;
@@ -241,7 +242,7 @@ where
     for piece in span.pieces(len) {
         let len = usize::try_from(piece.len()).unwrap_or(usize::MAX);
         if window.len() < len {
-            window.resize(len, 0);
+            *window = vec![0; len]; // of long ones, the system clears the pages
         }
         let bytes = window.get_mut(..len).unwrap_or_default();
         read(store, piece.offset(), bytes)?;

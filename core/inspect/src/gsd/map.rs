@@ -118,7 +118,7 @@ impl Chunks {
     fn load<S: Subject>(&mut self, store: &S, slots: Range<u64>) -> Result<(), Failed<S>> {
         let Some(head) = self.head else { return Ok(()) };
         let (index, mut found, mut wrong) = (head.index(), Vec::new(), None);
-        each_entry(store, index, slots.clone(), &mut |slot, entry| {
+        each_entry(store, index, slots.clone(), |slot, entry| {
             match Chunk::parse(entry, index, slot, head.limits()) {
                 Ok(Some(chunk)) => {
                     let is_sum = self.checksums == Some(chunk.id);

@@ -39,15 +39,12 @@ use zerocopy::FromBytes;
 /// The error that ends the check of a file: the store failed, or the file became shorter.
 pub(crate) type Failed<S> = subject::Failed<S, Error>;
 
-/// A callback that gets entries with their slots, and returns whether it wants more.
-pub(crate) type EachEntry<'a, S> = &'a mut dyn FnMut(u64, &IndexEntry) -> Result<bool, Failed<S>>;
-
 /// Passes the entries in some slots to `each`, with their numbers, until `each` returns `false`.
 pub(crate) fn each_entry<S: Subject>(
     subject: &S,
     index: IndexBlock,
     slots: Range<u64>,
-    each: EachEntry<'_, S>,
+    mut each: impl FnMut(u64, &IndexEntry) -> Result<bool, Failed<S>>,
 ) -> Result<(), Failed<S>> {
     each_window(subject, index, slots, |first, entries| {
         for (entry, number) in entries.iter().zip(first..) {

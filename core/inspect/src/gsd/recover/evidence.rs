@@ -4,12 +4,13 @@ use super::of_gsd::OfGsd;
 use super::scan::{self, Block, Sought};
 use super::{Certainty, Doubt, Proof};
 use crate::gsd::verify::{Head, Judged, read_shadows, unproven};
-use crate::gsd::{Basis, Failed, Stale, each_entry};
+use crate::gsd::{Basis, Failed, Stale, each_entry, each_window};
 use crate::subject::{Subject, Sum, read};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::slice;
 use striae_core::gsd::create::{OLD_SHADOW, SHADOW};
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
 use striae_core::gsd::raw::{self, IndexEntry};
@@ -22,9 +23,6 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// The most entries that are taken from other index blocks than the chosen one.
 const MAX_PATCHES: usize = 1 << 21;
-
-/// A callback that gets entries, and returns whether it wants more.
-type EachEntry<'a, S> = &'a mut dyn FnMut(u64, Option<&IndexEntry>) -> Result<bool, Failed<S>>;
 
 /// The index that is used for recovery.
 #[derive(Debug)]
@@ -188,9 +186,9 @@ impl Evidence {
         if self.index.known() < record.entries {
             return Ok(false);
         }
-        let mut crc = 0;
-        self.index.each(subject, record.crc_from..record.entries, &mut |_, entry| {
-            crc = subject.checksum(Sum::Crc32c)(crc, entry.map_or(&[][..], IntoBytes::as_bytes));
+        let (mut crc, checksum) = (0, subject.checksum(Sum::Crc32c));
+        self.index.each_run(subject, record.crc_from..record.entries, |_, entries| {
+            crc = checksum(crc, entries.as_bytes());
             Ok(true)
         })?;
         if crc == record.index_crc {
@@ -204,7 +202,7 @@ impl Evidence {
     fn lacks_nothing<S: Subject>(&self, subject: &S) -> Result<bool, Failed<S>> {
         let mut is_whole = true;
         let mut before = 0;
-        self.index.each(subject, 0..self.index.entries, &mut |_, entry| {
+        self.index.each(subject, 0..self.index.entries, |_, entry| {
             let entry = entry.filter(|entry| scan::is_plausible(entry, self.max_frames()));
             is_whole &= entry.is_some_and(|entry| entry.frame.get() >= before);
             before = entry.map_or(before, |entry| entry.frame.get());
@@ -277,7 +275,7 @@ impl Evidence {
     /// The number of slots from the first one on that hold plausible entries.
     fn count_plausible<S: Subject>(&self, subject: &S) -> Result<u64, Failed<S>> {
         let mut count = 0;
-        self.index.each(subject, 0..self.index.known(), &mut |_, entry| {
+        self.index.each(subject, 0..self.index.known(), |_, entry| {
             let is_plausible = entry.is_some_and(|it| scan::is_plausible(it, self.max_frames()));
             count = if is_plausible { u64::saturating_add(count, 1) } else { count };
             Ok(true)
@@ -291,12 +289,12 @@ impl Evidence {
         let other = IndexBlock { location: block.location, slots: block.entries };
         let slots = 0..self.index.known().min(block.entries).min(1 << 16);
         let mut theirs = Vec::new();
-        each_entry(subject, other, slots.clone(), &mut |_, entry| {
+        each_entry(subject, other, slots.clone(), |_, entry| {
             theirs.push(*entry);
             Ok(true)
         })?;
         let mut theirs = theirs.iter();
-        self.index.each(subject, slots, &mut |_, ours| {
+        self.index.each(subject, slots, |_, ours| {
             let theirs = theirs.next();
             let ours = ours.filter(|entry| scan::is_plausible(entry, self.max_frames()));
             match ours.zip(theirs) {
@@ -317,7 +315,7 @@ impl Evidence {
         let slots = 0..other.slots.min(self.index.entries);
         let index = &self.index;
         let mut lacking = Vec::new();
-        index.each(subject, slots.clone(), &mut |slot, entry| {
+        index.each(subject, slots.clone(), |slot, entry| {
             if entry.is_none_or(|entry| !scan::is_plausible(entry, max_frames)) {
                 lacking.push(slot);
             }
@@ -396,7 +394,7 @@ impl Index {
     /// A number above the bytes of the file is not accepted.
     fn frames<S: Subject>(&self, subject: &S, file_len: u64) -> Result<u64, Failed<S>> {
         let (mut before, mut in_order) = (0, self.has_end);
-        self.each(subject, 0..self.entries, &mut |_, entry| {
+        self.each(subject, 0..self.entries, |_, entry| {
             let frame = entry.map_or(0, |entry| entry.frame.get());
             in_order &= frame >= before && frame < file_len;
             before = frame;
@@ -421,17 +419,47 @@ impl Index {
         &self,
         subject: &S,
         slots: core::ops::Range<u64>,
-        each: EachEntry<'_, S>,
+        mut each: impl FnMut(u64, Option<&IndexEntry>) -> Result<bool, Failed<S>>,
+    ) -> Result<(), Failed<S>> {
+        self.each_run(subject, slots, |first, entries| {
+            if entries.is_empty() {
+                return each(first, None);
+            }
+            for (entry, slot) in entries.iter().zip(first..) {
+                if !each(slot, Some(entry))? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Passes the entries in some slots to `each`, many at once, with the slot of the first; a
+    /// patch and a missing entry alone, the latter as none.
+    fn each_run<S: Subject>(
+        &self,
+        subject: &S,
+        slots: core::ops::Range<u64>,
+        mut each: impl FnMut(u64, &[IndexEntry]) -> Result<bool, Failed<S>>,
     ) -> Result<(), Failed<S>> {
         let in_block = slots.start..slots.end.min(self.block.slots);
         let mut go_on = true;
-        each_entry(subject, self.block, in_block, &mut |slot, entry| {
-            go_on = each(slot, Some(self.patches.get(&slot).unwrap_or(entry)))?;
+        each_window(subject, self.block, in_block, |first, mut entries| {
+            let mut slot = first;
+            let end = first.saturating_add(usize_to_u64(entries.len()));
+            for (&patched, patch) in self.patches.range(first..end) {
+                let before = usize::try_from(patched.saturating_sub(slot)).unwrap_or(usize::MAX);
+                let (run, rest) = entries.split_at_checked(before).unwrap_or((entries, &[]));
+                go_on = go_on && (run.is_empty() || each(slot, run)?);
+                go_on = go_on && each(patched, slice::from_ref(patch))?;
+                (slot, entries) = (patched.saturating_add(1), rest.get(1..).unwrap_or_default());
+            }
+            go_on = go_on && (entries.is_empty() || each(slot, entries)?);
             Ok(go_on)
         })?;
         let mut slot = slots.start.max(self.block.slots);
         while go_on && slot < slots.end.min(self.end()) {
-            go_on = each(slot, self.patches.get(&slot))?;
+            go_on = each(slot, self.patches.get(&slot).map_or(&[], slice::from_ref))?;
             slot = slot.saturating_add(1);
         }
         Ok(())

@@ -1,13 +1,14 @@
 //! Collects the entries of one frame after another, and the doubts about them.
 
 use super::evidence::Evidence;
-use super::scan::is_plausible;
+use super::scan::LONGEST_FILE;
 use super::torn::{self, Kept};
 use crate::gsd::Failed;
 use crate::subject::Subject;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use core::mem;
 use core::ops::Range;
 use striae_core::gsd::Chunk;
 use striae_core::gsd::chunk::Limits;
@@ -62,10 +63,10 @@ struct Waiting {
 }
 
 /// Collects entries into frames.
-struct Collect<'e, S: Subject> {
+struct Collect<'e, E> {
     is_sorted: bool,
     ends: &'e BTreeSet<u64>,
-    each: &'e mut dyn FnMut(&mut Entries) -> Result<(), Failed<S>>,
+    each: E,
     present: Option<Entries>,
     /// Frames of damaged entries since the last sound one.
     damaged: Vec<Option<u64>>,
@@ -81,10 +82,10 @@ struct Collect<'e, S: Subject> {
 pub(super) fn each_frame<S: Subject>(
     subject: &S,
     evidence: &Evidence,
-    each: &mut dyn FnMut(&mut Entries) -> Result<(), Failed<S>>,
+    each: impl FnMut(&mut Entries) -> Result<(), Failed<S>>,
 ) -> Result<(), Failed<S>> {
     let index = &evidence.index;
-    let mut collect: Collect<'_, S> = Collect {
+    let mut collect = Collect {
         is_sorted: evidence.version.is_sorted(),
         ends: &index.ends,
         each,
@@ -100,10 +101,18 @@ pub(super) fn each_frame<S: Subject>(
     }
     let max_frames = evidence.max_frames();
     let mut before: Option<IndexEntry> = None;
-    index.each(subject, 0..index.end(), &mut |slot, entry| {
+    index.each(subject, 0..index.end(), |slot, entry| {
         let read = match entry {
             Some(entry) if before == Some(*entry) => return Ok(true), // a copy that fills the index
-            Some(entry) => read(entry, slot, index.block, max_frames),
+            Some(entry) => match read(entry, slot, index.block, max_frames) {
+                Some(chunk) if index.of_gsd.is_none() => {
+                    before = Some(*entry);
+                    collect.order(Waiting { slot, chunk, front: None })?;
+                    return Ok(true);
+                }
+                Some(chunk) => Slot::Entry(*entry, chunk, None),
+                None => Slot::Damaged(frame_of_damaged(entry, max_frames)),
+            },
             None => Slot::Damaged(None),
         };
         let read = match (index.of_gsd, entry) {
@@ -144,16 +153,21 @@ pub(super) fn each_frame<S: Subject>(
     collect.end(None)
 }
 
-fn read(entry: &IndexEntry, slot: u64, block: IndexBlock, max_frames: u64) -> Slot {
-    // Whether its bytes are there, and its name, is another question.
-    let limits = Limits { file_len: u64::MAX, names: u32::MAX };
+/// The chunk of an entry, if it is plausible. Whether its bytes are there, and its name, is another
+/// question.
+#[inline]
+fn read(entry: &IndexEntry, slot: u64, block: IndexBlock, max_frames: u64) -> Option<Chunk> {
+    let limits = Limits { file_len: LONGEST_FILE, names: u32::MAX };
+    let chunk = Chunk::parse(entry, block, slot, limits).ok().flatten();
+    chunk.filter(|chunk| chunk.frame < max_frames)
+}
+
+/// The frame of a damaged entry, if it is plausible.
+fn frame_of_damaged(entry: &IndexEntry, max_frames: u64) -> Option<u64> {
     let frame = Some(entry.frame.get()).filter(|&frame| frame < max_frames);
-    match Chunk::parse(entry, block, slot, limits) {
-        Ok(Some(chunk)) if is_plausible(entry, max_frames) => Slot::Entry(*entry, chunk, None),
-        // An entry of which nothing is left says nothing of its frame either.
-        _ if entry.n.get() == 0 && entry.m.get() == 0 && frame == Some(0) => Slot::Damaged(None),
-        _ => Slot::Damaged(frame),
-    }
+    // An entry of which nothing is left says nothing of its frame either.
+    let is_nothing = entry.n.get() == 0 && entry.m.get() == 0 && frame == Some(0);
+    frame.filter(|_| !is_nothing)
 }
 
 impl Entries {
@@ -175,7 +189,7 @@ impl Entries {
     }
 }
 
-impl<S: Subject> Collect<'_, S> {
+impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
     fn last_frame(&self) -> Option<u64> {
         self.present.as_ref().map(|present| present.frame)
     }
@@ -229,7 +243,8 @@ impl<S: Subject> Collect<'_, S> {
 
     /// Adds an entry. If its frame is above the frames of its neighbours, it waits until the next
     /// entry is known.
-    fn order(&mut self, next: Waiting) -> Result<(), Failed<S>> {
+    #[inline]
+    fn order(&mut self, next: Waiting) -> Result<(), F> {
         let frame = next.chunk.frame;
         match &self.waiting {
             Some(was) if frame < was.chunk.frame => {
@@ -254,7 +269,8 @@ impl<S: Subject> Collect<'_, S> {
 
     /// Assigns the waiting entry to its frame; `next` is the frame of the next entry, if there is
     /// one.
-    fn release(&mut self, next: Option<u64>) -> Result<(), Failed<S>> {
+    #[inline]
+    fn release(&mut self, next: Option<u64>) -> Result<(), F> {
         let Some(Waiting { slot, chunk, front }) = self.waiting.take() else { return Ok(()) };
         // Another one of the same frame proves the frame, and nothing else of what was lost.
         let is_doubtful = front.is_some_and(|front| front > 8 || next != Some(chunk.frame));
@@ -283,7 +299,8 @@ impl<S: Subject> Collect<'_, S> {
         }
     }
 
-    fn take(&mut self, slot: u64, chunk: Chunk) -> Result<(), Failed<S>> {
+    #[inline]
+    fn take(&mut self, slot: u64, chunk: Chunk) -> Result<(), F> {
         if self.last_frame() != Some(chunk.frame) {
             self.end(Some(chunk.frame))?;
         }
@@ -301,17 +318,13 @@ impl<S: Subject> Collect<'_, S> {
     }
 
     /// Ends the present frame; `next` is the next frame, if there is one.
-    fn end(&mut self, next: Option<u64>) -> Result<(), Failed<S>> {
+    fn end(&mut self, next: Option<u64>) -> Result<(), F> {
         let last = self.last_frame();
-        let is_between = |frame: u64| {
-            last.is_none_or(|last| frame >= last) && next.is_none_or(|next| frame <= next)
-        };
-        let told = self.damaged.iter().map(|frame| frame.filter(|&frame| is_between(frame)));
-        let told: Vec<_> = told.collect();
+        let told = if self.damaged.is_empty() { Vec::new() } else { self.told(last, next) };
         let is_unknown = self.many_damaged || told.contains(&None);
         let is_damaged = |frame: Option<u64>| frame.is_some() && told.contains(&frame);
         let mut chunks = Vec::new();
-        if let Some(mut present) = self.present.take() {
+        if let Some(present) = &mut self.present {
             present.has_lost |= is_damaged(last);
             let is_end = self.ends.contains(&present.slots.end);
             match self.crash.filter(|_| !is_end) {
@@ -321,24 +334,31 @@ impl<S: Subject> Collect<'_, S> {
             if !self.is_sorted {
                 present.keep_last();
             }
-            (self.each)(&mut present)?;
-            chunks = present.chunks; // their memory is the next frame's
+            (self.each)(present)?;
+            chunks = mem::take(&mut present.chunks); // their memory is the next frame's
             chunks.clear();
         }
-        if let Some(frame) = next {
-            self.present = Some(Entries {
-                frame,
-                chunks,
-                slots: u64::MAX..u64::MAX,
-                has_lost: is_damaged(next),
-                lost_before: is_unknown || self.crash.is_some(),
-                lost_after: false,
-                is_disordered: false,
-                torn: self.is_last_doubtful.then_some(Torn::Front),
-            });
-        }
+        self.present = next.map(|frame| Entries {
+            frame,
+            chunks,
+            slots: u64::MAX..u64::MAX,
+            has_lost: is_damaged(next),
+            lost_before: is_unknown || self.crash.is_some(),
+            lost_after: false,
+            is_disordered: false,
+            torn: self.is_last_doubtful.then_some(Torn::Front),
+        });
         self.damaged.clear();
         (self.many_damaged, self.crash) = (false, None);
         Ok(())
+    }
+
+    /// The frames of damaged entries; those that are not between these two are unknown.
+    fn told(&self, last: Option<u64>, next: Option<u64>) -> Vec<Option<u64>> {
+        let is_between = |frame: u64| {
+            last.is_none_or(|last| frame >= last) && next.is_none_or(|next| frame <= next)
+        };
+        let told = self.damaged.iter().map(|frame| frame.filter(|&frame| is_between(frame)));
+        told.collect()
     }
 }

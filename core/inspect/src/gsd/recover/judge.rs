@@ -16,7 +16,6 @@ use core::mem;
 use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::span::Span;
-use striae_core::store::usize_to_u64;
 use striae_hoomd::room::Room;
 
 /// A frame whose entries are those of a commit.
@@ -43,7 +42,8 @@ struct Held {
     certainty: Certainty,
     /// Whether its checksums prove its chunks, apart from all other doubts.
     is_right: bool,
-    data: Option<Range<u64>>,
+    /// From the first byte of its chunks to the last, if they have any.
+    data: Option<Span>,
     bytes: u64,
     chunks: u64,
     ids: Vec<u16>,
@@ -81,7 +81,7 @@ pub(super) fn judge<S: Subject>(
     let mut judge =
         Judge { subject, evidence, names, judged, held, data_end, tail, unknown, room, saved };
     judge.learn_sums()?;
-    each_frame(subject, evidence, &mut |entries| judge.take(entries))?;
+    each_frame(subject, evidence, |entries| judge.take(entries))?;
     judge.release();
     let Judge { mut judged, names, unknown, .. } = judge;
     unknown.into_iter().for_each(|id| names.invent(id));
@@ -105,7 +105,7 @@ impl<S: Subject> Judge<'_, S> {
         let (subject, evidence) = (self.subject, self.evidence);
         let names = &mut *self.names;
         let mut room = Room::damaged(evidence.file_len);
-        each_frame(subject, evidence, &mut |entries| {
+        each_frame(subject, evidence, |entries| {
             let fits = entries.chunks.iter().all(|chunk| chunk.span.fits(evidence.file_len));
             if fits && names.sums.is_none() {
                 sums::learn(subject, &entries.chunks, names, &mut room)?;
@@ -125,16 +125,13 @@ impl<S: Subject> Judge<'_, S> {
         let is_right = matches!(said, Ok(SumVerdict::Right));
         let mut certainty =
             said.map_or_else(Certainty::Lost, |said| self.certainty(entries, &said));
-        let filled = entries.chunks.iter().filter(|chunk| !chunk.span.is_empty());
-        let start = filled.clone().map(|chunk| chunk.span.offset()).min();
-        let end = filled.map(|chunk| chunk.span.end()).max();
-        let data = start.zip(end).map(|(start, end)| start..end);
+        let data = hull(&entries.chunks);
         // Frames stand one behind the other. Where they do not, and nothing is proven, one of two
         // has an entry that is wrong.
         let held = self.held.as_ref().filter(|held| held.certainty.is_saved());
-        let held_end = held.and_then(|held| held.data.as_ref().map(|data| data.end));
+        let held_end = held.and_then(|held| held.data.map(Span::end));
         let behind = self.data_end.max(held_end.unwrap_or(0));
-        if certainty.is_saved() && data.as_ref().is_some_and(|data| data.start < behind) {
+        if certainty.is_saved() && data.is_some_and(|data| data.offset() < behind) {
             self.doubt_held();
             if !is_right {
                 doubt(&mut certainty);
@@ -148,24 +145,34 @@ impl<S: Subject> Judge<'_, S> {
         let before = self.held.as_ref().map(|held| (held.frame, held.lost_after));
         self.release();
         self.gap(before, entries);
-        let own = entries.chunks.iter().filter(|chunk| Some(chunk.id) != self.names.sums);
-        self.held = Some(Held {
+        let held = self.held.insert(Held {
             frame: entries.frame,
             certainty,
             is_right,
             data,
-            bytes: own.clone().fold(0, |sum, chunk| sum.saturating_add(chunk.span.len())),
-            chunks: usize_to_u64(own.clone().count()),
-            has_text: own.clone().any(|chunk| chunk.kind == ChunkType::Character),
-            ids: own.map(|chunk| chunk.id).filter(|&id| self.names.get(id).is_none()).collect(),
+            bytes: 0,
+            chunks: 0,
+            ids: Vec::new(),
+            has_text: false,
             lost_after: entries.lost_after,
         });
+        for chunk in entries.chunks.iter().filter(|chunk| Some(chunk.id) != self.names.sums) {
+            held.bytes = held.bytes.saturating_add(chunk.span.len());
+            held.chunks = held.chunks.saturating_add(1);
+            held.has_text |= chunk.kind == ChunkType::Character;
+            if self.names.get(chunk.id).is_none() {
+                held.ids.push(chunk.id);
+            }
+        }
         Ok(())
     }
 
     /// Records the frames without chunks before these entries, if there are any.
     fn gap(&mut self, before: Option<(u64, bool)>, entries: &Entries) {
         let start = before.map_or(0, |(frame, _)| frame.saturating_add(1));
+        if start >= entries.frame {
+            return;
+        }
         let is_lost = entries.lost_before || before.is_some_and(|(_, lost)| lost);
         let certainty = match is_lost {
             true => Certainty::Lost(Loss::Neighbour),
@@ -184,6 +191,9 @@ impl<S: Subject> Judge<'_, S> {
             return Ok(Err(Loss::Cut));
         }
         let id = self.names.sums;
+        if id.is_none() {
+            return Ok(Ok(SumVerdict::Nothing));
+        }
         let has_sums = entries.chunks.iter().any(|chunk| Some(chunk.id) == id);
         if has_sums && entries.chunks.iter().any(|chunk| self.room.take(chunk).is_err()) {
             return Ok(Err(Loss::Overlap)); // as nothing else makes sound chunks that many
@@ -293,13 +303,13 @@ impl<S: Subject> Judge<'_, S> {
 
     /// Ends the wait: the held frame gets its final certainty.
     fn release(&mut self) {
-        let Some(held) = self.held.take() else { return };
+        let Some(held) = &mut self.held else { return };
         let certainty = match held.certainty {
             Certainty::AsFound(_) if !held.ids.is_empty() => Certainty::Guess(Doubt::Names),
             certainty => certainty,
         };
         if certainty.is_saved() {
-            self.data_end = self.data_end.max(held.data.map_or(0, |data| data.end));
+            self.data_end = self.data_end.max(held.data.map_or(0, Span::end));
             self.judged.coverage.add(held.bytes);
             self.judged.chunks = self.judged.chunks.saturating_add(held.chunks);
             if held.is_right {
@@ -310,9 +320,11 @@ impl<S: Subject> Judge<'_, S> {
                 }
             }
             self.judged.has_text |= held.has_text;
-            self.unknown.extend(held.ids);
+            self.unknown.extend(held.ids.drain(..));
         }
-        self.push(held.frame..held.frame.saturating_add(1), certainty);
+        let frame = held.frame;
+        self.held = None;
+        self.push(frame..frame.saturating_add(1), certainty);
     }
 
     fn push(&mut self, frames: Range<u64>, certainty: Certainty) {
@@ -322,6 +334,15 @@ impl<S: Subject> Judge<'_, S> {
         };
         Run::push(&mut self.judged.runs, frames, certainty);
     }
+}
+
+/// The bytes from the first one of these chunks to the last, if they have any.
+fn hull(chunks: &[Chunk]) -> Option<Span> {
+    let spans = chunks.iter().map(|chunk| chunk.span).filter(|span| !span.is_empty());
+    spans.reduce(|all, span| {
+        let (start, end) = (all.offset().min(span.offset()), all.end().max(span.end()));
+        Span::between(start, end).unwrap_or(all)
+    })
 }
 
 /// Whether two of these chunks share bytes. Most of them follow one another in the file.

@@ -36,7 +36,7 @@ impl OfGsd {
         let mut used =
             Self { slots: head.shown.slots, end: 0, hole: None, has_stale: false, moved };
         let (mut empty, mut run, is_sorted) = (None, None::<Run>, head.version.is_sorted());
-        each_entry(subject, head.shown, 0..head.shown.slots, &mut |slot, entry| {
+        each_entry(subject, head.shown, 0..head.shown.slots, |slot, entry| {
             if entry.as_bytes().iter().all(|&byte| byte == 0) {
                 empty = empty.or(Some(slot));
                 return Ok(true);
@@ -70,12 +70,12 @@ fn moved<S: Subject>(subject: &S, shown: IndexBlock) -> Result<u64, Failed<S>> {
         return Ok(0);
     }
     let slots = 0..FIRST.slots.min(shown.slots);
-    each_entry(subject, FIRST, slots.clone(), &mut |_, entry| {
+    each_entry(subject, FIRST, slots.clone(), |_, entry| {
         first.push(*entry);
         Ok(true)
     })?;
     let mut first = first.iter();
-    each_entry(subject, shown, slots, &mut |slot, entry| {
+    each_entry(subject, shown, slots, |slot, entry| {
         let is_same = entry.is_used() && first.next() == Some(entry);
         count = if is_same { slot.saturating_add(1) } else { count };
         Ok(is_same)

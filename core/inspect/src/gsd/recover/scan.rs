@@ -26,7 +26,7 @@ const OWN: u64 = 1 << 12;
 const MAX_BLOCKS: usize = 64;
 
 /// No chunk is past this offset.
-const LONGEST_FILE: u64 = 1 << 56;
+pub(super) const LONGEST_FILE: u64 = 1 << 56;
 
 /// A possible index block.
 #[derive(Debug, Clone, Copy)]

@@ -126,7 +126,7 @@ pub(super) fn without_first<S: Subject>(
     };
     let (old, new) = (&*runs, Vec::new());
     let mut weighed = Weighed { subject, names, taken: taken.clone(), old, new, next: 0 };
-    each_frame(subject, evidence, &mut |entries| {
+    each_frame(subject, evidence, |entries| {
         entries.chunks.retain(|chunk| Some(chunk.id) != names.sums);
         weighed.until(entries.frame, &[])?;
         weighed.until(entries.frame.saturating_add(1), &entries.chunks)
@@ -154,7 +154,7 @@ fn left_of_first<S: Subject>(
     forbidden: Option<&BTreeSet<u16>>,
 ) -> Result<Option<FirstFrame>, Failed<S>> {
     let mut first = None;
-    each_frame(subject, evidence, &mut |entries| {
+    each_frame(subject, evidence, |entries| {
         if entries.frame == 0 {
             first = Some(mem::take(&mut entries.chunks));
         }

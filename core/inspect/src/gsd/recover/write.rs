@@ -61,14 +61,27 @@ impl Recovery {
         let mut runs = self.runs.iter().peekable();
         let mut failed = None;
         let (taken, logs) = (self.taken.clone(), BTreeSet::new());
-        let mut new = New { recovery: self, subject, output, next: 0, taken, step: None, logs };
-        let copied = each_frame(subject, &self.evidence, &mut |entries| {
+        let mut new = New {
+            recovery: self,
+            frames: self.frames(),
+            is_trajectory: self.evidence.schema == schema::NAME,
+            has_schema: self.has_schema(),
+            subject,
+            output,
+            next: 0,
+            taken,
+            step: None,
+            logs,
+        };
+        let copied = each_frame(subject, &self.evidence, |entries| {
             while runs.next_if(|run| run.frames.end <= entries.frame).is_some() {}
             let run = runs.peek().filter(|run| run.frames.contains(&entries.frame));
             let first = run.and_then(|run| run.first.map(|first| (first, run.frames.start)));
             let Some((first, start)) = first else { return Ok(()) };
             let number = first.saturating_add(entries.frame.saturating_sub(start));
-            entries.chunks.retain(|chunk| Some(chunk.id) != self.names.sums);
+            if self.names.sums.is_some() {
+                entries.chunks.retain(|chunk| Some(chunk.id) != self.names.sums);
+            }
             let mut written = Ok(());
             while written.is_ok() && new.next < number {
                 written = new.frame(&[]);
@@ -88,6 +101,10 @@ impl Recovery {
 /// The frames of the new file.
 struct New<'a, S, O> {
     recovery: &'a Recovery,
+    /// The number of frames of the new file.
+    frames: u64,
+    is_trajectory: bool,
+    has_schema: bool,
     subject: &'a S,
     output: &'a mut O,
     /// The number of the next frame.
@@ -104,21 +121,17 @@ impl<S: Subject, O: Output> New<'_, S, O> {
     /// Adds the frames without chunks after the last one with chunks; in a trajectory these are
     /// frames like others.
     fn finish(&mut self) -> Saved<S, O> {
-        let end = if self.is_trajectory() { self.recovery.frames() } else { 0 };
+        let end = if self.is_trajectory { self.frames } else { 0 };
         while self.next < end {
             self.frame(&[])?;
         }
         Ok(())
     }
 
-    fn is_trajectory(&self) -> bool {
-        self.recovery.evidence.schema == schema::NAME
-    }
-
     /// Copies a frame with these chunks. A last frame without chunks would be lost, so it gets one.
     fn frame(&mut self, own: &[Chunk]) -> Saved<S, O> {
-        let is_last = self.next.saturating_add(1) == self.recovery.frames() && self.is_trajectory();
-        let has_logs = self.next > 0 && self.recovery.has_schema();
+        let is_last = self.next.saturating_add(1) == self.frames && self.is_trajectory;
+        let has_logs = self.next > 0 && self.has_schema;
         let Self { subject, output, .. } = self;
         let names = &self.recovery.names;
         let name = |chunk: &Chunk| names.get(chunk.id).unwrap_or_default();

@@ -30,9 +30,9 @@ struct Entries<'r, 'a> {
     /// The last entry, apart from empty slots, and the slot after it if that is empty.
     last: Option<IndexEntry>,
     empty: Option<IndexEntry>,
-    /// Which ids the present frame has, and a list of them to reset these flags.
-    ids: Vec<bool>,
-    listed: Vec<u16>,
+    /// The last frame with each id, as a number in order of the index; 0 for none.
+    ids: Vec<u64>,
+    frames: u64,
     /// Entries that gsd refuses because of their frame: the frame, and its offset.
     many_frames: Cases<(u64, u64)>,
     /// Chunks without rows, and chunks of text in layer 1: the offset of the field.
@@ -72,8 +72,8 @@ pub(super) fn check<S: Subject>(
         report,
         last: None,
         empty: None,
-        ids: vec![false; usize::try_from(limits.names).unwrap_or(1 << 16)],
-        listed: Vec::new(),
+        ids: vec![0; usize::try_from(limits.names).unwrap_or(1 << 16)],
+        frames: 0,
         many_frames: Cases::NONE,
         no_rows: Cases::NONE,
         early_text: Cases::NONE,
@@ -137,34 +137,31 @@ impl Entries<'_, '_> {
     }
 
     /// Checks an entry; returns its chunk if it is plausible and not a copy of the previous one.
+    #[inline]
     fn take(&mut self, slot: u64, entry: &IndexEntry) -> Option<Chunk> {
         let shown = self.head.shown;
         let is_used = entry.is_used();
-        let before = if is_used { self.last } else { self.empty };
+        // An index in order has no copies.
+        let follows = is_used && self.last.as_ref().is_none_or(|last| last.key() < entry.key());
+        let before = if is_used { &self.last } else { &self.empty };
+        let is_copy = !follows && before.as_ref() == Some(entry);
         self.empty = Some(*entry).filter(|_| !is_used);
-        if before.as_ref() == Some(entry) {
+        if is_copy {
             return None; // a striae writer fills its index with copies of the last entry
         }
         self.report.summary.chunks = self.report.summary.chunks.saturating_add(1);
         let at = |skip| shown.offset_of(slot).saturating_add(skip);
-        let (report, many_frames) = (&mut *self.report, &mut self.many_frames);
-        self.check.findings(self.last.as_ref(), entry, at(0), |finding| match finding {
-            // Told with all others that share bytes, or have a name that the frame has.
-            Finding::Overlap { .. } | Finding::Duplicate { .. } => {}
-            // gsd's writer does that with frames without chunks; but no file has more frames than
-            // bytes.
-            Finding::Frame { frame, .. } if frame < self.head.file_len => {
-                many_frames.add((frame, at(0)));
-            }
-            finding => report.add(FindingKind::Entry(finding)),
-        });
+        let chunk = Chunk::parse(entry, shown, slot, self.limits).ok().flatten();
+        // What a chunk overlaps is told by its place.
+        if !chunk.is_some_and(|chunk| follows && chunk.frame < self.check.shown.slots) {
+            self.report_defects(slot, entry);
+        }
         if !is_used {
             return None; // it has neither a frame nor a name
         }
         self.check_name(slot, entry);
         self.last = Some(*entry);
         let frame = entry.frame.get();
-        let chunk = Chunk::parse(entry, shown, slot, self.limits).ok().flatten();
         let chunk = chunk?;
         self.names.is_used(chunk.id);
         self.report.summary.frames = self.report.summary.frames.max(frame.saturating_add(1));
@@ -182,26 +179,36 @@ impl Entries<'_, '_> {
         Some(chunk)
     }
 
+    /// Reports the defects of an entry that may have some.
+    #[inline(never)]
+    fn report_defects(&mut self, slot: u64, entry: &IndexEntry) {
+        let offset = self.head.shown.offset_of(slot);
+        let (report, many_frames) = (&mut *self.report, &mut self.many_frames);
+        self.check.findings(self.last.as_ref(), entry, offset, |finding| match finding {
+            // Told with all others that share bytes, or have a name that the frame has.
+            Finding::Overlap { .. } | Finding::Duplicate { .. } => {}
+            // gsd's writer does that with frames without chunks; but no file has more frames than
+            // bytes.
+            Finding::Frame { frame, .. } if frame < self.head.file_len => {
+                many_frames.add((frame, offset));
+            }
+            finding => report.add(FindingKind::Entry(finding)),
+        });
+    }
+
     /// Checks whether the frame already has a chunk of that name.
     #[inline]
     fn check_name(&mut self, slot: u64, entry: &IndexEntry) {
         let (frame, id) = (entry.frame.get(), entry.id.get());
-        if self.last.is_none_or(|last| frame != last.frame.get()) {
-            for id in self.listed.drain(..) {
-                if let Some(has) = self.ids.get_mut(usize::from(id)) {
-                    *has = false;
-                }
-            }
+        if self.last.as_ref().is_none_or(|last| frame != last.frame.get()) {
+            self.frames = self.frames.saturating_add(1);
         }
         match self.ids.get_mut(usize::from(id)) {
-            Some(true) => {
+            Some(last) if *last == self.frames => {
                 let offset = self.head.shown.offset_of(slot).saturating_add(28);
                 self.report.add(FindingKind::Repeated { offset, frame, id });
             }
-            Some(has) => {
-                *has = true;
-                self.listed.push(id);
-            }
+            Some(last) => *last = self.frames,
             None => {} // there is no such name
         }
     }

@@ -13,15 +13,12 @@ use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::raw::{IndexEntry, Shadow};
 use striae_core::span::Span;
 
-/// The number of chunks that are kept to be sorted by place, if that is nearly the order of the
-/// index: more than a frame can have.
+/// The number of chunks, or of runs of them, that are kept to be sorted by place, if that is nearly
+/// the order of the index: more than a frame can have.
 const NEAR: usize = 1 << 17;
 
 /// The number of chunks that are sorted in one pass over the index otherwise.
 const BATCH: usize = 1 << 20;
-
-/// The most overlaps that are kept until it is known that the order was right.
-const MAX_KEPT: usize = 1 << 12;
 
 /// A part of the file and its bytes.
 #[derive(Debug, Clone, Copy)]
@@ -122,11 +119,21 @@ impl Sweep {
         }
     }
 
-    /// Ends the pass: there are no more chunks.
-    fn finish(mut self, report: &mut Report<'_>) {
+    /// Whether all parts were in order so far, and none shares bytes.
+    const fn is_sound(&self) -> bool {
+        !self.is_disordered && self.found.is_empty()
+    }
+
+    /// Adds the parts after the last chunk.
+    fn end(&mut self) {
         while let Some(other) = self.others.pop() {
             self.put(other);
         }
+    }
+
+    /// Ends the pass: there are no more chunks.
+    fn finish(mut self, report: &mut Report<'_>) {
+        self.end();
         let (end, file_len) = (self.last.span.end(), self.head.file_len);
         let data_end = self.head.record.map_or(end, |record| record.data_end.max(end));
         self.gap(end, data_end.min(file_len));
@@ -151,7 +158,8 @@ const fn key(spot: &Spot) -> (u64, u64) {
     (spot.0.offset(), spot.1)
 }
 
-/// Looks at chunks in the order of the index, as long as that is nearly the order of their places.
+/// Looks at chunks in the order of the index, as long as that is nearly the order of their places,
+/// and none shares bytes. Chunks next to each other are taken as one.
 pub(super) struct Near {
     sweep: Sweep,
     spots: Vec<Spot>,
@@ -165,7 +173,18 @@ impl Near {
     /// The next chunk, and its slot.
     #[inline]
     pub(super) fn take(&mut self, slot: u64, span: Span) {
-        if span.is_empty() || self.has_given_up() {
+        if let Some((last, _)) = self.spots.last_mut()
+            && let Some(joined) = last.joined(span)
+        {
+            *last = joined;
+            return;
+        }
+        self.begin(slot, span);
+    }
+
+    /// The next chunk, which is not next to the one before it.
+    fn begin(&mut self, slot: u64, span: Span) {
+        if span.is_empty() || !self.sweep.is_sound() {
             return;
         }
         self.spots.push((span, slot));
@@ -177,25 +196,26 @@ impl Near {
     /// Takes so many chunks in the order of their places.
     fn sweep(&mut self, count: usize) {
         self.spots.sort_unstable_by_key(key);
-        self.spots.drain(..count).for_each(|(span, slot)| self.sweep.take(slot, span));
+        for (span, slot) in self.spots.drain(..count) {
+            if !self.sweep.is_sound() {
+                break;
+            }
+            self.sweep.take(slot, span);
+        }
     }
 
-    fn has_given_up(&self) -> bool {
-        self.sweep.is_disordered || self.sweep.found.len() >= MAX_KEPT
-    }
-
-    /// There are no more chunks. If they were in disorder, all are looked at again, in the `index`.
+    /// There are no more chunks. If they were in disorder, or some share bytes, each is looked at
+    /// again, in the `index`.
     pub(super) fn finish<S: Subject>(
         mut self,
         index: &Index<'_, S>,
         report: &mut Report<'_>,
     ) -> Result<(), Failed<S>> {
-        if !self.has_given_up() {
-            self.sweep(self.spots.len());
-            if !self.sweep.is_disordered {
-                self.sweep.finish(report);
-                return Ok(());
-            }
+        self.sweep(self.spots.len());
+        self.sweep.end();
+        if self.sweep.is_sound() {
+            self.sweep.finish(report);
+            return Ok(());
         }
         drop(self);
         index.sweep_batches(report)
@@ -214,7 +234,7 @@ impl<S: Subject> Index<'_, S> {
     /// Passes all chunks to `each` until `each` returns `false`.
     fn each(&self, each: &mut dyn FnMut(Spot) -> bool) -> Result<(), Failed<S>> {
         let mut last = None;
-        each_entry(self.subject, self.head.shown, 0..self.entries, &mut |slot, entry| {
+        each_entry(self.subject, self.head.shown, 0..self.entries, |slot, entry| {
             let is_copy = last == Some(*entry);
             last = Some(*entry).filter(IndexEntry::is_used).or(last);
             let chunk = Chunk::parse(entry, self.head.shown, slot, self.limits);
