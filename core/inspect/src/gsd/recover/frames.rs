@@ -171,6 +171,24 @@ fn frame_of_damaged(entry: &IndexEntry, max_frames: u64) -> Option<u64> {
 }
 
 impl Entries {
+    /// Begins the next frame, in the same memory.
+    fn begin(&mut self, frame: u64) {
+        self.chunks.clear();
+        (self.frame, self.slots) = (frame, u64::MAX..u64::MAX);
+        (self.has_lost, self.lost_before, self.lost_after) = (false, false, false);
+        (self.is_disordered, self.torn) = (false, None);
+    }
+
+    /// Adds the next entry.
+    #[inline]
+    fn add(&mut self, slot: u64, chunk: Chunk, is_sorted: bool) {
+        if let Some(before) = self.chunks.last() {
+            self.is_disordered |= is_sorted && chunk.id <= before.id;
+        }
+        self.slots = self.slots.start.min(slot)..slot.saturating_add(1);
+        self.chunks.push(chunk);
+    }
+
     /// Sorts the entries by name, and keeps the last one of each, as readers of layer 1 do.
     fn keep_last(&mut self) {
         self.chunks.reverse();
@@ -245,6 +263,29 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
     /// entry is known.
     #[inline]
     fn order(&mut self, next: Waiting) -> Result<(), F> {
+        let is_calm = self.damaged.is_empty() && self.crash.is_none() && !self.is_last_doubtful;
+        match (&mut self.waiting, &mut self.present) {
+            // As in a sound index, where nothing is to be told of the frame before.
+            (Some(was), Some(present))
+                if is_calm && was.front.is_none() && was.chunk.frame <= next.chunk.frame =>
+            {
+                if present.frame != was.chunk.frame {
+                    if !self.is_sorted {
+                        present.keep_last();
+                    }
+                    (self.each)(present)?;
+                    present.begin(was.chunk.frame);
+                }
+                present.add(was.slot, was.chunk, self.is_sorted);
+                *was = next;
+                Ok(())
+            }
+            _ => self.order_damaged(next),
+        }
+    }
+
+    #[inline(never)]
+    fn order_damaged(&mut self, next: Waiting) -> Result<(), F> {
         let frame = next.chunk.frame;
         match &self.waiting {
             Some(was) if frame < was.chunk.frame => {
@@ -269,7 +310,6 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
 
     /// Assigns the waiting entry to its frame; `next` is the frame of the next entry, if there is
     /// one.
-    #[inline]
     fn release(&mut self, next: Option<u64>) -> Result<(), F> {
         let Some(Waiting { slot, chunk, front }) = self.waiting.take() else { return Ok(()) };
         // Another one of the same frame proves the frame, and nothing else of what was lost.
@@ -299,7 +339,6 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
         }
     }
 
-    #[inline]
     fn take(&mut self, slot: u64, chunk: Chunk) -> Result<(), F> {
         if self.last_frame() != Some(chunk.frame) {
             self.end(Some(chunk.frame))?;
@@ -309,11 +348,7 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
         present.has_lost |= !self.damaged.is_empty() || self.crash.is_some();
         self.damaged.clear();
         (self.many_damaged, self.crash) = (false, None);
-        if let Some(before) = present.chunks.last() {
-            present.is_disordered |= self.is_sorted && chunk.id <= before.id;
-        }
-        present.slots = present.slots.start.min(slot)..slot.saturating_add(1);
-        present.chunks.push(chunk);
+        present.add(slot, chunk, self.is_sorted);
         Ok(())
     }
 
