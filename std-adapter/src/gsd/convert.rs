@@ -4,6 +4,7 @@ mod judge;
 pub(super) mod part;
 mod target;
 
+use super::NameList;
 use super::checked::Sums;
 use super::file::File;
 use super::write::{Builder, Source, make};
@@ -186,6 +187,7 @@ impl Convert {
         let sums = file.names()?.id(checksums::NAME);
         let mut copy = Copy {
             file,
+            names: file.names()?,
             source: from(Room::new(file.head().file_len)),
             taken: part.as_ref().map(|part| from(part.room())),
             part,
@@ -257,13 +259,12 @@ impl Convert {
             if !self.is_wanted(frames, chunk.frame) {
                 continue;
             }
-            if present.first().is_some_and(|first| first.frame != chunk.frame) {
-                copy.frame(&mut present, writer)?;
+            match present.last() {
+                Some(last) if *last == chunk => continue, // these fill up the index
+                Some(last) if last.frame != chunk.frame => copy.frame(&mut present, writer)?,
+                _ => {}
             }
-            // Copies of the last entry fill up the index.
-            if present.last() != Some(&chunk) {
-                present.push(chunk);
-            }
+            present.push(chunk);
         }
         if !present.is_empty() {
             copy.frame(&mut present, writer)?;
@@ -292,6 +293,7 @@ fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
 /// The state of a copy of frames.
 struct Copy<'a> {
     file: &'a File,
+    names: &'a NameList,
     source: Source<'a>,
     /// What frames of a trajectory need from other frames, and the source of those chunks.
     part: Option<Part>,
@@ -318,12 +320,17 @@ impl Copy<'_> {
             last_of_each(chunks, |chunk| chunk.id);
         }
         let sums = self.sums_of(frame, chunks)?;
-        chunks.retain(|chunk| Some(chunk.id) != self.sums);
+        if self.sums.is_some() {
+            chunks.retain(|chunk| Some(chunk.id) != self.sums);
+        }
         for chunk in &*chunks {
             if let Some(sums) = &sums {
                 self.file.check_crc_by(sums, chunk, self.source.crc(chunk.span)?)?;
             }
-            let name = self.file.name(chunk)?;
+            let name = match self.names.get(chunk.id) {
+                Some(name) => name,
+                None => self.file.name(chunk)?, // says why
+            };
             writer.copy(name.as_bytes(), chunk, &mut self.source)?;
             self.bytes = self.bytes.saturating_add(chunk.span.len());
         }
@@ -334,8 +341,10 @@ impl Copy<'_> {
 
     /// The checksums of these chunks' frame; `None` if they are not checked.
     fn sums_of(&mut self, frame: u64, chunks: &[Chunk]) -> Result<Option<Sums>, Error> {
-        let has_data = chunks.iter().any(|chunk| Some(chunk.id) != self.sums);
-        if !self.is_checked || self.sums.is_none() || !has_data {
+        if !self.is_checked || self.sums.is_none() {
+            return Ok(None);
+        }
+        if chunks.iter().all(|chunk| Some(chunk.id) == self.sums) {
             return Ok(None);
         }
         self.source.bring(chunks); // they are behind what they are of

@@ -183,7 +183,10 @@ impl Ahead {
         span: Span,
     ) -> Result<&[u8], DriveError<io::Error, F>> {
         if !span.is_empty() {
-            self.bring(bulk, span)?;
+            match self.in_window(span) {
+                Some(_) => self.last = span.end(), // as for most short spans
+                None => self.bring(bulk, span)?,
+            }
         }
         Ok(self.in_window(span).unwrap_or_default())
     }

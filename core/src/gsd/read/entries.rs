@@ -146,16 +146,18 @@ impl<S: AsyncReadAt, W: AsMut<[u8]>> Chunks<'_, S, W> {
 impl<S: ReadAt, W: AsMut<[u8]>> Chunks<'_, S, W> {
     #[inline]
     async fn advance(&mut self) -> Option<Result<Chunk, ReadError<S>>> {
-        while self.next < self.end {
+        loop {
+            if let Some(chunk) = self.take() {
+                return Some(chunk.map_err(DriveError::Format));
+            }
+            if self.next >= self.end {
+                return None;
+            }
             if let Err(error) = fill(self, self.store).await {
                 self.end = self.next;
                 return Some(Err(error));
             }
-            if let Some(chunk) = self.take() {
-                return Some(chunk.map_err(DriveError::Format));
-            }
         }
-        None
     }
 }
 
