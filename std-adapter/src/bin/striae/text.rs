@@ -46,15 +46,22 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<Sound, Failure> {
     })
 }
 
+/// What was found, with the path of the file.
+#[derive(Serialize)]
+struct Of<'a, T> {
+    path: Cow<'a, str>,
+    #[serde(flatten)]
+    found: &'a T,
+}
+
 /// Prints `found` as one line of JSON, with the path of the file.
 pub(crate) fn print_json_of(path: &Path, found: &impl Serialize) -> Result<Sound, Failure> {
-    #[derive(Serialize)]
-    struct Of<'a, T> {
-        path: Cow<'a, str>,
-        #[serde(flatten)]
-        found: &'a T,
-    }
     print_json(&Of { path: path.to_string_lossy(), found })
+}
+
+/// `found` as JSON, with the path of the file.
+pub(crate) fn json_of(path: &Path, found: &impl Serialize) -> std::io::Result<String> {
+    Ok(serde_json::to_string(&Of { path: path.to_string_lossy(), found })?)
 }
 
 /// A number with its noun: 1 frame, 2 frames.

@@ -4,9 +4,8 @@ use super::{JsonName, summary};
 use crate::args::{LsArgs, Rows as Frames};
 use crate::failure::{Failure, FirstError, Sound};
 use crate::sheet::{Cell, Column, Form, Sheet, left, right};
-use crate::text::{print, print_json_of, printable};
-use serde::ser::SerializeSeq;
-use serde::{Serialize, Serializer};
+use crate::text::{json_of, print, printable};
+use serde::Serialize;
 use std::io::{self, Write};
 use striae::Error;
 use striae::address::Address;
@@ -27,7 +26,7 @@ struct Listing<'a> {
     schema_version: String,
     frames: u64,
     names: Vec<JsonName<'a>>,
-    chunks: Rows<'a>,
+    chunks: [(); 0], // they are printed by themselves
 }
 
 /// The chunks. They are read while they are printed, since there may be millions.
@@ -36,20 +35,6 @@ pub(super) struct Rows<'a> {
     names: &'a NameList,
     part: Option<Frames>,
     failed: &'a FirstError,
-}
-
-/// The row of a chunk.
-#[derive(Serialize)]
-struct Row<'a> {
-    frame: u64,
-    name: JsonName<'a>,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    #[serde(rename = "N")]
-    n: u64,
-    #[serde(rename = "M")]
-    m: u32,
-    address: String,
 }
 
 /// The row of an index entry that is no valid chunk, with the error.
@@ -71,19 +56,23 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
         summary::summary(&rows, args)?;
     } else if args.json {
         let header = file.header();
-        print_json_of(
-            &args.file.path,
-            &Listing {
-                format: "gsd",
-                gsd_version: header.version.to_string(),
-                application: JsonName(header.application.as_bytes()),
-                schema: JsonName(header.schema.as_bytes()),
-                schema_version: header.schema_version.to_string(),
-                frames: file.frames(),
-                names: rows.names.iter().map(|name| JsonName(name.as_bytes())).collect(),
-                chunks: rows,
-            },
-        )?;
+        let listing = Listing {
+            format: "gsd",
+            gsd_version: header.version.to_string(),
+            application: JsonName(header.application.as_bytes()),
+            schema: JsonName(header.schema.as_bytes()),
+            schema_version: header.schema_version.to_string(),
+            frames: file.frames(),
+            names: rows.names.iter().map(|name| JsonName(name.as_bytes())).collect(),
+            chunks: [],
+        };
+        print(|out| {
+            let text = json_of(&args.file.path, &listing)?;
+            let end = "]}";
+            write!(out, "{}", text.strip_suffix(end).unwrap_or(&text))?;
+            rows.write_json(out)?;
+            writeln!(out, "{end}")
+        })?;
     } else {
         print(|out| match args.addresses {
             true => rows.write_addresses(out),
@@ -159,6 +148,22 @@ impl Rows<'_> {
         })
     }
 
+    fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut lines: Vec<_> = self.names.iter().map(|it| JsonLine::new(it.as_bytes())).collect();
+        let mut between: &[u8] = b"";
+        self.each(|chunk| {
+            out.write_all(between)?;
+            between = b",";
+            match chunk {
+                Ok(chunk) => match lines.get_mut(usize::from(chunk.id)) {
+                    Some(line) => line.write(&chunk, out),
+                    None => JsonLine::new(b"").write(&chunk, out),
+                },
+                Err(wrong) => Ok(serde_json::to_writer(&mut *out, &wrong)?),
+            }
+        })
+    }
+
     fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let names: Vec<_> = self.names.iter().map(|name| printable(&name.to_string())).collect();
         writeln!(out, "{:>12}  {:<9} {:>12} {:>6}  name", "frame", "type", "N", "M")?;
@@ -173,21 +178,6 @@ impl Rows<'_> {
     }
 }
 
-impl Serialize for Rows<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut rows = serializer.serialize_seq(None)?;
-        self.each(|chunk| match chunk {
-            Ok(Chunk { frame, id, kind, n, m, .. }) => {
-                let address = self.address(frame, id).to_string();
-                let (name, kind) = (JsonName(self.name(id)), kind.name());
-                rows.serialize_element(&Row { frame, name, kind, n, m, address })
-            }
-            Err(wrong) => rows.serialize_element(&wrong),
-        })?;
-        rows.end()
-    }
-}
-
 /// The line of the last chunk of a name. Chunks of one name usually differ only in the frame. Then
 /// only the number of the frame is replaced, because formatting is the slowest part of a list.
 #[derive(Default)]
@@ -196,10 +186,15 @@ struct Line<'a> {
     text: Vec<u8>,
     /// Type, rows and columns in the text, if its first bytes have the frame.
     shown: Option<(ChunkType, u64, u32)>,
+    /// The frame in the text.
+    frame: u64,
 }
 
 /// Width of the number of a frame.
 const FRAME: usize = 12;
+
+/// Digits of the largest number.
+const DIGITS: usize = 20;
 
 impl<'a> Line<'a> {
     fn new(name: &'a str) -> Self {
@@ -209,8 +204,11 @@ impl<'a> Line<'a> {
     /// The line of `chunk`.
     fn of(&mut self, chunk: &Chunk) -> &[u8] {
         let shown = Some((chunk.kind, chunk.n, chunk.m));
+        let is_next = self.frame.checked_add(1) == Some(chunk.frame);
         let front = self.text.first_chunk_mut().filter(|_| self.shown == shown);
-        if !front.is_some_and(|front| put_frame(chunk.frame, front)) {
+        self.frame = chunk.frame;
+        if !front.is_some_and(|front| (is_next && count_up(front)) || put_frame(chunk.frame, front))
+        {
             self.text.clear();
             self.number(FRAME, chunk.frame);
             self.shown = shown.filter(|_| self.text.len() == FRAME);
@@ -225,7 +223,6 @@ impl<'a> Line<'a> {
 
     /// Appends a number, right-aligned in `columns`; a longer number takes more columns.
     fn number(&mut self, columns: usize, number: u64) {
-        const DIGITS: usize = 20;
         let mut digits = [b' '; DIGITS];
         let len = put_number(number, &mut digits);
         let from = DIGITS.saturating_sub(len.max(columns.min(DIGITS)));
@@ -239,6 +236,61 @@ impl<'a> Line<'a> {
         self.text.extend_from_slice(text.as_bytes());
         let rest = columns.saturating_sub(text.len());
         self.text.extend_from_slice(BLANKS.get(..rest).unwrap_or_default());
+    }
+}
+
+/// Adds 1 to a right-aligned number of at least one digit. Returns whether it has room.
+fn count_up(columns: &mut [u8; FRAME]) -> bool {
+    for digit in columns.iter_mut().rev() {
+        match *digit {
+            b'9' => *digit = b'0',
+            b' ' => {
+                *digit = b'1';
+                return true;
+            }
+            _ => {
+                *digit = digit.saturating_add(1);
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// A row in JSON of the last chunk of a name, without the frame, which it has twice.
+struct JsonLine<'a> {
+    name: &'a [u8],
+    /// What is between the two, and the type, rows and columns in it.
+    text: Vec<u8>,
+    shown: Option<(ChunkType, u64, u32)>,
+    /// What is after the second.
+    end: String,
+}
+
+impl<'a> JsonLine<'a> {
+    fn new(name: &'a [u8]) -> Self {
+        let address = Address::chunk(0, name).to_string();
+        let end = format!("{}\"}}", address.strip_prefix("frame/0").unwrap_or_default());
+        Self { name, text: Vec::new(), shown: None, end }
+    }
+
+    fn write(&mut self, chunk: &Chunk, out: &mut impl Write) -> io::Result<()> {
+        let &Chunk { frame, kind, n, m, .. } = chunk;
+        if self.shown != Some((kind, n, m)) {
+            self.text = b",\"name\":".to_vec();
+            serde_json::to_writer(&mut self.text, &JsonName(self.name))?;
+            let kind = kind.name();
+            write!(self.text, ",\"type\":\"{kind}\",\"N\":{n},\"M\":{m},\"address\":\"frame/")?;
+            self.shown = Some((chunk.kind, n, m));
+        }
+        let mut digits = [0; DIGITS];
+        let len = put_number(frame, &mut digits);
+        let digits = digits.get(DIGITS.saturating_sub(len)..).unwrap_or_default();
+        out.write_all(b"{\"frame\":")?;
+        out.write_all(digits)?;
+        out.write_all(&self.text)?;
+        out.write_all(digits)?;
+        out.write_all(self.end.as_bytes())
     }
 }
 
