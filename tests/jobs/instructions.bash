@@ -3,7 +3,7 @@
 need_program valgrind valgrind
 
 cargo build --quiet --release -p striae-core --example frames
-cargo build --quiet --release -p striae --example gsd_frames
+cargo build --quiet --release -p striae --bin striae --example gsd_frames --example gsd_steps
 readonly programs="$target/release/examples"
 messages=$(cargo bench --quiet -p striae --bench sion --no-run --message-format json)
 sion=$(sed -n 's/.*"executable":"\([^"]*\/sion-[0-9a-f]*\)".*/\1/p' <<<"$messages")
@@ -35,6 +35,23 @@ check "a frame of three chunks in a file, committed each 100" $(((many - few) / 
 few=$(instructions "$programs/frames" 1000)
 many=$(instructions "$programs/frames" 6000)
 check "a committed frame of three chunks, by a Logger in memory" $(((many - few) / 5000)) 4960
+
+# What verbs of the program take for a frame, as the difference of two files.
+for frames in 1000 11000; do
+    "$programs/gsd_steps" "$folder/$frames.gsd" $frames
+done
+check_verb() {
+    local recorded=$1 few many
+    shift
+    few=$(instructions "$target/release/striae" "$@" "$folder/1000.gsd" ${out:+"$out.1000"})
+    many=$(instructions "$target/release/striae" "$@" "$folder/11000.gsd" ${out:+"$out.11000"})
+    check "a frame of 4 bytes, by striae $*" $(((many - few) / 10000)) "$recorded"
+}
+check_verb 233 verify
+check_verb 286 ls
+check_verb 561 ls --json
+out="$folder/recovered" check_verb 2179 recover
+out="$folder/converted" check_verb 1151 convert
 
 # A process that does nothing is part of each; of 2^18 tasks or records, it is 2 instructions.
 readonly all=$((1 << 18))

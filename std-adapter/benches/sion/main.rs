@@ -1,11 +1,11 @@
 //! Speed of reading and writing SIONlib files, as ratios to a named baseline measured in the same
 //! run.
 //!
-//! `cargo bench -p striae --bench sion`, or with `-- writing` or `-- reading` half of it; files go
-//! to `STRIAE_BENCH_DIR`, or else to the folder for temporary files. Ours and the baseline take
-//! turns, so that a noisy machine disturbs both; a row shows the median of the ratios of their
-//! times: below 1 is faster than the baseline. Times are not shown: they would be those of this
-//! machine.
+//! `cargo bench -p striae --bench sion`, or with `-- writing`, `-- reading` or `-- sealing` a part
+//! of it; files go to `STRIAE_BENCH_DIR`, or else to the folder for temporary files. Ours and the
+//! baseline take turns, so that a noisy machine disturbs both; a row shows the median of the ratios
+//! of their times: below 1 is faster than the baseline. Times are not shown: they would be those of
+//! this machine.
 #![allow(
     missing_docs,
     clippy::arithmetic_side_effects,
@@ -17,6 +17,7 @@
 )]
 
 mod reading;
+mod sealing;
 #[path = "../table/mod.rs"]
 mod table;
 mod writing;
@@ -31,12 +32,16 @@ fn main() {
     if let ["memory", what, path] = args[..] {
         return memory_of(what, Path::new(path));
     }
+    let is_wanted = |part| args.iter().all(|arg| *arg == part);
     table::head();
-    if !args.contains(&"writing") {
+    if is_wanted("reading") {
         reading::all(dir.path());
     }
-    if !args.contains(&"reading") {
+    if is_wanted("writing") {
         writing::all(dir.path());
+    }
+    if is_wanted("sealing") {
+        sealing::all(dir.path());
     }
 }
 
