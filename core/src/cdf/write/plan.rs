@@ -110,6 +110,14 @@ impl Plan {
         Ok(())
     }
 
+    /// The places of the variables of `definition`, which is that of the plan, in their order: of
+    /// the values, or of those of the first record.
+    pub fn places<D: Define + ?Sized>(&self, definition: &D) -> impl Iterator<Item = Span> {
+        let mut begins = self.begins();
+        let vars = numbered(|varid| definition.var(varid));
+        vars.map_while(move |(_, var)| begins.next(Size::of(definition, &var).ok()?))
+    }
+
     /// The version.
     #[must_use]
     pub const fn version(&self) -> Version {

@@ -48,6 +48,9 @@ fn a_header_of_a_reference_program_is_written_again_through_any_window() {
         assert_eq!((plan.recsize(), plan.nvars()), (head.recsize, head.nvars), "{name}");
         let is_empty = defined == Defined::default(); // netCDF-C makes 4096 bytes of it
         assert!(is_empty || plan.file_len(head.numrecs) == Some(head.file_len), "{name}");
+        let variables = file.variables(vec![0; 1 << 12]);
+        let places = variables.map(|variable| variable.unwrap().layout.first);
+        assert!(plan.places(&defined).eq(places), "{name}");
         for window in [encode::WINDOW, 67, 100, 512, 1 << 16] {
             let made = header(&defined, &plan, head.numrecs, window);
             assert_eq!(made, bytes[..made.len()], "{name}");

@@ -14,7 +14,6 @@ use striae_core::cdf::{Define, Plan as CdfPlan};
 use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
 use striae_inspect::blob::{Compared, Dimids, encode};
-use striae_inspect::cdf::Header;
 
 /// A canonical variable.
 #[derive(Debug)]
@@ -114,8 +113,8 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
         match self.builder.set.container {
             Container::Cdf => {
                 let bytes = encode(&subfile, form.plan(), (0, None))?;
-                let header = Header::parse(&bytes, ByteOrder::Big)?;
-                let begins: Vec<_> = header.variables().map(|variable| variable.begin()).collect();
+                let places = form.plan().places(&subfile);
+                let begins: Vec<_> = places.map(|place| place.offset()).collect();
                 let maps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
                 let (maps, begins) = begins.split_at_checked(maps).unwrap_or_default();
                 file.write_all_at(0, &bytes)?;
