@@ -105,11 +105,17 @@ fn swap_front<const N: usize>(from: &[u8], to: &mut [u8]) -> usize {
     else {
         return 0;
     };
-    for (from, to) in from.iter().zip(to.iter_mut()) {
-        *to = *from;
-        to.reverse();
-    }
-    from.len().min(to.len()).saturating_mul(N)
+    let len = from.len().min(to.len());
+    let (from, to) = (from.get(..len).unwrap_or_default(), to.get_mut(..len).unwrap_or_default());
+    let reversed = |mut value: [u8; N]| {
+        value.reverse();
+        value
+    };
+    // Four in a turn, as the end of the loop costs as much as a value.
+    let ((fours, rest), (to_fours, to_rest)) = (from.as_chunks::<4>(), to.as_chunks_mut());
+    fours.iter().zip(to_fours).for_each(|(from, to)| *to = from.map(reversed));
+    rest.iter().zip(to_rest).for_each(|(from, to)| *to = reversed(*from));
+    len.saturating_mul(N)
 }
 
 impl<'a> From<&'a str> for Values<'a> {
