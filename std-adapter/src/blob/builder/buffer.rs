@@ -80,6 +80,20 @@ fn offset_of(page: u64) -> u64 {
     page.saturating_mul(usize_to_u64(PAGE))
 }
 
+impl Pages {
+    /// Memory for a page.
+    fn memory(&mut self) -> Vec<u8> {
+        self.free.pop().unwrap_or_else(|| vec![0; PAGE])
+    }
+
+    /// Keeps the memory of a page, if there are fewer than `max` pages.
+    fn keep(&mut self, memory: Vec<u8>, max: usize) {
+        if self.pages.len().saturating_add(self.free.len()) < max {
+            self.free.push(memory);
+        }
+    }
+}
+
 impl Buffer {
     /// Pages of at most `bytes` bytes altogether.
     pub(super) fn new(bytes: usize) -> Self {
@@ -107,12 +121,12 @@ impl Buffer {
     fn way(&self, subfile: u32, offset: u64, rest: usize, keeps: bool) -> Way {
         let (page, start) = page_of(offset);
         let mut state = locked(&self.pages);
-        let known = state.pages.range((subfile, page)..=(subfile, u64::MAX)).next();
+        if let Some(known) = state.pages.get(&(subfile, page)) {
+            return Way::Page(Arc::clone(known)); // as nearly always
+        }
+        let next = state.pages.range((subfile, page)..=(subfile, u64::MAX)).next();
         let mut to_next = usize::MAX;
-        if let Some((&(_, next), known)) = known {
-            if next == page {
-                return Way::Page(Arc::clone(known));
-            }
+        if let Some((&(_, next), _)) = next {
             let bytes = offset_of(next).saturating_sub(offset);
             to_next = usize::try_from(bytes).unwrap_or(usize::MAX);
         }
@@ -127,7 +141,7 @@ impl Buffer {
         }
         let age = state.made;
         state.made = age.saturating_add(1);
-        let bytes = state.free.pop().unwrap_or_else(|| vec![0; PAGE]);
+        let bytes = state.memory();
         let from = if rest < LONG { 0 } else { start };
         let new = Page { age, bytes, from, filled: Vec::new(), is_written: false };
         let new = Arc::new(Mutex::new(new));
@@ -150,9 +164,7 @@ impl Buffer {
         let mut state = locked(&self.pages);
         state.pages.remove(&key);
         state.ages.remove(&page.age);
-        if state.pages.len().saturating_add(state.free.len()) < self.max_pages {
-            state.free.push(bytes);
-        }
+        state.keep(bytes, self.max_pages);
         Ok(())
     }
 
@@ -182,13 +194,16 @@ impl Page {
     }
 
     /// Notes that this range was handed over.
-    fn fill(&mut self, mut range: Range<usize>) {
+    fn fill(&mut self, range: Range<usize>) {
         let first = self.filled.partition_point(|one| one.end < range.start);
         let end = self.filled.partition_point(|one| one.start <= range.end);
-        for one in self.filled.get(first..end).unwrap_or_default() {
-            range = range.start.min(one.start)..range.end.max(one.end);
-        }
-        self.filled.splice(first..end, [range]);
+        let Some([one, others @ ..]) = self.filled.get_mut(first..end) else {
+            self.filled.insert(first, range);
+            return;
+        };
+        let last = others.last().unwrap_or(one).end;
+        *one = one.start.min(range.start)..last.max(range.end);
+        self.filled.drain(first.saturating_add(1)..end);
     }
 }
 
@@ -228,7 +243,7 @@ impl Writer {
         let at = |error| self.error(subfile, error);
         let mut sum = |bytes: &[u8]| crc = crc.map(|crc| crc32c::crc32c_append(crc, bytes));
         let keeps = self.buffer.keeps(subfile, place, values.len());
-        let (mut from, mut piece) = (0, Vec::new());
+        let (mut from, mut piece) = (0, None);
         while from < values.len() {
             let offset = place.saturating_add(usize_to_u64(from));
             let rest = values.len().saturating_sub(from);
@@ -241,9 +256,11 @@ impl Writer {
                     let bytes = if let Some(bytes) = values.stored(order) {
                         bytes.get(from..from.saturating_add(len)).unwrap_or_default()
                     } else {
-                        piece.resize(len.min(PAGE), 0);
-                        store(values, from, order, &mut piece);
-                        &piece
+                        let piece =
+                            piece.get_or_insert_with(|| locked(&self.buffer.pages).memory());
+                        let piece = piece.get_mut(..len.min(PAGE)).unwrap_or_default();
+                        store(values, from, order, piece);
+                        piece
                     };
                     sum(bytes);
                     file.write_all_at(offset, bytes).map_err(at)?;
@@ -263,6 +280,9 @@ impl Writer {
                 }
             };
             from = from.saturating_add(len);
+        }
+        if let Some(piece) = piece {
+            locked(&self.buffer.pages).keep(piece, self.buffer.max_pages.max(1));
         }
         Ok(crc)
     }
