@@ -348,6 +348,12 @@ impl PosixFile {
         Ok(self.stat()?.st_nlink == 0)
     }
 
+    /// The bytes of the blocks that the file takes: those in no hole, and some after its end.
+    pub(crate) fn allocated(&self) -> io::Result<u64> {
+        let blocks = u64::try_from(self.stat()?.st_blocks).unwrap_or(0);
+        Ok(blocks.saturating_mul(512)) // stat(2): "the number of 512B blocks allocated"
+    }
+
     fn stat(&self) -> io::Result<Stat> {
         Ok(rustix::fs::fstat(&self.fd)?)
     }
