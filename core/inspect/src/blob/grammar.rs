@@ -175,7 +175,7 @@ impl Grammar {
         let nblobs = roles.nblobs.ok_or(Flaw::NoDimension { name: Name::Nblobs })?;
         let mut maps = BTreeMap::new();
         for found in header.variables() {
-            if let Some(Name::Of { id, part }) = Name::parse(found.name().as_bytes()) {
+            if let Some(Name::Of { id, part }) = Name::parse(found.name_bytes()) {
                 maps.entry((id.get(), part)).or_insert(found);
             }
         }
@@ -213,7 +213,7 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// Whether a variable describes a decomposition.
     fn is_map(&self, found: cdf::Variable<'_>) -> bool {
-        match Name::parse(found.name().as_bytes()) {
+        match Name::parse(found.name_bytes()) {
             Some(Name::Of { id, .. }) => id.get() <= self.roles.most,
             _ => false,
         }
@@ -356,8 +356,7 @@ impl<'a> Reading<'a> {
         names.into_iter().all(|(name, part)| {
             found.next().is_some_and(|found| {
                 let stored = Part::stored(part).map(|stored| stored.nc_type);
-                Name::parse(found.name().as_bytes()) == Some(name)
-                    && Some(found.nc_type()) == stored
+                Name::parse(found.name_bytes()) == Some(name) && Some(found.nc_type()) == stored
             })
         })
     }

@@ -36,7 +36,8 @@ struct Candidate {
     proof: Proof,
     /// The number of the first candidate with which this one can make a set.
     class: usize,
-    fingerprint: u64,
+    /// The [`fingerprint`] of the header, once another one may be the same.
+    fingerprint: Option<u64>,
     /// How many subfiles have it, and for how many of them a seal proves it.
     votes: Votes,
 }
@@ -157,13 +158,13 @@ impl Jury {
 
     /// The place of the candidate with this header, which has one vote more.
     fn candidate(&mut self, number: u32, head: Head, proof: Proof) -> usize {
-        let fingerprint = fingerprint(&head);
-        let (mut class, mut place) = (self.candidates.len(), None);
-        for (index, known) in self.candidates.iter().enumerate() {
+        let (mut class, mut place, mut own) = (self.candidates.len(), None, None);
+        for (index, known) in self.candidates.iter_mut().enumerate() {
             let of_set = (&known.head.grammar.canonical, known.head.container());
             if head.differs(of_set.0, of_set.1).is_none() {
                 class = class.min(known.class);
-                if known.fingerprint == fingerprint {
+                let of_known = *known.fingerprint.get_or_insert_with(|| fingerprint(&known.head));
+                if *own.get_or_insert_with(|| fingerprint(&head)) == of_known {
                     place = Some(index);
                     break;
                 }
@@ -180,6 +181,7 @@ impl Jury {
             None => {
                 let mut votes = Votes::default();
                 votes.add(proof);
+                let fingerprint = own;
                 self.candidates.push(Candidate { number, head, proof, class, fingerprint, votes });
             }
         }

@@ -194,11 +194,15 @@ impl Header {
             let item = match held.next(&mut cursor) {
                 Ok(item) => {
                     at = cursor.offset();
-                    if let Item::Name(_) | Item::Attr(_) = item {
-                        lists.take(item, &survey, at);
-                        continue; // most items: they say nothing about places
+                    match item {
+                        // Most items: they say nothing about places.
+                        Item::Name(_) => continue,
+                        Item::Attr(attr) => {
+                            lists.attrs.push(attr);
+                            continue;
+                        }
+                        item => item,
                     }
-                    item
                 }
                 Err(DriveError::Format(error)) => {
                     let _ = judge(error); // it can be no item in any case
@@ -321,7 +325,6 @@ impl Lists {
     fn take(&mut self, item: Item, survey: &Survey<'_>, end: u64) {
         match item {
             Item::Dim(dim) => self.dims.push(dim),
-            Item::Attr(attr) => self.attrs.push(attr),
             Item::Dimids { .. } => self.starts.0 = self.dimids.len(),
             Item::Dimid { dimid, .. } => self.dimids.push(dimid),
             Item::List { list: ListKind::Vatts, .. } => self.starts.1 = self.attrs.len(),

@@ -59,7 +59,7 @@ impl Header {
     /// The variable with this name. This compares all names.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<Variable<'_>> {
-        self.variables().find(|variable| variable.name() == name)
+        self.variables().find(|variable| variable.name_bytes() == name.as_bytes())
     }
 }
 
@@ -153,6 +153,11 @@ impl<'a> Variable<'a> {
     #[must_use]
     pub fn name(self) -> &'a str {
         self.header.text(self.known.var.name)
+    }
+
+    /// The bytes of the name, which cost no check.
+    pub(crate) fn name_bytes(self) -> &'a [u8] {
+        self.header.part(self.known.var.name)
     }
 
     /// The number of the variable, from 0.

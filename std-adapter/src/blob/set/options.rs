@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use striae_core::cdf;
 use striae_core::store::ReadAt;
 use striae_inspect::blob::{Jury, Verdict};
-use striae_inspect::cdf::Header;
 
 /// How to open a set.
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +161,7 @@ impl OpenOptions {
             lost.insert(number, Lost::new(number, error)?); // it costs nothing
         }
         let Counted { numrecs, counting, is_sure } =
-            self.count((&names, &files), (&head, &members), &mut subfiles, &mut lost)?;
+            self.count((&names, &files), (number, &head, &members), &mut subfiles, &mut lost)?;
         let container = head.container();
         let counting = counting.filter(|_| !self.mends && is_sure);
         let numrecs = match numrecs {
@@ -202,14 +201,21 @@ impl OpenOptions {
     fn count(
         &self,
         (names, files): (&Names, &Files),
-        (head, members): (&Head, &[u32]),
+        (judged, judged_head, members): (u32, &Head, &[u32]),
         subfiles: &mut [OnceLock<Option<Arc<Subfile>>>],
         lost: &mut BTreeMap<u32, Lost>,
     ) -> Result<Counted, Error> {
         let mut found = Counted { numrecs: None, counting: None, is_sure: true };
         for &number in members {
             let Ok(index) = names.numbers().binary_search(&number) else { continue };
-            let read = || First::read(files.get(index)?.file(), &head.header, self.checked);
+            let read = || -> Result<_, AnyError> {
+                let bulk = files.get(index)?;
+                if number == judged {
+                    return First::examine(bulk.file(), judged_head, self.checked); // read just now
+                }
+                let head = Head::read_like(&**bulk.file(), &judged_head.header)?;
+                First::examine(bulk.file(), &head, self.checked)
+            };
             let Ok(mut first) = read() else { continue };
             if let Some(error) = first.wrong.take() {
                 found.is_sure = false;
@@ -287,11 +293,10 @@ struct First {
 }
 
 impl First {
-    /// Reads a subfile, which is likely to have a header like `like`.
-    fn read(file: &PosixFile, like: &Header, checked: bool) -> Result<Self, AnyError> {
-        let head = Head::read_like(file, like)?;
-        let wrong = wrong_numrecs(&head, file.size()?);
-        let subfile = Subfile::examine(file, &head, checked, &mut Err);
+    /// Examines a subfile with this header.
+    fn examine(file: &PosixFile, head: &Head, checked: bool) -> Result<Self, AnyError> {
+        let wrong = wrong_numrecs(head, file.size()?);
+        let subfile = Subfile::examine(file, head, checked, &mut Err);
         let (numrecs, subfile) = match (head.grammar.numrecs, subfile) {
             (None, Err(error)) => return Err(error),
             (None, Ok(subfile)) => (subfile.numrecs, Some(subfile)),
