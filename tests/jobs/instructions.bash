@@ -1,12 +1,13 @@
-# Instructions of small things: a frame, a task, a record. Counts, and no noise of a machine.
+# Instructions of small things: a frame, a task, a record, a variable. Counts, and no noise of a machine.
 
 need_program valgrind valgrind
 
 cargo build --quiet --release -p striae-core --example frames
 cargo build --quiet --release -p striae --bin striae --example gsd_frames --example gsd_steps
 readonly programs="$target/release/examples"
-messages=$(cargo bench --quiet -p striae --bench sion --no-run --message-format json)
+messages=$(cargo bench --quiet -p striae --bench sion --bench blob --no-run --message-format json)
 sion=$(sed -n 's/.*"executable":"\([^"]*\/sion-[0-9a-f]*\)".*/\1/p' <<<"$messages")
+blob=$(sed -n 's/.*"executable":"\([^"]*\/blob-[0-9a-f]*\)".*/\1/p' <<<"$messages")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -65,3 +66,11 @@ write=$(instructions "$sion" memory write "$folder/records")
 check "a record of 64 bytes that is written" $((write / all)) 127
 read=$(instructions "$sion" memory read "$folder/records")
 check "a record of 64 bytes that is read" $((read / all)) 76
+
+# A set of 414 variables with 4.25 million elements in one record, which 16 ranks write one after the other.
+set=$(instructions "$blob" memory write "$folder/set")
+check "1000 elements that ranks write" $((set * 1000 / 4250000)) 8570
+open=$(instructions "$blob" memory open "$folder/set")
+check "a variable of a set that is opened" $((open / 414)) 13434
+convert=$(instructions "$blob" memory convert "$folder/set")
+check "1000 elements that are converted" $((convert * 1000 / 4250000)) 11838

@@ -32,6 +32,8 @@ pub(crate) struct Case {
     vars: Vec<(String, Type, Vec<u64>, Option<usize>)>,
     /// For each decomposition its dimensions and the requests of each rank.
     decompositions: Vec<(Vec<u64>, Vec<Vec<Request>>)>,
+    /// For each decomposition the elements of each rank.
+    lens: Vec<Vec<u64>>,
     nranks: u32,
 }
 
@@ -128,7 +130,10 @@ impl Case {
         let dims = lengths.map(|(name, length)| DimDef { name, length });
         let dims = [DimDef::record("time")].into_iter().chain(dims).collect();
         let attrs = vec![AttrDef::new("title", "a set like that of the F case of E3SM")];
-        Self { dims, attrs, vars, decompositions, nranks }
+        let sum = |requests: &Vec<Request>| requests.iter().map(|run| run.len).sum();
+        let sums = |(_, ranks): &(_, Vec<_>)| ranks.iter().map(sum).collect();
+        let lens = decompositions.iter().map(sums).collect();
+        Self { dims, attrs, vars, decompositions, lens, nranks }
     }
 
     /// Makes the files of a set, without values.
@@ -171,10 +176,7 @@ impl Case {
             for record in 0..if is_record { records } else { 1 } {
                 for rank in ranks.iter().filter(|rank| of.is_some() || rank.is_first()) {
                     let len = match of {
-                        Some(of) => {
-                            let requests = &self.decompositions[*of].1[rank.number() as usize];
-                            requests.iter().map(|run| run.len).sum()
-                        }
+                        Some(of) => self.lens[*of][rank.number() as usize],
                         None => dims
                             .iter()
                             .filter(|dim| **dim != TIME)

@@ -112,7 +112,7 @@ fn many(dir: &Path) {
         let path = dir.join("many");
         let files = Case::of_many(MANY).write(&path, (container, MANY), 2);
         let what = format!("convert {MANY} subfiles, {}, with 64 descriptors", container.name());
-        table::memory("peak memory", &what, "convert", &path);
+        table::memory("peak memory", &what, "many", &path);
         remove(&files);
     }
 }
@@ -121,7 +121,15 @@ fn many(dir: &Path) {
 fn memory_of(what: &str, path: &Path) {
     match what {
         "make" => return drop(Case::f().write(path, (Container::Cdf, 1), 1)),
+        "make hdf5" => return drop(Case::f().write(path, (Container::Hdf5, 1), 10)),
+        "write" => {
+            let (case, values) = (Case::f(), vec![1.5; (NCOL * NLEV) as usize]);
+            let writer = case.create(path, (Container::Cdf, 1), 1);
+            (0..RANKS).for_each(|rank| case.fill(&writer, &[rank], 1, &values));
+            return writer.close().unwrap();
+        }
         "open" => return drop(black_box(Set::open(path).unwrap())),
+        "convert" => return convert(path, &path.with_extension("nc")),
         _ => {}
     }
     setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) }).unwrap();
