@@ -31,6 +31,9 @@ pub use block::{BlockDevice, BlockStore, BlockStoreError, Cached, StoreBlocks};
 use crate::span::Stride;
 use core::cell::RefCell;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Write};
+#[cfg(feature = "async")]
+use embedded_io_async::{Read as AsyncRead, Seek as AsyncSeek, Write as AsyncWrite};
+use striae_twin::twin;
 
 /// Bytes that can be read by offset.
 ///
@@ -154,77 +157,80 @@ pub trait WriteAt: ReadAt {
     fn sync(&mut self) -> Result<(), Self::Error>;
 }
 
+#[twin(ReadAt)]
 impl<S: ReadAt + ?Sized> ReadAt for &S {
     type Error = S::Error;
 
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).read_at(offset, buf)
+    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).read_at(offset, buf).await
     }
 
-    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).reread_at(offset, buf)
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).reread_at(offset, buf).await
     }
 
-    fn size(&self) -> Result<u64, Self::Error> {
-        (**self).size()
+    async fn size(&self) -> Result<u64, Self::Error> {
+        (**self).size().await
     }
 
-    fn read_spans_at(
+    async fn read_spans_at(
         &self,
         spans: &[Stride],
         buf: &mut [u8],
     ) -> Result<(), ReadExactError<Self::Error>> {
-        (**self).read_spans_at(spans, buf)
+        (**self).read_spans_at(spans, buf).await
     }
 
-    fn will_read(&self, spans: &[Stride]) {
-        (**self).will_read(spans);
+    async fn will_read(&self, spans: &[Stride]) {
+        (**self).will_read(spans).await;
     }
 }
 
+#[twin(ReadAt)]
 impl<S: ReadAt + ?Sized> ReadAt for &mut S {
     type Error = S::Error;
 
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).read_at(offset, buf)
+    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).read_at(offset, buf).await
     }
 
-    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).reread_at(offset, buf)
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).reread_at(offset, buf).await
     }
 
-    fn size(&self) -> Result<u64, Self::Error> {
-        (**self).size()
+    async fn size(&self) -> Result<u64, Self::Error> {
+        (**self).size().await
     }
 
-    fn read_spans_at(
+    async fn read_spans_at(
         &self,
         spans: &[Stride],
         buf: &mut [u8],
     ) -> Result<(), ReadExactError<Self::Error>> {
-        (**self).read_spans_at(spans, buf)
+        (**self).read_spans_at(spans, buf).await
     }
 
-    fn will_read(&self, spans: &[Stride]) {
-        (**self).will_read(spans);
+    async fn will_read(&self, spans: &[Stride]) {
+        (**self).will_read(spans).await;
     }
 }
 
+#[twin(WriteAt)]
 impl<S: WriteAt + ?Sized> WriteAt for &mut S {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
-        (**self).write_all_at(offset, bytes)
+    async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        (**self).write_all_at(offset, bytes).await
     }
 
-    fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
-        (**self).set_size(len)
+    async fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
+        (**self).set_size(len).await
     }
 
-    fn order(&mut self) -> Result<(), Self::Error> {
-        (**self).order()
+    async fn order(&mut self) -> Result<(), Self::Error> {
+        (**self).order().await
     }
 
-    fn sync(&mut self) -> Result<(), Self::Error> {
-        (**self).sync()
+    async fn sync(&mut self) -> Result<(), Self::Error> {
+        (**self).sync().await
     }
 }
 
@@ -367,50 +373,55 @@ impl<E: embedded_io::Error + 'static> embedded_io::Error for SeekStoreError<E> {
     }
 }
 
+/// Two futures of one store do not wait for each other: the second one fails with
+/// [`SeekStoreError::Busy`].
+#[twin(Read, Seek, ReadAt)]
+#[allow(clippy::await_holding_refcell_ref, reason = "who comes meanwhile is told: Busy")]
 impl<T: ErrorType<Error: 'static> + Read + Seek> ReadAt for SeekStore<T> {
     type Error = SeekStoreError<T::Error>;
 
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
         if buf.is_empty() {
             return Ok(0);
         }
         let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
-        let moved = device.seek(SeekFrom::Start(offset));
+        let moved = device.seek(SeekFrom::Start(offset)).await;
         if moved.as_ref().ok() == Some(&offset) {
-            return device.read(buf).map_err(SeekStoreError::Device);
+            return device.read(buf).await.map_err(SeekStoreError::Device);
         }
-        let end = device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)?;
+        let end = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
         read_nothing(moved, offset, end)
     }
 
-    fn size(&self) -> Result<u64, Self::Error> {
+    async fn size(&self) -> Result<u64, Self::Error> {
         let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
-        device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)
+        device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)
     }
 }
 
+#[twin(Read, Write, Seek, WriteAt, write_all, write_zeros)]
 impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T> {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+    async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
         let device = self.0.get_mut();
-        let end = device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)?;
+        let end = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
         if end < offset {
-            write_zeros(device, end, offset)?;
+            write_zeros(device, end, offset).await?;
         }
-        device.seek(SeekFrom::Start(offset)).map_err(SeekStoreError::Device)?;
-        write_all(device, offset, bytes)
+        device.seek(SeekFrom::Start(offset)).await.map_err(SeekStoreError::Device)?;
+        write_all(device, offset, bytes).await
     }
 
-    fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
+    async fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
         let device = self.0.get_mut();
-        let len = device.seek(SeekFrom::End(0)).map_err(SeekStoreError::Device)?;
+        let len = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
         if wanted < len {
             return Err(SeekStoreError::CannotShrink { len, wanted });
         }
-        write_zeros(device, len, wanted)
+        write_zeros(device, len, wanted).await
     }
 
-    fn sync(&mut self) -> Result<(), Self::Error> {
-        self.0.get_mut().flush().map_err(SeekStoreError::Device)
+    async fn sync(&mut self) -> Result<(), Self::Error> {
+        self.0.get_mut().flush().await.map_err(SeekStoreError::Device)
     }
 }
 
@@ -437,14 +448,15 @@ fn zeros(from: u64, to: u64) -> &'static [u8] {
 }
 
 /// Writes zeros from `from`, where the device's cursor is, up to `to`.
-fn write_zeros<T: Write>(
+#[twin(Write)]
+async fn write_zeros<T: Write>(
     device: &mut T,
     mut from: u64,
     to: u64,
 ) -> Result<(), SeekStoreError<T::Error>> {
     while from < to {
         let zeros = zeros(from, to);
-        write_all(device, from, zeros)?;
+        write_all(device, from, zeros).await?;
         from = from.saturating_add(usize_to_u64(zeros.len()));
     }
     Ok(())
@@ -452,13 +464,14 @@ fn write_zeros<T: Write>(
 
 /// Writes all bytes. `embedded_io::Write::write_all` panics when a device accepts no byte; this
 /// function returns an error.
-fn write_all<T: Write>(
+#[twin(Write)]
+async fn write_all<T: Write>(
     device: &mut T,
     mut offset: u64,
     mut bytes: &[u8],
 ) -> Result<(), SeekStoreError<T::Error>> {
     while !bytes.is_empty() {
-        let n = device.write(bytes).map_err(SeekStoreError::Device)?;
+        let n = device.write(bytes).await.map_err(SeekStoreError::Device)?;
         bytes = bytes.get(n..).filter(|_| n != 0).ok_or(SeekStoreError::Full { offset })?;
         offset = offset.saturating_add(usize_to_u64(n));
     }

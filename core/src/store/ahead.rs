@@ -322,32 +322,12 @@ impl<S: ReadAt> ReadAhead<'_, S> {
     }
 }
 
+#[twin(ReadAt, read, known_len, read_ahead)]
 impl<S: ReadAt> ReadAt for ReadAhead<'_, S> {
     type Error = S::Error;
 
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
-        self.read(offset, buf)
-    }
-
-    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
-        self.store.reread_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, S::Error> {
-        self.known_len()
-    }
-
-    fn will_read(&self, spans: &[Stride]) {
-        self.read_ahead(spans);
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt> AsyncReadAt for ReadAhead<'_, S> {
-    type Error = S::Error;
-
     async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
-        self.read_async(offset, buf).await
+        self.read(offset, buf).await
     }
 
     async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
@@ -355,10 +335,10 @@ impl<S: AsyncReadAt> AsyncReadAt for ReadAhead<'_, S> {
     }
 
     async fn size(&self) -> Result<u64, S::Error> {
-        self.known_len_async().await
+        self.known_len().await
     }
 
     async fn will_read(&self, spans: &[Stride]) {
-        self.read_ahead_async(spans).await;
+        self.read_ahead(spans).await;
     }
 }

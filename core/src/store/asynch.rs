@@ -1,9 +1,8 @@
 //! Asynchronous stores.
 
-use super::{ReadAt, SeekStore, SeekStoreError, WriteAt, usize_to_u64, zeros};
+use super::{ReadAt, WriteAt, usize_to_u64};
 use crate::span::Stride;
-use embedded_io::{ErrorType, ReadExactError, SeekFrom};
-use embedded_io_async::{Read, Seek, Write};
+use embedded_io::ReadExactError;
 
 /// Bytes that can be read by offset, asynchronously; see [`ReadAt`].
 ///
@@ -121,80 +120,6 @@ pub trait AsyncWriteAt: AsyncReadAt {
     async fn sync(&mut self) -> Result<(), Self::Error>;
 }
 
-impl<S: AsyncReadAt + ?Sized> AsyncReadAt for &S {
-    type Error = S::Error;
-
-    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).read_at(offset, buf).await
-    }
-
-    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).reread_at(offset, buf).await
-    }
-
-    async fn size(&self) -> Result<u64, Self::Error> {
-        (**self).size().await
-    }
-
-    async fn read_spans_at(
-        &self,
-        spans: &[Stride],
-        buf: &mut [u8],
-    ) -> Result<(), ReadExactError<Self::Error>> {
-        (**self).read_spans_at(spans, buf).await
-    }
-
-    async fn will_read(&self, spans: &[Stride]) {
-        (**self).will_read(spans).await;
-    }
-}
-
-impl<S: AsyncReadAt + ?Sized> AsyncReadAt for &mut S {
-    type Error = S::Error;
-
-    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).read_at(offset, buf).await
-    }
-
-    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).reread_at(offset, buf).await
-    }
-
-    async fn size(&self) -> Result<u64, Self::Error> {
-        (**self).size().await
-    }
-
-    async fn read_spans_at(
-        &self,
-        spans: &[Stride],
-        buf: &mut [u8],
-    ) -> Result<(), ReadExactError<Self::Error>> {
-        (**self).read_spans_at(spans, buf).await
-    }
-
-    async fn will_read(&self, spans: &[Stride]) {
-        (**self).will_read(spans).await;
-    }
-}
-
-impl<S: AsyncWriteAt + ?Sized> AsyncWriteAt for &mut S {
-    async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
-        (**self).write_all_at(offset, bytes).await
-    }
-
-    async fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
-        (**self).set_size(len).await
-    }
-
-    async fn order(&mut self) -> Result<(), Self::Error> {
-        (**self).order().await
-    }
-
-    async fn sync(&mut self) -> Result<(), Self::Error> {
-        (**self).sync().await
-    }
-}
-
 /// An asynchronous store made of a blocking one, such as memory. Its futures are ready at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ready<S: ?Sized>(pub S);
@@ -243,81 +168,4 @@ impl<S: WriteAt + ?Sized> AsyncWriteAt for Ready<S> {
     async fn sync(&mut self) -> Result<(), Self::Error> {
         self.0.sync()
     }
-}
-
-/// Two futures of one store do not wait for each other: the second one fails with
-/// [`SeekStoreError::Busy`].
-#[allow(clippy::await_holding_refcell_ref, reason = "who comes meanwhile is told: Busy")]
-impl<T: ErrorType<Error: 'static> + Read + Seek> AsyncReadAt for SeekStore<T> {
-    type Error = SeekStoreError<T::Error>;
-
-    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
-        let moved = device.seek(SeekFrom::Start(offset)).await;
-        if moved.as_ref().ok() == Some(&offset) {
-            return device.read(buf).await.map_err(SeekStoreError::Device);
-        }
-        let end = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
-        super::read_nothing(moved, offset, end)
-    }
-
-    async fn size(&self) -> Result<u64, Self::Error> {
-        let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
-        device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)
-    }
-}
-
-impl<T: ErrorType<Error: 'static> + Read + Write + Seek> AsyncWriteAt for SeekStore<T> {
-    async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
-        let device = self.0.get_mut();
-        let end = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
-        if end < offset {
-            write_zeros(device, end, offset).await?;
-        }
-        device.seek(SeekFrom::Start(offset)).await.map_err(SeekStoreError::Device)?;
-        write_all(device, offset, bytes).await
-    }
-
-    async fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
-        let device = self.0.get_mut();
-        let len = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
-        if wanted < len {
-            return Err(SeekStoreError::CannotShrink { len, wanted });
-        }
-        write_zeros(device, len, wanted).await
-    }
-
-    async fn sync(&mut self) -> Result<(), Self::Error> {
-        self.0.get_mut().flush().await.map_err(SeekStoreError::Device)
-    }
-}
-
-/// Writes zeros from `from`, where the device's cursor is, up to `to`.
-async fn write_zeros<T: Write>(
-    device: &mut T,
-    mut from: u64,
-    to: u64,
-) -> Result<(), SeekStoreError<T::Error>> {
-    while from < to {
-        let zeros = zeros(from, to);
-        write_all(device, from, zeros).await?;
-        from = from.saturating_add(usize_to_u64(zeros.len()));
-    }
-    Ok(())
-}
-
-async fn write_all<T: Write>(
-    device: &mut T,
-    mut offset: u64,
-    mut bytes: &[u8],
-) -> Result<(), SeekStoreError<T::Error>> {
-    while !bytes.is_empty() {
-        let n = device.write(bytes).await.map_err(SeekStoreError::Device)?;
-        bytes = bytes.get(n..).filter(|_| n != 0).ok_or(SeekStoreError::Full { offset })?;
-        offset = offset.saturating_add(usize_to_u64(n));
-    }
-    Ok(())
 }

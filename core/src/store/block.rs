@@ -12,12 +12,17 @@ pub use error::BlockStoreError;
 
 use cache::Cache;
 
-use super::{ReadAt, WriteAt, usize_to_u64};
+use super::usize_to_u64;
+#[twin(ReadAt, WriteAt)]
+use super::{ReadAt, WriteAt};
 use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
 use core::cell::RefCell;
 use core::convert::Infallible;
 use core::num::NonZeroU64;
 use core::ops::Range;
+use striae_twin::twin;
 
 /// A device that is read and written in whole blocks of `B` bytes, such as an SD card.
 ///
@@ -84,23 +89,24 @@ pub trait BlockDevice<const B: usize = 512> {
     }
 }
 
+#[twin(BlockDevice)]
 impl<const B: usize, D: BlockDevice<B> + ?Sized> BlockDevice<B> for &mut D {
     type Error = D::Error;
 
-    fn blocks(&mut self) -> Result<u64, D::Error> {
-        (**self).blocks()
+    async fn blocks(&mut self) -> Result<u64, D::Error> {
+        (**self).blocks().await
     }
 
-    fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), D::Error> {
-        (**self).read_blocks(first, bytes)
+    async fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), D::Error> {
+        (**self).read_blocks(first, bytes).await
     }
 
-    fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), D::Error> {
-        (**self).write_blocks(first, bytes)
+    async fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), D::Error> {
+        (**self).write_blocks(first, bytes).await
     }
 
-    fn flush(&mut self) -> Result<(), D::Error> {
-        (**self).flush()
+    async fn flush(&mut self) -> Result<(), D::Error> {
+        (**self).flush().await
     }
 }
 
@@ -110,23 +116,26 @@ impl<const B: usize, D: BlockDevice<B> + ?Sized> BlockDevice<B> for &mut D {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StoreBlocks<S: ?Sized>(pub S);
 
+#[twin(BlockDevice, WriteAt, read_exact)]
 impl<const B: usize, S: WriteAt + ?Sized> BlockDevice<B> for StoreBlocks<S> {
     type Error = DriveError<S::Error, Infallible>;
 
-    fn blocks(&mut self) -> Result<u64, Self::Error> {
-        self.0.size().map(|len| len / block_len::<B>()).map_err(DriveError::Store)
+    async fn blocks(&mut self) -> Result<u64, Self::Error> {
+        let len = self.0.size().await.map_err(DriveError::Store)?;
+        Ok(len / block_len::<B>())
     }
 
-    fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        crate::step::read_exact(&self.0, offset_of::<B>(first), bytes)
+    async fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        read_exact(&self.0, offset_of::<B>(first), bytes).await
     }
 
-    fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Self::Error> {
-        self.0.write_all_at(offset_of::<B>(first), bytes).map_err(DriveError::Store)
+    async fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        let written = self.0.write_all_at(offset_of::<B>(first), bytes).await;
+        written.map_err(DriveError::Store)
     }
 
-    fn flush(&mut self) -> Result<(), Self::Error> {
-        self.0.sync().map_err(DriveError::Store)
+    async fn flush(&mut self) -> Result<(), Self::Error> {
+        self.0.sync().await.map_err(DriveError::Store)
     }
 }
 
@@ -258,13 +267,14 @@ impl<D, M: AsMut<[Cached<B>]>, const B: usize> BlockStore<D, M, B> {
     }
 }
 
+#[twin(BlockDevice)]
 impl<D: BlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> BlockStore<D, M, B> {
     /// Makes a store of all blocks of `device`.
     ///
     /// # Errors
     /// [`BlockStoreError::NoCache`], [`BlockStoreError::Device`].
-    pub fn new(mut device: D, memory: M) -> Result<Self, BlockStoreError<D::Error>> {
-        let blocks = device.blocks().map_err(BlockStoreError::Device)?;
+    pub async fn new(mut device: D, memory: M) -> Result<Self, BlockStoreError<D::Error>> {
+        let blocks = device.blocks().await.map_err(BlockStoreError::Device)?;
         Self::of(device, memory, 0..blocks, blocks)
     }
 
@@ -272,12 +282,12 @@ impl<D: BlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> BlockStore<D, M, 
     ///
     /// # Errors
     /// [`BlockStoreError::Outside`], [`BlockStoreError::NoCache`], [`BlockStoreError::Device`].
-    pub fn partition(
+    pub async fn partition(
         mut device: D,
         memory: M,
         range: Range<u64>,
     ) -> Result<Self, BlockStoreError<D::Error>> {
-        let blocks = device.blocks().map_err(BlockStoreError::Device)?;
+        let blocks = device.blocks().await.map_err(BlockStoreError::Device)?;
         Self::of(device, memory, range, blocks)
     }
 }
@@ -297,11 +307,6 @@ impl<D, M, const B: usize> Blocks<D, M, B> {
         }
     }
 
-    fn check_size<E>(&self, wanted: u64) -> Result<(), BlockStoreError<E>> {
-        let len = self.len();
-        if wanted == len { Ok(()) } else { Err(BlockStoreError::FixedSize { len, wanted }) }
-    }
-
     /// The first piece of a read of `len` bytes at `offset`, and its first block on the device;
     /// `None` if there is nothing to read.
     fn readable(&self, offset: u64, len: usize) -> Option<(Piece, u64)> {
@@ -310,35 +315,50 @@ impl<D, M, const B: usize> Blocks<D, M, B> {
         let piece = Piece::first::<B>(offset, len);
         (len > 0).then_some((piece, self.first.saturating_add(piece.number)))
     }
+}
 
-    /// [`readable`](Self::readable), but at most a block.
-    fn rereadable(&self, offset: u64, len: usize) -> Option<(Piece, u64)> {
-        let (piece, number) = self.readable(offset, len)?;
-        Some((Piece { len: piece.len.min(B), ..piece }, number))
+#[twin(BlockDevice)]
+impl<const B: usize> Cached<B> {
+    /// Writes the block to the device if it was changed.
+    async fn write_back<D: BlockDevice<B>>(
+        &mut self,
+        device: &mut D,
+    ) -> Result<(), BlockStoreError<D::Error>> {
+        if self.is_dirty {
+            let written = device.write_blocks(self.number, &self.bytes).await;
+            written.map_err(BlockStoreError::Device)?;
+            self.is_dirty = false;
+        }
+        Ok(())
     }
 }
 
+#[twin(BlockDevice)]
 impl<D: BlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> Blocks<D, M, B> {
     /// The block of this number on the device, in the cache.
-    fn load(&mut self, number: u64) -> Result<&mut Cached<B>, BlockStoreError<D::Error>> {
+    async fn load(&mut self, number: u64) -> Result<&mut Cached<B>, BlockStoreError<D::Error>> {
         let slot = self.cache.slot(number)?;
         if slot.number != number {
-            slot.write_back(&mut self.device)?;
+            slot.write_back(&mut self.device).await?;
             slot.forget();
-            let read = self.device.read_blocks(number, &mut slot.bytes);
+            let read = self.device.read_blocks(number, &mut slot.bytes).await;
             read.map_err(BlockStoreError::Device)?;
             slot.number = number;
         }
         Ok(slot)
     }
 
-    fn read(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize, BlockStoreError<D::Error>> {
+    async fn read(
+        &mut self,
+        offset: u64,
+        buf: &mut [u8],
+    ) -> Result<usize, BlockStoreError<D::Error>> {
         let Some((piece, number)) = self.readable(offset, buf.len()) else { return Ok(0) };
         if !piece.is_whole {
-            return Ok(self.load(number)?.read(piece, buf));
+            return Ok(self.load(number).await?.read(piece, buf));
         }
         let blocks = buf.get_mut(..piece.len).unwrap_or_default();
-        self.device.read_blocks(number, blocks).map_err(BlockStoreError::Device)?;
+        self.device.read_blocks(number, blocks).await.map_err(BlockStoreError::Device)?;
         self.cache.overlay(number, blocks);
         Ok(piece.len)
     }
@@ -346,34 +366,49 @@ impl<D: BlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> Blocks<D, M, B> {
     /// [`reread_at`](ReadAt::reread_at) of the bytes of one block.
     #[cold]
     #[inline(never)] // the block is on the stack
-    fn reread(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize, BlockStoreError<D::Error>> {
-        let Some((piece, number)) = self.rereadable(offset, buf.len()) else { return Ok(0) };
+    async fn reread(
+        &mut self,
+        offset: u64,
+        buf: &mut [u8],
+    ) -> Result<usize, BlockStoreError<D::Error>> {
+        let Some((piece, number)) = self.readable(offset, buf.len()) else { return Ok(0) };
+        let piece = Piece { len: piece.len.min(B), ..piece };
         let mut block = Cached { bytes: [0; B], ..Cached::EMPTY };
-        let read = self.device.read_blocks(number, &mut block.bytes);
+        let read = self.device.read_blocks(number, &mut block.bytes).await;
         read.map_err(BlockStoreError::Device)?;
         Ok(block.read(piece, buf))
     }
 
     /// Writes the first piece of `bytes`; returns its length.
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, BlockStoreError<D::Error>> {
+    async fn write(
+        &mut self,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<usize, BlockStoreError<D::Error>> {
         let piece = Piece::first::<B>(offset, bytes.len());
         let number = self.first.saturating_add(piece.number);
         if !piece.is_whole {
-            self.load(number)?.write(piece, bytes);
+            self.load(number).await?.write(piece, bytes);
             return Ok(piece.len);
         }
         let blocks = bytes.get(..piece.len).unwrap_or_default();
-        self.device.write_blocks(number, blocks).map_err(BlockStoreError::Device)?;
+        self.device.write_blocks(number, blocks).await.map_err(BlockStoreError::Device)?;
         self.cache.forget(number, piece.len);
         Ok(piece.len)
     }
 
-    fn write_all_back(&mut self) -> Result<(), BlockStoreError<D::Error>> {
-        let Self { device, cache, .. } = self;
-        cache.memory.as_mut().iter_mut().try_for_each(|slot| slot.write_back(device))
+    async fn write_all_back(&mut self) -> Result<(), BlockStoreError<D::Error>> {
+        for slot in self.cache.memory.as_mut() {
+            slot.write_back(&mut self.device).await?;
+        }
+        Ok(())
     }
 }
 
+/// Two futures of one store do not wait for each other: the second one fails with
+/// [`BlockStoreError::Busy`].
+#[twin(BlockDevice, ReadAt, read, reread)]
+#[allow(clippy::await_holding_refcell_ref, reason = "who comes meanwhile is told: Busy")]
 impl<D, M, const B: usize> ReadAt for BlockStore<D, M, B>
 where
     D: BlockDevice<B>,
@@ -381,47 +416,51 @@ where
 {
     type Error = BlockStoreError<D::Error>;
 
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?.read(offset, buf)
+    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        let mut blocks = self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?;
+        blocks.read(offset, buf).await
     }
 
-    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?.reread(offset, buf)
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        let mut blocks = self.0.try_borrow_mut().map_err(|_| BlockStoreError::Busy)?;
+        blocks.reread(offset, buf).await
     }
 
-    fn size(&self) -> Result<u64, Self::Error> {
+    async fn size(&self) -> Result<u64, Self::Error> {
         self.0.try_borrow().map(|blocks| blocks.len()).map_err(|_| BlockStoreError::Busy)
     }
 }
 
+#[twin(BlockDevice, WriteAt, write, write_all_back)]
 impl<D, M, const B: usize> WriteAt for BlockStore<D, M, B>
 where
     D: BlockDevice<B>,
     M: AsMut<[Cached<B>]>,
 {
-    fn write_all_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Self::Error> {
+    async fn write_all_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Self::Error> {
         let blocks = self.0.get_mut();
         blocks.check_end(offset, bytes.len())?;
         while !bytes.is_empty() {
-            let n = blocks.write(offset, bytes)?;
+            let n = blocks.write(offset, bytes).await?;
             bytes = bytes.get(n..).unwrap_or_default();
             offset = offset.saturating_add(usize_to_u64(n));
         }
         Ok(())
     }
 
-    fn set_size(&mut self, len: u64) -> Result<(), Self::Error> {
-        self.0.get_mut().check_size(len)
+    async fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
+        let len = self.0.get_mut().len();
+        if wanted == len { Ok(()) } else { Err(BlockStoreError::FixedSize { len, wanted }) }
     }
 
     /// Writes all changed blocks; the device may still order them as it likes.
-    fn order(&mut self) -> Result<(), Self::Error> {
-        self.0.get_mut().write_all_back()
+    async fn order(&mut self) -> Result<(), Self::Error> {
+        self.0.get_mut().write_all_back().await
     }
 
-    fn sync(&mut self) -> Result<(), Self::Error> {
+    async fn sync(&mut self) -> Result<(), Self::Error> {
         let blocks = self.0.get_mut();
-        blocks.write_all_back()?;
-        blocks.device.flush().map_err(BlockStoreError::Device)
+        blocks.write_all_back().await?;
+        blocks.device.flush().await.map_err(BlockStoreError::Device)
     }
 }

@@ -167,15 +167,16 @@ impl<S> Disk<S> {
 /// Reads from the medium.
 struct Again<'s, S>(&'s S);
 
+#[twin(ReadAt)]
 impl<S: ReadAt> ReadAt for Again<'_, S> {
     type Error = S::Error;
 
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
-        self.0.reread_at(offset, buf)
+    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
+        self.0.reread_at(offset, buf).await
     }
 
-    fn size(&self) -> Result<u64, S::Error> {
-        self.0.size()
+    async fn size(&self) -> Result<u64, S::Error> {
+        self.0.size().await
     }
 }
 

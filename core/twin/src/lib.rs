@@ -77,19 +77,21 @@
 //!
 //! # Rules
 //!
-//! 1. **Where.** On a function, on an `impl` of a type (not of a trait), or on a `use`. In an
-//!    `impl`, all functions are `async`; others go to an `impl` without the attribute.
+//! 1. **Where.** On a function, on an `impl`, or on a `use`. In an `impl` of a type, all functions
+//!    are `async`; others go to an `impl` without the attribute.
 //! 2. **Names.** The asynchronous form of `name` is `name_async`, and what a text calls and awaits
 //!    gets the same suffix: `self.put(..).await`, `Reader::open(..).await`, `fill(..).await`.
-//! 3. **The store.** A call on `store` (`store.sync().await`, `self.store.sync().await`) keeps its
-//!    name: the two traits of a store have the same methods.
+//! 3. **The store.** A call on `store` (`store.sync().await`, `self.store.sync().await`) or on
+//!    `device` keeps its name: the two traits of a store have the same methods. For the same reason
+//!    an `impl` of a trait keeps all names of functions that are not words of the attribute.
 //! 4. **Words.** The attribute lists what has another name in the asynchronous form. A word alone
 //!    gets `Async` before it, or `_async` after it if it begins with a small letter;
 //!    `#[twin(Store, fill, Error = Late)]` turns `Store` into `AsyncStore`, `fill` into
 //!    `fill_async` and `Error` into `Late`, wherever they are in the item. On a `use`, both names
 //!    are imported.
 //! 5. **Documentation.** It belongs to the blocking form; the asynchronous one gets a line that
-//!    refers to it. All other attributes, such as `#[inline(never)]`, are on both.
+//!    refers to it. All other attributes, such as `#[inline(never)]`, are on both. In an `impl` of
+//!    a trait, the documentation is on both, too.
 //! 6. **Both are compiled.** What is right in one form only is an error of the other, at the line
 //!    of the text. If a future must take something back when it is dropped, a guard does it, whose
 //!    `drop` the blocking form runs after an error.

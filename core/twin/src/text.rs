@@ -9,7 +9,7 @@ pub(crate) fn twins(words: &Words, item: TokenStream) -> Result<TokenStream, Ref
     let tokens: Vec<_> = item.into_iter().collect();
     let kind = Kind::of(&tokens)?;
     let late = match kind {
-        Kind::Use => asynchronous(words, &tokens)?.into_iter().collect(),
+        Kind::Use | Kind::ImplOfTrait => asynchronous(words, kind, &tokens)?.into_iter().collect(),
         Kind::Function => member(words, &tokens, "")?,
         Kind::Impl => late_impl(words, &tokens)?,
     };
@@ -25,6 +25,7 @@ pub(crate) fn twins(words: &Words, item: TokenStream) -> Result<TokenStream, Ref
 enum Kind {
     Function,
     Impl,
+    ImplOfTrait,
     Use,
 }
 
@@ -38,12 +39,7 @@ impl Kind {
                     let of_trait = tokens.iter().enumerate().find(|(at, token)| {
                         is(Some(token), "for") && !is(tokens.get(at.saturating_add(1)), "<")
                     });
-                    return match of_trait {
-                        None => Ok(Self::Impl),
-                        Some((_, token)) => {
-                            Err(Refusal::new(token.span(), "an `impl` of a trait has one form"))
-                        }
-                    };
+                    return Ok(if of_trait.is_some() { Self::ImplOfTrait } else { Self::Impl });
                 }
                 Some("fn") => {
                     return Err(Refusal::new(token.span(), "an `async fn` has two forms"));
@@ -83,18 +79,26 @@ fn blocking(tokens: &[TokenTree]) -> Vec<TokenTree> {
 const AWAIT: &str = "await";
 
 /// The asynchronous form, but for the documentation.
-fn asynchronous(words: &Words, tokens: &[TokenTree]) -> Result<Vec<TokenTree>, Refusal> {
+fn asynchronous(
+    words: &Words,
+    kind: Kind,
+    tokens: &[TokenTree],
+) -> Result<Vec<TokenTree>, Refusal> {
     let late = tokens.iter().enumerate().map(|(at, token)| match token {
         TokenTree::Group(group) => {
             let inner: Vec<_> = group.stream().into_iter().collect();
-            Ok(regroup(group, asynchronous(words, &inner)?))
+            Ok(regroup(group, asynchronous(words, kind, &inner)?))
         }
         TokenTree::Ident(word) => {
             check_word(tokens, at, word)?;
             let is_defined =
                 is(before(tokens, at, 1), "fn") && is_async(tokens, at.wrapping_sub(1));
-            let is_of_store = is(before(tokens, at, 1), ".") && is(before(tokens, at, 2), "store");
-            if is_defined || (is_awaited(tokens, at) && !is_of_store) {
+            if is_defined && kind == Kind::ImplOfTrait {
+                return Ok(word.clone().into()); // the name that the trait gives it
+            }
+            let of = before(tokens, at, 2).filter(|_| is(before(tokens, at, 1), "."));
+            let is_kept = kind == Kind::ImplOfTrait || is(of, "store") || is(of, "device");
+            if is_defined || (is_awaited(tokens, at) && !is_kept) {
                 return Ok(Ident::new(&format!("{word}_async"), word.span()).into());
             }
             Ok(words.rename(word).unwrap_or_else(|| word.clone()).into())
@@ -143,7 +147,7 @@ fn late_impl(words: &Words, tokens: &[TokenTree]) -> Result<TokenStream, Refusal
     let Some((TokenTree::Group(body), head)) = tokens.split_last() else {
         return Err(Refusal::new(Span::call_site(), WHERE));
     };
-    let mut late = TokenStream::from_iter(asynchronous(words, &without_docs(head).0)?);
+    let mut late = TokenStream::from_iter(asynchronous(words, Kind::Impl, &without_docs(head).0)?);
     let inner: Vec<_> = body.stream().into_iter().collect();
     let mut members = TokenStream::new();
     let mut rest = inner.as_slice();
@@ -189,7 +193,7 @@ fn member(words: &Words, tokens: &[TokenTree], of: &str) -> Result<TokenStream, 
             late.extend(source(&format!("#[doc = \"See [`{name}`]({of}{name}()).\"]"), place));
         }
     }
-    late.extend(asynchronous(words, &tokens)?);
+    late.extend(asynchronous(words, Kind::Function, &tokens)?);
     Ok(late)
 }
 

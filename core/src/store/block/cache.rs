@@ -1,6 +1,6 @@
 //! The blocks in memory.
 
-use super::{BlockDevice, BlockStoreError, Piece, offset_of};
+use super::{BlockStoreError, Piece, offset_of};
 use crate::store::copy_front;
 
 /// Memory for one block in the cache of a [`BlockStore`](super::BlockStore).
@@ -89,17 +89,5 @@ impl<const B: usize> Cached<B> {
     pub(super) fn write(&mut self, piece: Piece, bytes: &[u8]) {
         copy_front(bytes, self.bytes.get_mut(piece.range()).unwrap_or_default());
         self.is_dirty = true;
-    }
-
-    /// Writes the block to the device if it was changed.
-    pub(super) fn write_back<D: BlockDevice<B>>(
-        &mut self,
-        device: &mut D,
-    ) -> Result<(), BlockStoreError<D::Error>> {
-        if self.is_dirty {
-            device.write_blocks(self.number, &self.bytes).map_err(BlockStoreError::Device)?;
-            self.is_dirty = false;
-        }
-        Ok(())
     }
 }

@@ -1,20 +1,8 @@
 //! A writer's asynchronous store.
 
-use super::{Again, Disk};
+use super::Disk;
 use crate::store::{AsyncReadAt, AsyncWriteAt, usize_to_u64};
 use core::sync::atomic::Ordering;
-
-impl<S: AsyncReadAt> AsyncReadAt for Again<'_, S> {
-    type Error = S::Error;
-
-    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
-        self.0.reread_at(offset, buf).await
-    }
-
-    async fn size(&self) -> Result<u64, S::Error> {
-        self.0.size().await
-    }
-}
 
 impl<S> Disk<S> {
     /// Notes that an operation begins; returns what [`end`](Self::end) needs. A future that is

@@ -1,7 +1,7 @@
 //! What only the asynchronous form does.
 
-use crate::stores::{Late, Tape};
-use crate::{Log, STEPS, names_async};
+use crate::stores::{AsyncStore, Late, Tape};
+use crate::{Log, OVER, Over, STEPS, names_async};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -39,4 +39,14 @@ fn a_guard_takes_back_what_a_dropped_future_left() {
         assert_eq!(poll(log.add_async(&[b"one"]), turns), None);
         assert_eq!((log.end, log.is_torn), (if turns < 3 { 0 } else { 3 }, turns < 3), "{turns}");
     }
+}
+
+#[test]
+fn an_impl_of_a_trait_is_one_of_the_other_trait_too() {
+    let mut store = Over::<Tape>::default();
+    assert_eq!(poll(AsyncStore::write(&mut store, 7, b"abc"), 1), Some(Ok(())));
+    assert_eq!(poll(AsyncStore::byte(&store, 0), 1), Some(Ok(7)));
+    assert_eq!(poll(AsyncStore::size(&store), 1), Some(Ok(100)));
+    assert_eq!(poll(AsyncStore::sync(&mut store), 1), Some(Ok(())));
+    assert_eq!(*store.0.steps.borrow(), OVER);
 }

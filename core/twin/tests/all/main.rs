@@ -77,6 +77,35 @@ impl<S: Store> Log<S> {
     }
 }
 
+/// A store over another one, with a byte for each.
+#[derive(Debug, Default)]
+struct Over<S>(S);
+
+/// Its functions have the names of the trait, and so have those that they call, but for `byte_of`.
+#[twin(Store, Full = Late, byte_of)]
+impl<S: Store> Store for Over<S> {
+    async fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full> {
+        self.0.write(at + 1, bytes).await
+    }
+
+    async fn byte(&self, at: u64) -> Result<u8, Full> {
+        byte_of(&self.0, at + 1).await
+    }
+
+    async fn size(&self) -> Result<u64, Full> {
+        (self.0).size().await.map(|size| size - 1)
+    }
+
+    async fn sync(&mut self) -> Result<(), Full> {
+        self.0.sync().await
+    }
+}
+
+#[twin(Store, Full = Late)]
+async fn byte_of<S: Store>(device: &S, at: u64) -> Result<u8, Full> {
+    device.byte(at).await
+}
+
 /// Copies a byte.
 #[twin(Store, Full = Late)]
 async fn copy<S: Store>(store: &mut S, from: u64, to: u64) -> Result<(), Full> {
@@ -126,4 +155,15 @@ fn a_guard_takes_back_what_failed() {
         assert_eq!(log.add(&[b"one"]), Err(Full), "{fuel}");
         assert_eq!((log.end, log.is_torn), (if fuel < 3 { 0 } else { 3 }, fuel < 3));
     }
+}
+
+const OVER: [&str; 4] = ["write 8 3", "byte 1", "size", "sync"];
+
+#[test]
+fn an_impl_of_a_trait_keeps_its_names() {
+    let mut store = Over::<Tape>::default();
+    Store::write(&mut store, 7, b"abc").unwrap();
+    assert_eq!((Store::byte(&store, 0), Store::size(&store)), (Ok(7), Ok(100)));
+    Store::sync(&mut store).unwrap();
+    assert_eq!(*store.0.steps.borrow(), OVER);
 }
