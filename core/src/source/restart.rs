@@ -1,9 +1,13 @@
 //! The machine that calls a parser over a [`View`].
 
 use super::{Fault, Miss, View};
-use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, fill};
-use crate::store::{ReadAt, copy_front};
-use core::convert::Infallible;
+#[twin(read_exact)]
+use crate::step::read_exact;
+use crate::step::{DriveError, ReadMachine, ReadStep};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::copy_front;
+use striae_twin::twin;
 
 /// Calls a parser until no bytes are missing.
 ///
@@ -34,39 +38,6 @@ where
         Self { view, state, parse, step, reads }
     }
 
-    /// Runs the parser to its end on `store`.
-    ///
-    /// # Errors
-    /// The parser's error; a [`Miss`] other than [`Miss::Read`]; the store's own error.
-    pub fn read_from<R: ReadAt + ?Sized>(
-        &mut self,
-        store: &R,
-    ) -> Result<T, DriveError<R::Error, Fault<E>>> {
-        fill(self, store)?;
-        self.output()
-    }
-
-    /// [`Restart::read_from`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Restart::read_from`].
-    #[cfg(feature = "async")]
-    pub async fn read_from_async<R: crate::store::AsyncReadAt + ?Sized>(
-        &mut self,
-        store: &R,
-    ) -> Result<T, DriveError<R::Error, Fault<E>>> {
-        crate::step::fill_async(self, store).await?;
-        self.output()
-    }
-
-    fn output<R>(&self) -> Result<T, DriveError<R, Fault<E>>> {
-        match self.step {
-            ReadStep::Done(output) => Ok(output),
-            // never: `fill` has run to the end
-            ReadStep::Read { offset, .. } => Err(DriveError::Ended { offset }),
-        }
-    }
-
     fn call(&mut self) -> Result<(), Fault<E>> {
         self.step = match (self.parse)(&self.view, &mut self.state) {
             Err(Fault::Miss(Miss::Read { offset, need, want })) => {
@@ -77,6 +48,37 @@ where
             result => ReadStep::Done(result?),
         };
         Ok(())
+    }
+}
+
+#[twin(ReadAt)]
+impl<'m, S, T, E, F, const N: usize> Restart<'m, S, T, F, N>
+where
+    T: Copy,
+    F: Fn(&View<'m, N>, &mut S) -> Result<T, Fault<E>>,
+{
+    /// Runs the parser to its end on `store`.
+    ///
+    /// # Errors
+    /// The parser's error; a [`Miss`] other than [`Miss::Read`]; the store's own error.
+    pub async fn read_from<R: ReadAt + ?Sized>(
+        &mut self,
+        store: &R,
+    ) -> Result<T, DriveError<R::Error, Fault<E>>> {
+        loop {
+            if let ReadStep::Read { .. } = self.step {
+                self.call().map_err(DriveError::Format)?;
+            }
+            match self.step {
+                ReadStep::Read { offset, want, .. } => {
+                    let room = self.view.room(want);
+                    let len = room.len();
+                    read_exact(store, offset, room).await?;
+                    self.view.filled(offset, len);
+                }
+                ReadStep::Done(output) => return Ok(output),
+            }
+        }
     }
 }
 
@@ -99,30 +101,5 @@ where
             self.call()?;
         }
         Ok(())
-    }
-}
-
-impl<'m, S, T, E, F, const N: usize> Fill for Restart<'m, S, T, F, N>
-where
-    T: Copy,
-    F: Fn(&View<'m, N>, &mut S) -> Result<T, Fault<E>>,
-{
-    type Error = Fault<E>;
-
-    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Fault<E>>> {
-        if let ReadStep::Read { .. } = self.step {
-            self.call().map_err(DriveError::Format)?;
-        }
-        match self.step {
-            ReadStep::Read { offset, want, .. } => Ok(Some((offset, self.view.room(want)))),
-            ReadStep::Done(_) => Ok(None),
-        }
-    }
-
-    fn filled(&mut self) {
-        if let ReadStep::Read { offset, want, .. } = self.step {
-            let len = self.view.room(want).len();
-            self.view.filled(offset, len);
-        }
     }
 }

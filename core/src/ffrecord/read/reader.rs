@@ -8,18 +8,17 @@ use super::meta_crc::MetaCrc;
 use super::open::{Head, Open};
 use super::sample::Sample;
 use super::samples::Samples;
+#[twin(ReadError = AsyncError)]
 use crate::ffrecord::ReadError;
 use crate::integrity::Checksum;
 use crate::span::Span;
-use crate::step::{DriveError, SumOf, drive_read, read_exact};
+use crate::step::{DriveError, SumOf};
+#[twin(drive_read, read_exact)]
+use crate::step::{drive_read, read_exact};
+#[twin(ReadAt)]
 use crate::store::ReadAt;
 use core::ops::Range;
-#[cfg(feature = "async")]
-use {
-    crate::ffrecord::AsyncError,
-    crate::step::{drive_read_async, read_exact_async},
-    crate::store::AsyncReadAt,
-};
+use striae_twin::twin;
 
 /// Reads an ffrecord file in a store.
 #[derive(Debug, Clone, Copy)]
@@ -60,14 +59,15 @@ impl<S> Reader<S> {
     }
 }
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Reader<S> {
     /// Opens the file in `store`. `window` needs [`Open::WINDOW`] bytes.
     ///
     /// # Errors
     /// [`Error`](crate::ffrecord::Error) if it cannot be an ffrecord file; the store's own error.
-    pub fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
-        let head = drive_read(&mut Open::new(file_len), &store, window)?;
+    pub async fn open(store: S, window: &mut [u8]) -> Result<Self, ReadError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
+        let head = drive_read(&mut Open::new(file_len), &store, window).await?;
         Ok(Self { store, head })
     }
 
@@ -77,10 +77,10 @@ impl<S: ReadAt> Reader<S> {
     /// # Errors
     /// [`Error::NoSample`](crate::ffrecord::Error::NoSample) if there is no such sample;
     /// [`Error`](crate::ffrecord::Error) if its entries are wrong; the store's own error.
-    pub fn sample(&self, number: u64, window: &mut [u8]) -> Result<Sample, ReadError<S>> {
+    pub async fn sample(&self, number: u64, window: &mut [u8]) -> Result<Sample, ReadError<S>> {
         let mut find = Find::new(&self.head, number).map_err(DriveError::Format)?;
-        self.store.will_read(&find.ahead());
-        drive_read(&mut find, &self.store, window)
+        self.store.will_read(&find.ahead()).await;
+        drive_read(&mut find, &self.store, window).await
     }
 
     /// Compares the tables with their checksum in the header, if it has one. `window` must not be
@@ -88,11 +88,16 @@ impl<S: ReadAt> Reader<S> {
     ///
     /// # Errors
     /// [`Error::Checksum`](crate::ffrecord::Error::Checksum) if they differ; the store's own error.
-    pub fn check_meta(&self, window: &mut [u8], checksum: Checksum) -> Result<(), ReadError<S>> {
+    pub async fn check_meta(
+        &self,
+        window: &mut [u8],
+        checksum: Checksum,
+    ) -> Result<(), ReadError<S>> {
         if self.head.checksum_meta == 0 {
             return Ok(());
         }
-        let computed = drive_read(&mut MetaCrc::new(&self.head, checksum), &self.store, window)?;
+        let mut sum = MetaCrc::new(&self.head, checksum);
+        let computed = drive_read(&mut sum, &self.store, window).await?;
         self.head.check_meta(computed).map_err(DriveError::Format)
     }
 
@@ -100,27 +105,29 @@ impl<S: ReadAt> Reader<S> {
     ///
     /// # Errors
     /// [`Error::Checksum`](crate::ffrecord::Error::Checksum) if they differ; the store's own error.
-    pub fn check(
+    pub async fn check(
         &self,
         sample: &Sample,
         window: &mut [u8],
         checksum: Checksum,
     ) -> Result<(), ReadError<S>> {
         let mut sum = SumOf::new(sample.span, 0, checksum);
-        let crc = drive_read(&mut sum, &self.store, window).map_err(DriveError::infallible)?;
-        sample.check_crc(crc).map_err(DriveError::Format)
+        let crc = drive_read(&mut sum, &self.store, window).await;
+        sample.check_crc(crc.map_err(DriveError::infallible)?).map_err(DriveError::Format)
     }
 
     /// Reads the first bytes of `span`, as many as fit into `buf`, and returns how many.
     ///
     /// # Errors
     /// The store's own error; [`DriveError::Ended`] if the store has become shorter.
-    pub fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
+    pub async fn read(&self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
         let bytes = span.front_of(buf);
-        read_exact(&self.store, span.offset(), bytes)?;
+        read_exact(&self.store, span.offset(), bytes).await?;
         Ok(bytes.len())
     }
+}
 
+impl<S: ReadAt> Reader<S> {
     /// Whether the file was written by ffrecord and is not another file whose numbers fit by
     /// chance: the format has no magic. The first sample must start right after the tables. The
     /// tables must match their checksum; without a checksum, all samples must be in order
@@ -155,74 +162,5 @@ impl<S: ReadAt> Reader<S> {
             Err(DriveError::Format(_)) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt> Reader<S> {
-    /// [`Reader::open`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::open`].
-    pub async fn open_async(store: S, window: &mut [u8]) -> Result<Self, AsyncError<S>> {
-        let file_len = store.size().await.map_err(DriveError::Store)?;
-        let head = drive_read_async(&mut Open::new(file_len), &store, window).await?;
-        Ok(Self { store, head })
-    }
-
-    /// [`Reader::sample`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::sample`].
-    pub async fn sample_async(
-        &self,
-        number: u64,
-        window: &mut [u8],
-    ) -> Result<Sample, AsyncError<S>> {
-        let mut find = Find::new(&self.head, number).map_err(DriveError::Format)?;
-        self.store.will_read(&find.ahead()).await;
-        drive_read_async(&mut find, &self.store, window).await
-    }
-
-    /// [`Reader::check_meta`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::check_meta`].
-    pub async fn check_meta_async(
-        &self,
-        window: &mut [u8],
-        checksum: Checksum,
-    ) -> Result<(), AsyncError<S>> {
-        if self.head.checksum_meta == 0 {
-            return Ok(());
-        }
-        let mut sum = MetaCrc::new(&self.head, checksum);
-        let computed = drive_read_async(&mut sum, &self.store, window).await?;
-        self.head.check_meta(computed).map_err(DriveError::Format)
-    }
-
-    /// [`Reader::check`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::check`].
-    pub async fn check_async(
-        &self,
-        sample: &Sample,
-        window: &mut [u8],
-        checksum: Checksum,
-    ) -> Result<(), AsyncError<S>> {
-        let mut sum = SumOf::new(sample.span, 0, checksum);
-        let crc = drive_read_async(&mut sum, &self.store, window).await;
-        sample.check_crc(crc.map_err(DriveError::infallible)?).map_err(DriveError::Format)
-    }
-
-    /// [`Reader::read`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::read`].
-    pub async fn read_async(&self, span: Span, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
-        let bytes = span.front_of(buf);
-        read_exact_async(&self.store, span.offset(), bytes).await?;
-        Ok(bytes.len())
     }
 }

@@ -3,17 +3,19 @@
 use super::find::offsets_in;
 use super::open::Head;
 use super::sample::{Row, Sample};
+#[twin(ReadError = AsyncError)]
 use crate::ffrecord::ReadError;
-use crate::ffrecord::error::Error;
 use crate::ffrecord::raw::Checksum;
 use crate::span::{Span, Stride};
-use crate::step::{DriveError, Fill, Need, fill};
-use crate::store::{ReadAt, usize_to_u64};
-use core::convert::Infallible;
+use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
 use core::ops::Range;
+use striae_twin::twin;
 use zerocopy::FromBytes;
-#[cfg(feature = "async")]
-use {crate::ffrecord::AsyncError, crate::step::fill_async, crate::store::AsyncReadAt};
 
 /// An iterator over samples in the order of their numbers.
 ///
@@ -26,8 +28,6 @@ pub struct Samples<'s, S, W> {
     window: W,
     /// The samples in the window: their checksums come first, then their offsets.
     have: Range<u64>,
-    /// Whether the window has the checksums of the next samples, and their offsets are read next.
-    is_half: bool,
     next: u64,
     end: u64,
 }
@@ -49,7 +49,7 @@ impl<'s, S, W: AsMut<[u8]>> Samples<'s, S, W> {
         window: W,
     ) -> Self {
         let end = numbers.end.min(head.layout.n());
-        Self { store, head: *head, window, have: 0..0, is_half: false, next: numbers.start, end }
+        Self { store, head: *head, window, have: 0..0, next: numbers.start, end }
     }
 
     /// The number of the next sample, if there is one.
@@ -58,26 +58,10 @@ impl<'s, S, W: AsMut<[u8]>> Samples<'s, S, W> {
         self.next
     }
 
-    const fn is_over(&self) -> bool {
-        self.next >= self.end
-    }
-
     /// The number of samples that the window can take at once.
     fn count(&mut self) -> u64 {
         let room = self.window.as_mut().len().saturating_sub(END) / ROW;
         self.end.saturating_sub(self.next).min(usize_to_u64(room))
-    }
-
-    /// The next item, if filling the window succeeded.
-    fn item<E>(&mut self, filled: Result<(), DriveError<E, Error>>) -> Item<E> {
-        let number = self.next;
-        if let Err(error) = filled {
-            self.end = number;
-            return Some(Err(error));
-        }
-        let row = self.row(number)?;
-        self.next = number.saturating_add(1);
-        Some(Sample::parse(number, row, &self.head).map_err(DriveError::Format))
     }
 
     /// The entries of a sample in the window.
@@ -96,50 +80,52 @@ impl<'s, S, W: AsMut<[u8]>> Samples<'s, S, W> {
     }
 }
 
-type Item<E> = Option<Result<Sample, DriveError<E, Error>>>;
-
-impl<S, W: AsMut<[u8]>> Fill for Samples<'_, S, W> {
-    type Error = Error;
-
-    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
-        if self.have.contains(&self.next) {
-            return Ok(None);
+#[twin(ReadAt, ReadError = AsyncError)]
+impl<S: ReadAt, W: AsMut<[u8]>> Samples<'_, S, W> {
+    /// The next sample: that of the [`Iterator`].
+    #[allow(clippy::should_implement_trait, reason = "it does, and this has two forms")]
+    pub async fn next(&mut self) -> Option<Result<Sample, ReadError<S>>> {
+        let number = self.next;
+        if number >= self.end {
+            return None;
         }
-        let (layout, next, count) = (self.head.layout, self.next, self.count());
+        if !self.have.contains(&number)
+            && let Err(error) = self.load().await
+        {
+            self.end = number;
+            return Some(Err(error));
+        }
+        let row = self.row(number)?;
+        self.next = number.saturating_add(1);
+        Some(Sample::parse(number, row, &self.head).map_err(DriveError::Format))
+    }
+
+    /// Reads the entries of the next samples into the window.
+    async fn load(&mut self) -> Result<(), ReadError<S>> {
+        let (store, layout, next, count) = (self.store, self.head.layout, self.next, self.count());
         if count == 0 {
             return Err(DriveError::BufferTooSmall { need: Self::WINDOW });
+        }
+        let (last, n) = (next.saturating_add(count), layout.n());
+        if self.have.end == 0 {
+            // Also the offset after the last row, except for the last sample of the file.
+            let after = self.end.saturating_add(1).min(n);
+            let checksums = Span::between(layout.checksum_at(next), layout.checksum_at(self.end));
+            let offsets = Span::between(layout.offset_at(next), layout.offset_at(after));
+            let both = [checksums, offsets].map(|span| Stride::one(span.unwrap_or(Span::ZERO)));
+            store.will_read(&both).await;
         }
         self.have = 0..0;
         let rows = usize::try_from(count).unwrap_or(usize::MAX);
         let window = self.window.as_mut();
         let (checksums, rest) =
             window.split_at_mut_checked(rows.saturating_mul(4)).unwrap_or_default();
-        if !self.is_half {
-            return Ok(Some((layout.checksum_at(next), checksums)));
-        }
-        // Also the offset after the last row, except for the last sample of the file.
-        let is_last = next.saturating_add(count) >= layout.n();
-        let offsets = if is_last { rows } else { rows.saturating_add(1) };
+        read_exact(store, layout.checksum_at(next), checksums).await?;
+        let offsets = if last >= n { rows } else { rows.saturating_add(1) };
         let offsets = rest.get_mut(..offsets.saturating_mul(8)).unwrap_or_default();
-        Ok(Some((layout.offset_at(next), offsets)))
-    }
-
-    fn ahead(&self) -> Option<[Stride; 2]> {
-        let is_first = self.have.end == 0 && !self.is_half;
-        is_first.then(|| {
-            let (layout, next, end) = (self.head.layout, self.next, self.end);
-            let after = end.saturating_add(1).min(layout.n());
-            let checksums = Span::between(layout.checksum_at(next), layout.checksum_at(end));
-            let offsets = Span::between(layout.offset_at(next), layout.offset_at(after));
-            [checksums, offsets].map(|span| Stride::one(span.unwrap_or(Span::ZERO)))
-        })
-    }
-
-    fn filled(&mut self) {
-        if self.is_half {
-            self.have = self.next..self.next.saturating_add(self.count());
-        }
-        self.is_half = !self.is_half;
+        read_exact(store, layout.offset_at(next), offsets).await?;
+        self.have = next..last;
+        Ok(())
     }
 }
 
@@ -147,22 +133,6 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Samples<'_, S, W> {
     type Item = Result<Sample, ReadError<S>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_over() {
-            return None;
-        }
-        let filled = fill(self, self.store);
-        self.item(filled)
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt, W: AsMut<[u8]>> Samples<'_, S, W> {
-    /// The next sample: [`Iterator::next`] for an asynchronous store.
-    pub async fn next_async(&mut self) -> Option<Result<Sample, AsyncError<S>>> {
-        if self.is_over() {
-            return None;
-        }
-        let filled = fill_async(self, self.store).await;
-        self.item(filled)
+        Samples::next(self)
     }
 }

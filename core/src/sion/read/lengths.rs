@@ -4,18 +4,16 @@ use super::locate::Task;
 use super::physical::Physical;
 #[twin(ReadError = AsyncError)]
 use crate::sion::ReadError;
-use crate::sion::error::Error;
 use crate::sion::layout::ENTRY_LEN;
 use crate::sion::position::{Lengths, Stretch};
 use crate::span::Stride;
-use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep};
-#[twin(drive_read, fill)]
-use crate::step::{drive_read, fill};
+use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
 #[twin(ReadAt)]
 use crate::store::ReadAt;
 use crate::store::usize_to_u64;
 use core::cmp::Ordering;
-use core::convert::Infallible;
 use striae_twin::twin;
 
 /// The chunk lengths of a task, read from META2 one at a time. It remembers its place.
@@ -60,78 +58,6 @@ impl Goal {
     }
 }
 
-/// The machine that walks to a chunk. Its output is the chunk, or `None` after the last one.
-#[derive(Debug)]
-struct Search<'w, 'a, S> {
-    walk: &'w mut Walk<'a, S>,
-    target: Goal,
-}
-
-/// The next chunk on the way, whose length is not known yet.
-enum Way {
-    Found(Option<Stretch>),
-    Forward { chunk: u64, begin: u64 },
-    Backward { chunk: u64, end: u64 },
-}
-
-impl<'w, 'a, S> Search<'w, 'a, S> {
-    fn new(walk: &'w mut Walk<'a, S>, target: Goal) -> Self {
-        if walk.at.is_some_and(|at| target.is_near_start(&at)) {
-            walk.at = None;
-        }
-        Self { walk, target }
-    }
-
-    fn way(&self) -> Way {
-        let (chunk, begin) = match self.walk.at {
-            None => (0, 0),
-            Some(at) => match (self.target.compare(&at), at.chunk.checked_sub(1)) {
-                (Ordering::Less, Some(chunk)) => return Way::Backward { chunk, end: at.begin },
-                (Ordering::Equal, _) => return Way::Found(Some(at)),
-                _ => (at.chunk.saturating_add(1), at.end()),
-            },
-        };
-        match chunk < self.walk.task.blockcount {
-            true => Way::Forward { chunk, begin },
-            false => Way::Found(None),
-        }
-    }
-}
-
-impl<S> ReadMachine for Search<'_, '_, S> {
-    type Output = Result<Option<Stretch>, Error>;
-    type Error = Error;
-
-    fn poll(&mut self) -> ReadStep<Result<Option<Stretch>, Error>> {
-        let chunk = match self.way() {
-            Way::Found(stretch) => {
-                if stretch.is_none() {
-                    self.walk.total = Some(self.walk.at.map_or(0, |last| last.end()));
-                }
-                return ReadStep::Done(Ok(stretch));
-            }
-            Way::Forward { chunk, .. } | Way::Backward { chunk, .. } => chunk,
-        };
-        match self.walk.file.len_place(&self.walk.task, chunk) {
-            Ok(place) => ReadStep::Read { offset: place.offset(), need: 8, want: ENTRY_LEN },
-            Err(error) => ReadStep::Done(Err(error)),
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let len_of = |chunk| self.walk.file.len_in(&self.walk.task, chunk, bytes);
-        self.walk.at = Some(match self.way() {
-            Way::Found(_) => return Ok(()),
-            Way::Forward { chunk, begin } => Stretch { chunk, begin, len: len_of(chunk)? },
-            Way::Backward { chunk, end } => {
-                let len = len_of(chunk)?;
-                Stretch { chunk, begin: end.saturating_sub(len), len }
-            }
-        });
-        Ok(())
-    }
-}
-
 impl<'a, S> Walk<'a, S> {
     pub(in crate::sion) const fn new(file: &'a Physical<S>, task: Task) -> Self {
         Self { file, task, at: None, total: None }
@@ -140,13 +66,32 @@ impl<'a, S> Walk<'a, S> {
 
 #[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Walk<'_, S> {
-    async fn search(&mut self, target: Goal) -> Result<Option<Stretch>, ReadError<S>> {
-        let store = self.file.store();
+    /// Walks to the goal from where it is, or from the start of the stream if that is nearer.
+    async fn search(&mut self, goal: Goal) -> Result<Option<Stretch>, ReadError<S>> {
+        let (file, task) = (self.file, self.task);
         if self.at.is_none() {
-            store.will_read(&[entries(self.file, &self.task)]).await;
+            file.store.will_read(&[entries(file, &task)]).await;
         }
-        let found = drive_read(&mut Search::new(self, target), store, &mut [0; 8]).await?;
-        found.map_err(DriveError::Format)
+        self.at = self.at.filter(|at| !goal.is_near_start(at));
+        loop {
+            let (chunk, begin) = match self.at.map(|at| (goal.compare(&at), at)) {
+                None => (0, 0),
+                Some((Ordering::Equal, at)) => return Ok(Some(at)),
+                Some((Ordering::Less, at)) if at.chunk > 0 => {
+                    let chunk = at.chunk.saturating_sub(1);
+                    let len = file.chunk_len(&task, chunk).await?;
+                    self.at = Some(Stretch { chunk, begin: at.begin.saturating_sub(len), len });
+                    continue;
+                }
+                Some((_, at)) => (at.chunk.saturating_add(1), at.end()),
+            };
+            if chunk >= task.blockcount {
+                self.total = Some(begin);
+                return Ok(None);
+            }
+            let len = file.chunk_len(&task, chunk).await?;
+            self.at = Some(Stretch { chunk, begin, len });
+        }
     }
 
     pub(in crate::sion) async fn find(
@@ -223,55 +168,43 @@ impl<'a, S, W: AsMut<[u8]>> ChunkLens<'a, S, W> {
         let left = self.task.blockcount.saturating_sub(self.next).saturating_sub(1);
         (more.min(left).saturating_add(1), row_len)
     }
+}
 
-    /// The next length, which is in the window.
-    fn take(&mut self) -> Result<u64, Error> {
-        let skip = self.next.saturating_sub(self.first).saturating_mul(self.reach().1);
-        let bytes = usize::try_from(skip).ok().and_then(|skip| self.window.as_mut().get(skip..));
-        self.file.len_in(&self.task, self.next, bytes.unwrap_or_default())
-    }
-
-    /// The next item, if filling the window succeeded.
-    fn item<E>(
-        &mut self,
-        filled: Result<(), DriveError<E, Error>>,
-    ) -> Result<u64, DriveError<E, Error>> {
-        let len = filled.and_then(|()| self.take().map_err(DriveError::Format));
+#[twin(ReadAt, ReadError = AsyncError)]
+impl<S: ReadAt, W: AsMut<[u8]>> ChunkLens<'_, S, W> {
+    /// The next length: that of the [`Iterator`].
+    #[allow(clippy::should_implement_trait, reason = "it does, and this has two forms")]
+    pub async fn next(&mut self) -> Option<Result<u64, ReadError<S>>> {
+        if self.next >= self.task.blockcount {
+            return None;
+        }
+        let len = self.read().await;
         self.next = match len {
             Ok(_) => self.next.saturating_add(1),
             Err(_) => self.task.blockcount,
         };
-        len
+        Some(len)
     }
 
-    const fn is_over(&self) -> bool {
-        self.next >= self.task.blockcount
-    }
-}
-
-impl<S, W: AsMut<[u8]>> Fill for ChunkLens<'_, S, W> {
-    type Error = Error;
-
-    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
-        if self.next < self.first.saturating_add(self.rows) {
-            return Ok(None);
+    /// Reads the next length, with those after it, unless it is in the window.
+    async fn read(&mut self) -> Result<u64, ReadError<S>> {
+        let (file, (rows, row_len)) = (self.file, self.reach());
+        if self.next >= self.first.saturating_add(self.rows) {
+            if self.next == 0 {
+                file.store.will_read(&[entries(file, &self.task)]).await;
+            }
+            let place = file.len_place(&self.task, self.next)?;
+            let len = rows.saturating_sub(1).saturating_mul(row_len).saturating_add(ENTRY_LEN);
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            self.rows = 0; // the window is empty until it is filled
+            let bytes = self.window.as_mut().get_mut(..len);
+            let bytes = bytes.ok_or(DriveError::BufferTooSmall { need: 8 })?;
+            read_exact(&file.store, place.offset(), bytes).await?;
+            (self.first, self.rows) = (self.next, rows);
         }
-        let place = self.file.len_place(&self.task, self.next).map_err(DriveError::Format)?;
-        let (rows, row_len) = self.reach();
-        let len = rows.saturating_sub(1).saturating_mul(row_len).saturating_add(ENTRY_LEN);
-        let len = usize::try_from(len).unwrap_or(usize::MAX);
-        self.rows = 0;
-        let window = self.window.as_mut().get_mut(..len);
-        Ok(Some((place.offset(), window.ok_or(DriveError::BufferTooSmall { need: 8 })?)))
-    }
-
-    fn ahead(&self) -> Option<[Stride; 2]> {
-        let is_first = self.next == 0 && self.rows == 0;
-        is_first.then(|| [entries(self.file, &self.task), Stride::NONE])
-    }
-
-    fn filled(&mut self) {
-        (self.first, self.rows) = (self.next, self.reach().0);
+        let skip = self.next.saturating_sub(self.first).saturating_mul(row_len);
+        let bytes = usize::try_from(skip).ok().and_then(|skip| self.window.as_mut().get(skip..));
+        Ok(file.len_in(&self.task, self.next, bytes.unwrap_or_default())?)
     }
 }
 
@@ -279,22 +212,6 @@ impl<S: ReadAt, W: AsMut<[u8]>> Iterator for ChunkLens<'_, S, W> {
     type Item = Result<u64, ReadError<S>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_over() {
-            return None;
-        }
-        let filled = fill(self, self.file.store());
-        Some(self.item(filled))
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt, W: AsMut<[u8]>> ChunkLens<'_, S, W> {
-    /// The next length: [`Iterator::next`] for an asynchronous store.
-    pub async fn next_async(&mut self) -> Option<Result<u64, AsyncError<S>>> {
-        if self.is_over() {
-            return None;
-        }
-        let filled = fill_async(self, self.file.store()).await;
-        Some(self.item(filled))
+        ChunkLens::next(self)
     }
 }

@@ -8,7 +8,6 @@ use crate::sion::disk::meta1::Meta1;
 use crate::sion::disk::meta2::{Meta2, entry};
 use crate::sion::error::Error;
 use crate::span::Span;
-use crate::step::DriveError;
 #[twin(read_exact)]
 use crate::step::read_exact;
 #[twin(ReadAt)]
@@ -31,10 +30,10 @@ impl<S: ReadAt> Physical<S> {
     /// [`Error::NoChunk`] if the task has no such chunk; [`Error`] if the entry is negative, or
     /// more than the chunk or the file holds; the store's own error.
     pub async fn chunk_len(&self, task: &Task, chunk: u64) -> Result<u64, ReadError<S>> {
-        let place = self.len_place(task, chunk).map_err(DriveError::Format)?;
+        let place = self.len_place(task, chunk)?;
         let mut bytes = [0; 8];
         read_exact(&self.store, place.offset(), &mut bytes).await?;
-        self.len_in(task, chunk, &bytes).map_err(DriveError::Format)
+        Ok(self.len_in(task, chunk, &bytes)?)
     }
 }
 

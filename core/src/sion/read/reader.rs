@@ -110,9 +110,7 @@ impl<S: ReadAt> Physical<S> {
     /// [`Error::NoTask`] if there is no such task; [`Error`] if an entry of the task, or the
     /// chunksize of a task before it, is wrong; the store's own error.
     pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
-        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
-        self.store.will_read(&locate.ahead()).await;
-        drive_read(&mut locate, &self.store, window).await
+        locate(&self.store, &self.head, local, window).await
     }
 
     /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`]
@@ -134,7 +132,7 @@ impl<S: ReadAt> Physical<S> {
         let mut bytes = [0; Mapping::HEAD_LEN];
         let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
         read_exact(&self.store, at, bytes).await?;
-        Mapping::parse(bytes, at, &self.head).map(Some).map_err(DriveError::Format)
+        Ok(Some(Mapping::parse(bytes, at, &self.head)?))
     }
 
     /// The name that the set was created under.
@@ -189,9 +187,7 @@ impl<S: ReadAt> Unclosed<S> {
     /// # Errors
     /// [`Error::NoTask`]; [`Error`] if a chunksize is wrong; the store's own error.
     pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
-        let mut locate = Locate::new(&self.head, local).map_err(DriveError::Format)?;
-        self.store.will_read(&locate.ahead()).await;
-        drive_read(&mut locate, &self.store, window).await
+        locate(&self.store, &self.head, local, window).await
     }
 
     /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
@@ -214,17 +210,20 @@ impl<S: ReadAt> Unclosed<S> {
 #[twin(ReadAt, ReadError = AsyncError)]
 async fn prefix<S: ReadAt>(store: &S, head: &Head) -> Result<Prefix, ReadError<S>> {
     let mut bytes = [0; Meta1::MAX_LEN];
-    let bytes = fixed_part(head, &mut bytes);
-    read_exact(store, 0, bytes).await?;
-    Ok(prefix_in(head, bytes))
+    let fixed = head.meta1.layout().fixed().front_of(&mut bytes);
+    read_exact(store, 0, fixed).await?;
+    Ok(Prefix::new(head.meta1.prefix(fixed)))
 }
 
-/// The front of `bytes` that the fixed part of META1 fills.
-fn fixed_part<'b>(head: &Head, bytes: &'b mut [u8]) -> &'b mut [u8] {
-    let fixed = usize::try_from(head.meta1.layout().fixed().len()).unwrap_or(usize::MAX);
-    bytes.get_mut(..fixed).unwrap_or_default()
-}
-
-fn prefix_in(head: &Head, fixed: &[u8]) -> Prefix {
-    Prefix::new(head.meta1.prefix(fixed))
+/// Finds a task of a file that is closed or not.
+#[twin(ReadAt, ReadError = AsyncError)]
+async fn locate<S: ReadAt>(
+    store: &S,
+    head: &Head,
+    local: u32,
+    window: &mut [u8],
+) -> Result<Task, ReadError<S>> {
+    let mut locate = Locate::new(head, local)?;
+    store.will_read(&locate.ahead()).await;
+    drive_read(&mut locate, store, window).await
 }

@@ -7,12 +7,11 @@ use crate::endian::ByteOrder;
 use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
-use crate::sion::disk::meta2::Meta2;
 use crate::sion::disk::varheader::{TRAILER_LEN, Varheader};
 use crate::sion::error::Error;
 use crate::sion::raw::{CommitFields, SealTrailer};
 use crate::sion::verdict::seal::Seal;
-use crate::sion::verdict::{FoundTrailer, Trailer, Verdict};
+use crate::sion::verdict::{Trailer, Verdict};
 use crate::span::{Span, Stride};
 use crate::step::DriveError;
 #[twin(drive_read, read_exact)]
@@ -80,9 +79,18 @@ impl<S: ReadAt> Physical<S> {
         let store = self.store();
         store.will_read(&places(self.head())).await;
         let mapping = self.mapping().await?;
-        let Some(mut find) = find(self.head(), mapping) else { return Ok(SealState::None) };
-        let found = drive_read(&mut find, self.store(), &mut [0; PROOF_WINDOW]).await?;
-        SealState::of(found).map_err(DriveError::Format)
+        let place = Varheader::of(self.head(), mapping.as_ref());
+        let Some(place) = place else { return Ok(SealState::None) };
+        let mut find = FindSeal::new(self.head(), place.span().end(), crate::integrity::crc32c);
+        let found = drive_read(&mut find, store, &mut [0; PROOF_WINDOW]).await?;
+        let Some(found) = found else { return Ok(SealState::None) };
+        match *found.verdict() {
+            Verdict::Current(seal) => Ok(SealState::Sealed(seal)),
+            Verdict::Stale => Ok(SealState::Stale { offset: found.trailer().offset() }),
+            Verdict::Damaged(error, _)
+            | Verdict::Unknown(error, _)
+            | Verdict::Contradicted(error) => Err(DriveError::Format(error)),
+        }
     }
 
     /// The checksum in `seal` of chunk `chunk` of task `local`.
@@ -95,9 +103,10 @@ impl<S: ReadAt> Physical<S> {
         local: u32,
         chunk: u64,
     ) -> Result<u32, ReadError<S>> {
-        let place = crc_place(self.meta2(), seal, local, chunk).map_err(DriveError::Format)?;
+        let blockcount = self.meta2().maxchunks().into();
+        let place = seal.entry(local, chunk).ok_or(Error::NoChunk { chunk, blockcount })?;
         let mut bytes = [0; 4];
-        read_exact(self.store(), place, &mut bytes).await?;
+        read_exact(self.store(), place.offset(), &mut bytes).await?;
         Ok(seal.crc(bytes))
     }
 }
@@ -108,31 +117,4 @@ fn places(head: &Head) -> [Stride; 2] {
     let last = head.file_len.checked_sub(TRAILER_LEN);
     let last = last.and_then(|last| Span::new(last, TRAILER_LEN));
     [mapping, last].map(|span| Stride::one(span.unwrap_or(Span::ZERO)))
-}
-
-/// What looks for the seal of a file; `None` if it was never closed.
-fn find(head: &Head, mapping: Option<Mapping>) -> Option<FindSeal> {
-    let place = Varheader::of(head, mapping.as_ref())?;
-    Some(FindSeal::new(head, place.span().end(), crate::integrity::crc32c))
-}
-
-impl SealState {
-    /// What was found.
-    fn of(found: Option<FoundTrailer>) -> Result<Self, Error> {
-        let Some(found) = found else { return Ok(Self::None) };
-        match *found.verdict() {
-            Verdict::Current(seal) => Ok(Self::Sealed(seal)),
-            Verdict::Stale => Ok(Self::Stale { offset: found.trailer().offset() }),
-            Verdict::Damaged(error, _)
-            | Verdict::Unknown(error, _)
-            | Verdict::Contradicted(error) => Err(error),
-        }
-    }
-}
-
-/// Where `seal` has the checksum of chunk `chunk` of task `local`.
-fn crc_place(meta2: &Meta2, seal: &Seal, local: u32, chunk: u64) -> Result<u64, Error> {
-    let blockcount = meta2.maxchunks().into();
-    let place = seal.entry(local, chunk).ok_or(Error::NoChunk { chunk, blockcount })?;
-    Ok(place.offset())
 }

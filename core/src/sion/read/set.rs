@@ -3,7 +3,7 @@
 use super::locate::Task;
 use super::physical::Physical;
 use super::tasks::values;
-use crate::endian::ByteOrder;
+#[twin(ReadError = AsyncError)]
 use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
@@ -13,16 +13,14 @@ use crate::sion::error::Error;
 use crate::sion::layout::ENTRY_LEN;
 use crate::sion::raw;
 use crate::span::{Span, Stride};
-use crate::step::{DriveError, ReadMachine, ReadStep, drive_read, read_exact};
-use crate::store::{ReadAt, usize_to_u64};
-use core::convert::Infallible;
+use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
 use core::marker::PhantomData;
-#[cfg(feature = "async")]
-use {
-    crate::sion::AsyncError,
-    crate::step::{drive_read_async, read_exact_async},
-    crate::store::AsyncReadAt,
-};
+use striae_twin::twin;
 
 /// Reads a whole set. `files` are its opened physical files in order, in any type that gives a
 /// slice of them.
@@ -112,6 +110,7 @@ impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
     }
 }
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     /// Finds task `task` and its physical file. `window` needs 8 bytes. The amount that is read
     /// grows with the number of tasks before `task`: to see all tasks, use [`Physical::tasks`] of
@@ -119,9 +118,13 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     ///
     /// # Errors
     /// See [`Physical::task`].
-    pub fn task(&self, task: u64, window: &mut [u8]) -> Result<(&Physical<S>, Task), ReadError<S>> {
-        let (file, _, local) = self.address(task).map_err(DriveError::Format)?;
-        Ok((file, file.task(local, window)?))
+    pub async fn task(
+        &self,
+        task: u64,
+        window: &mut [u8],
+    ) -> Result<(&Physical<S>, Task), ReadError<S>> {
+        let (file, _, local) = self.address(task)?;
+        Ok((file, file.task(local, window).await?))
     }
 
     /// The task with this globalrank: the one that the mapping names, or else the first one. `None`
@@ -129,14 +132,14 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     ///
     /// # Errors
     /// The store's own error.
-    pub fn find_globalrank(
+    pub async fn find_globalrank(
         &self,
         globalrank: i64,
         window: &mut [u8],
     ) -> Result<Option<u64>, ReadError<S>> {
-        match self.mapped(globalrank)? {
+        match self.mapped(globalrank).await? {
             Some(task) => Ok(Some(task)),
-            None => self.search_globalrank(globalrank, 0, window),
+            None => self.search_globalrank(globalrank, 0, window).await,
         }
     }
 
@@ -144,7 +147,7 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     ///
     /// # Errors
     /// The store's own error.
-    pub fn search_globalrank(
+    pub async fn search_globalrank(
         &self,
         globalrank: i64,
         from: u64,
@@ -152,12 +155,24 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     ) -> Result<Option<u64>, ReadError<S>> {
         let mut first = 0u64; // number of the file's first task
         for file in self.files() {
-            let mut search = FindRank::new(file.head(), globalrank, from.saturating_sub(first));
-            file.store().will_read(&[Stride::one(search.table)]);
-            if let Some(local) =
-                drive_read(&mut search, file.store(), window).map_err(DriveError::infallible)?
-            {
-                return Ok(Some(first.saturating_add(local)));
+            let (store, table) = (&file.store, file.meta1().layout().globalranks());
+            store.will_read(&[Stride::one(table)]).await;
+            let mut left = table.skip(from.saturating_sub(first).saturating_mul(ENTRY_LEN));
+            while !left.is_empty() {
+                let bytes = left.front_of(window);
+                let entries = usize_to_u64(bytes.len()) >> 3;
+                if entries == 0 {
+                    return Err(DriveError::BufferTooSmall { need: 8 });
+                }
+                read_exact(store, left.offset(), bytes).await?;
+                let order = file.meta1().order();
+                let index = values(bytes).iter().position(|rank| rank.get(order) == globalrank);
+                if let Some(index) = index {
+                    let skip = left.offset().saturating_sub(table.offset()) >> 3;
+                    let local = skip.saturating_add(usize_to_u64(index));
+                    return Ok(Some(first.saturating_add(local)));
+                }
+                left = left.skip(entries.saturating_mul(ENTRY_LEN));
             }
             first = first.saturating_add(file.meta1().ntasks().into());
         }
@@ -169,142 +184,21 @@ impl<F: AsRef<[Physical<S>]>, S: ReadAt> Reader<F, S> {
     ///
     /// # Errors
     /// The store's own error.
-    pub fn mapped(&self, globalrank: i64) -> Result<Option<u64>, ReadError<S>> {
+    pub async fn mapped(&self, globalrank: i64) -> Result<Option<u64>, ReadError<S>> {
         let Some(first) = self.files().first() else { return Ok(None) };
-        let Some(mapping) = usable(first.mapping())? else { return Ok(None) };
-        let Some(place) = entry_of(&mapping, globalrank) else { return Ok(None) };
+        let mapping = match first.mapping().await {
+            Err(DriveError::Format(_)) => None, // it is damaged: then the tasks are searched
+            mapping => mapping?,
+        };
+        let Some(mapping) = mapping else { return Ok(None) };
+        let place = u64::try_from(globalrank).ok().and_then(|rank| mapping.entry(rank));
+        let Some(place) = place else { return Ok(None) };
         let mut bytes = [0; Mapping::ENTRY_LEN];
-        read_exact(first.store(), place.offset(), &mut bytes)?;
+        read_exact(&first.store, place.offset(), &mut bytes).await?;
         let Some((task, file, place)) = self.named(&mapping, &bytes) else { return Ok(None) };
         let mut bytes = [0; 8];
-        read_exact(file.store(), place.offset(), &mut bytes)?;
+        read_exact(&file.store, place.offset(), &mut bytes).await?;
         Ok((file.head().integer_in(&bytes) == globalrank).then_some(task))
-    }
-}
-
-#[cfg(feature = "async")]
-impl<F: AsRef<[Physical<S>]>, S: AsyncReadAt> Reader<F, S> {
-    /// [`Reader::task`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::task`].
-    pub async fn task_async(
-        &self,
-        task: u64,
-        window: &mut [u8],
-    ) -> Result<(&Physical<S>, Task), AsyncError<S>> {
-        let (file, _, local) = self.address(task).map_err(DriveError::Format)?;
-        Ok((file, file.task_async(local, window).await?))
-    }
-
-    /// [`Reader::find_globalrank`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::find_globalrank`].
-    pub async fn find_globalrank_async(
-        &self,
-        globalrank: i64,
-        window: &mut [u8],
-    ) -> Result<Option<u64>, AsyncError<S>> {
-        match self.mapped_async(globalrank).await? {
-            Some(task) => Ok(Some(task)),
-            None => self.search_globalrank_async(globalrank, 0, window).await,
-        }
-    }
-
-    /// [`Reader::search_globalrank`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::search_globalrank`].
-    pub async fn search_globalrank_async(
-        &self,
-        globalrank: i64,
-        from: u64,
-        window: &mut [u8],
-    ) -> Result<Option<u64>, AsyncError<S>> {
-        let mut first = 0u64; // number of the file's first task
-        for file in self.files() {
-            let mut search = FindRank::new(file.head(), globalrank, from.saturating_sub(first));
-            file.store().will_read(&[Stride::one(search.table)]).await;
-            let found = drive_read_async(&mut search, file.store(), window).await;
-            if let Some(local) = found.map_err(DriveError::infallible)? {
-                return Ok(Some(first.saturating_add(local)));
-            }
-            first = first.saturating_add(file.meta1().ntasks().into());
-        }
-        Ok(None)
-    }
-
-    /// [`Reader::mapped`] for an asynchronous store.
-    ///
-    /// # Errors
-    /// See [`Reader::mapped`].
-    pub async fn mapped_async(&self, globalrank: i64) -> Result<Option<u64>, AsyncError<S>> {
-        let Some(first) = self.files().first() else { return Ok(None) };
-        let Some(mapping) = usable(first.mapping_async().await)? else { return Ok(None) };
-        let Some(place) = entry_of(&mapping, globalrank) else { return Ok(None) };
-        let mut bytes = [0; Mapping::ENTRY_LEN];
-        read_exact_async(first.store(), place.offset(), &mut bytes).await?;
-        let Some((task, file, place)) = self.named(&mapping, &bytes) else { return Ok(None) };
-        let mut bytes = [0; 8];
-        read_exact_async(file.store(), place.offset(), &mut bytes).await?;
-        Ok((file.head().integer_in(&bytes) == globalrank).then_some(task))
-    }
-}
-
-/// The mapping, or `None` if it is damaged: then the tasks are searched.
-fn usable<E>(
-    mapping: Result<Option<Mapping>, DriveError<E, Error>>,
-) -> Result<Option<Mapping>, DriveError<E, Error>> {
-    match mapping {
-        Err(DriveError::Format(_)) => Ok(None),
-        mapping => mapping,
-    }
-}
-
-fn entry_of(mapping: &Mapping, globalrank: i64) -> Option<Span> {
-    u64::try_from(globalrank).ok().and_then(|rank| mapping.entry(rank))
-}
-
-/// The machine that finds the first task of a file with a globalrank.
-#[derive(Debug)]
-struct FindRank {
-    order: ByteOrder,
-    globalrank: i64,
-    table: Span,
-    at: u64,
-    found: Option<u64>,
-}
-
-impl FindRank {
-    /// Makes a machine that searches from task `from` on.
-    fn new(head: &Head, globalrank: i64, from: u64) -> Self {
-        let table = head.meta1.layout().globalranks();
-        let skip = from.saturating_mul(ENTRY_LEN).min(table.len());
-        let at = table.offset().saturating_add(skip);
-        Self { order: head.meta1.order(), globalrank, table, at, found: None }
-    }
-}
-
-impl ReadMachine for FindRank {
-    type Output = Option<u64>;
-    type Error = Infallible;
-
-    fn poll(&mut self) -> ReadStep<Option<u64>> {
-        let want = self.table.end().saturating_sub(self.at);
-        match self.found.is_some() || want == 0 {
-            true => ReadStep::Done(self.found),
-            false => ReadStep::Read { offset: self.at, need: 8, want },
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Infallible> {
-        let bytes = bytes.get(..bytes.len() & !7).unwrap_or_default();
-        let index = values(bytes).position(|rank| rank.get(self.order) == self.globalrank);
-        let first = self.at.saturating_sub(self.table.offset()) >> 3;
-        self.found = index.map(|index| first.saturating_add(usize_to_u64(index)));
-        self.at = self.at.saturating_add(usize_to_u64(bytes.len()));
-        Ok(())
     }
 }
 

@@ -2,22 +2,20 @@
 
 use super::locate::{ChunkSum, Task, check_blockcount, check_blocksize};
 use crate::endian::{ByteOrder, I64};
+#[twin(ReadError = AsyncError)]
 use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::meta2::entry;
-use crate::sion::error::Error;
-use crate::sion::layout::{Chunks, ENTRY_LEN};
+use crate::sion::layout::Chunks;
 use crate::span::Span;
-use crate::step::{DriveError, Fill, Need, ReadMachine, ReadStep, drive_read, fill};
-use crate::store::{ReadAt, usize_to_u64};
-use core::convert::Infallible;
+use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
+use striae_twin::twin;
 use zerocopy::{FromBytes, IntoBytes};
-#[cfg(feature = "async")]
-use {
-    crate::sion::AsyncError,
-    crate::step::{drive_read_async, fill_async},
-    crate::store::AsyncReadAt,
-};
 
 /// A task and the length of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +40,6 @@ pub struct Tasks<'a, S, W> {
     /// The tasks in the window: the first one and their number.
     first: u32,
     count: u32,
-    /// The column that is read next; `None` if the window is complete.
-    column: Option<Column>,
     /// The end of the tasks that the window can return.
     end: u32,
     /// The next task, and the offset of the first chunk of the first task after the window.
@@ -51,19 +47,6 @@ pub struct Tasks<'a, S, W> {
     start: u64,
     /// Set after an error that ends the list.
     failed: bool,
-}
-
-/// The tables that are read into the window, in this order.
-#[derive(Debug, Clone, Copy)]
-enum Column {
-    Globalranks,
-    Chunksizes,
-    Blockcounts,
-    /// Blocksizes from this chunk on, up to the most chunks of a task.
-    Rows {
-        chunk: u64,
-        rows: u64,
-    },
 }
 
 /// Marks a task that META2 is wrong about. It takes the place of the sum, which is never negative.
@@ -99,103 +82,30 @@ impl<'w> Columns<'w> {
     }
 }
 
-impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
-    /// Makes the list; `globalskip` is the sum of all chunksizes.
-    fn of(store: &'a S, head: &'a Head, window: W, globalskip: u64) -> Self {
-        Self {
-            store,
-            head,
-            window,
-            globalskip,
-            first: 0,
-            count: 0,
-            column: None,
-            end: 0,
-            next: 0,
-            start: head.meta1.layout().first_chunk(),
-            failed: false,
-        }
-    }
-
-    const fn is_over(&self) -> bool {
-        self.failed || self.next >= self.head.meta1.ntasks()
-    }
-
-    /// The columns of the window.
-    fn columns(&mut self) -> Option<Columns<'_>> {
-        Columns::new(self.window.as_mut(), self.count)
-    }
-
-    /// The number of rows of blocksizes to read at once.
-    fn batch(&mut self, chunk: u64, rows: u64) -> usize {
-        // If the window holds all tasks, rows follow each other without a gap.
-        let is_all = self.count == self.head.meta1.ntasks();
-        let room = self.columns().map_or(0, |columns| columns.rows.len());
-        let tasks = usize::try_from(self.count).unwrap_or(usize::MAX).max(1);
-        let batch = if is_all { room.checked_div(tasks).unwrap_or(1) } else { 1 };
-        batch.min(usize::try_from(rows.saturating_sub(chunk)).unwrap_or(usize::MAX))
-    }
-
-    /// Converts a column that was read to the host's byte order and returns the next column.
-    fn take_in(&mut self, column: Column) -> Option<Column> {
-        let (layout, order) = (self.head.meta1.layout(), self.head.meta1.order());
-        let has_meta2 = self.head.meta2.is_some();
-        if let Column::Rows { chunk, rows } = column {
-            let batch = self.batch(chunk, rows);
-            self.sum_rows(chunk, batch);
-            let chunk = chunk.saturating_add(usize_to_u64(batch));
-            return (chunk < rows).then_some(Column::Rows { chunk, rows });
-        }
-        let columns = self.columns()?;
-        match column {
-            Column::Globalranks => {
-                to_host(columns.globalranks, order);
-                return Some(Column::Chunksizes);
-            }
-            Column::Chunksizes => convert(columns.chunksizes, order, |requested| {
-                // All of them were checked when they were added up.
-                let stored = layout.stored_chunksize(requested.unsigned_abs()).unwrap_or(0);
-                i64::try_from(stored).unwrap_or(i64::MAX)
-            }),
-            _ => {
-                to_host(columns.blockcounts, order);
-                return self.longest().map(|rows| Column::Rows { chunk: 0, rows });
-            }
-        }
-        columns.blockcounts.as_mut_bytes().fill(0);
-        columns.sums.as_mut_bytes().fill(0);
-        has_meta2.then_some(Column::Blockcounts)
-    }
-
-    /// The most chunks of a task in the window, if any. Marks tasks that META2 is wrong about with
-    /// [`WRONG`]: which error comes first must not depend on the window.
-    fn longest(&mut self) -> Option<u64> {
-        let maxchunks = self.head.meta2?.maxchunks();
-        let columns = self.columns()?;
+impl Columns<'_> {
+    /// The most chunks of a task. Marks tasks that META2 is wrong about with [`WRONG`]: which error
+    /// comes first must not depend on the window.
+    fn longest(&mut self, maxchunks: u32) -> u64 {
         let mut rows = 0;
-        for (count, sum) in columns.blockcounts.iter().zip(columns.sums) {
+        for (count, sum) in self.blockcounts.iter().zip(&mut *self.sums) {
             match check_blockcount(count.get(ByteOrder::HOST), 0, maxchunks) {
                 Ok(count) => rows = rows.max(count),
                 Err(_) => *sum = I64::new(WRONG, ByteOrder::HOST),
             }
         }
-        Some(rows).filter(|&rows| rows > 0)
+        rows
     }
 
-    /// Adds up the blocksizes of the tasks in the window: `batch` rows from chunk `chunk` on.
-    fn sum_rows(&mut self, chunk: u64, batch: usize) {
-        let (order, file_len) = (self.head.meta1.order(), self.head.file_len);
-        let (first_start, globalskip) = (self.start, self.globalskip);
-        let Some(columns) = self.columns() else { return };
-        let tasks = columns.sums.len().max(1);
-        let sizes = columns.rows.get_mut(..batch.saturating_mul(tasks)).unwrap_or_default();
-        to_host(sizes, order);
+    /// Adds up the blocksizes in the first of the rows: those of chunk `chunk`, where the chunk of
+    /// the first task is at `start`, and of later ones.
+    fn sum_rows(&mut self, len: usize, chunk: u64, start: u64, globalskip: u64, file_len: u64) {
+        let tasks = self.sums.len().max(1);
+        let sizes = self.rows.get(..len).unwrap_or_default();
         for (row, chunk) in sizes.chunks_exact(tasks).zip(chunk..) {
-            let skip = chunk.saturating_mul(globalskip);
-            let mut start = first_start.saturating_add(skip);
+            let mut start = start.saturating_add(chunk.saturating_mul(globalskip));
             let used = i64::try_from(chunk).unwrap_or(i64::MAX);
-            let sizes = row.iter().zip(columns.chunksizes.iter());
-            let tasks = sizes.zip(columns.blockcounts.iter()).zip(columns.sums.iter_mut());
+            let sizes = row.iter().zip(self.chunksizes.iter());
+            let tasks = sizes.zip(self.blockcounts.iter()).zip(self.sums.iter_mut());
             for (((size, chunksize), count), sum) in tasks {
                 let chunksize = chunksize.get(ByteOrder::HOST).unsigned_abs();
                 let before = sum.get(ByteOrder::HOST);
@@ -211,19 +121,18 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         }
     }
 
-    /// Completes the window: replaces the rows by the offsets of first chunks.
-    fn end_window(&mut self) {
-        let mut next = self.start;
-        if let Some(columns) = self.columns() {
-            for (size, start) in columns.chunksizes.iter().zip(columns.rows) {
-                *start = I64::new(i64::try_from(next).unwrap_or(i64::MAX), ByteOrder::HOST);
-                next = next.saturating_add(size.get(ByteOrder::HOST).unsigned_abs());
-            }
+    /// Replaces the rows by the offsets of first chunks, the first one at `next`. Returns where the
+    /// chunk after them begins.
+    fn place_chunks(&mut self, mut next: u64) -> u64 {
+        for (size, start) in self.chunksizes.iter().zip(&mut *self.rows) {
+            *start = I64::new(i64::try_from(next).unwrap_or(i64::MAX), ByteOrder::HOST);
+            next = next.saturating_add(size.get(ByteOrder::HOST).unsigned_abs());
         }
-        self.start = next;
-        self.end = self.first.saturating_add(self.count);
+        next
     }
+}
 
+impl<S, W: AsMut<[u8]>> Tasks<'_, S, W> {
     /// Task `local`, which is in the window, and the sum of its blocksizes.
     #[inline]
     fn in_window(&mut self, local: u32) -> (Task, i64) {
@@ -246,191 +155,133 @@ impl<'a, S, W: AsMut<[u8]>> Tasks<'a, S, W> {
         let blockcount = u64::try_from(count).unwrap_or(0);
         (Task { local, globalrank, chunks, blockcount }, sum)
     }
-
-    /// Reads the entries of a task that is marked [`WRONG`] again, to find the error.
-    #[cold]
-    fn recount(&self, task: &Task) -> Recount<'a> {
-        Recount { head: self.head, task: *task, blockcount: None, chunk: 0, sum: 0 }
-    }
-
-    /// The item for the next task: the task and the sum of its blocksizes, or its error.
-    #[inline]
-    fn listed<E>(
-        &mut self,
-        task: Task,
-        bytes: Result<u64, DriveError<E, Error>>,
-    ) -> Result<Listed, DriveError<E, Error>> {
-        self.next = self.next.saturating_add(1);
-        // What is wrong in the file ends this task, what is wrong with the store the list.
-        self.failed = matches!(bytes, Err(DriveError::Store(_) | DriveError::Ended { .. }));
-        bytes.map(|bytes| Listed { task, bytes })
-    }
 }
 
-impl<S, W: AsMut<[u8]>> Fill for Tasks<'_, S, W> {
-    type Error = Error;
-
-    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
-        if self.next < self.end {
-            return Ok(None);
-        }
-        let column = match self.column {
-            Some(column) => column,
-            None => {
-                let left = self.head.meta1.ntasks().saturating_sub(self.next);
-                let fit = (self.window.as_mut().len() >> 3).checked_div(COLUMNS).unwrap_or(0);
-                let count = u32::try_from(fit).unwrap_or(u32::MAX).min(left);
-                (self.first, self.count) = (self.next, count);
-                *self.column.insert(Column::Globalranks)
-            }
-        };
-        let batch = match column {
-            Column::Rows { chunk, rows } => self.batch(chunk, rows),
-            _ => 1,
-        };
-        let (first, head) = (self.first, self.head);
-        let columns = self.columns().ok_or(DriveError::BufferTooSmall { need: NEED })?;
-        let len = columns.sums.len().saturating_mul(batch);
-        let (table, memory) = match column {
-            Column::Globalranks => (Some(head.meta1.layout().globalranks()), columns.globalranks),
-            Column::Chunksizes => (Some(head.meta1.layout().chunksizes()), columns.chunksizes),
-            Column::Blockcounts => {
-                (head.meta2.map(|meta2| meta2.blockcounts()), columns.blockcounts)
-            }
-            Column::Rows { chunk, .. } => (
-                head.meta2.and_then(|meta2| meta2.blocksizes(chunk)),
-                columns.rows.get_mut(..len).unwrap_or_default(),
-            ),
-        };
-        let offset = table.and_then(|table| entry(table, first)).map_or(0, Span::offset);
-        Ok(Some((offset, memory.as_mut_bytes())))
-    }
-
-    fn filled(&mut self) {
-        self.column = self.column.and_then(|column| self.take_in(column));
-        if self.column.is_none() {
-            self.end_window();
-        }
-    }
-}
-
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
-    pub(in crate::sion) fn new(
+    pub(in crate::sion) async fn new(
         store: &'a S,
         head: &'a Head,
         mut window: W,
     ) -> Result<Self, ReadError<S>> {
-        let mut sum = Globalskip::new(head, window.as_mut()).map_err(DriveError::of_memory)?;
-        store.will_read(&head.tables());
-        let globalskip = drive_read(&mut sum, store, window.as_mut())?;
-        Ok(Self::of(store, head, window, globalskip))
+        let memory = window.as_mut();
+        if memory.len() < NEED {
+            return Err(DriveError::BufferTooSmall { need: NEED });
+        }
+        store.will_read(&head.tables()).await;
+        let layout = head.meta1.layout();
+        let (table, mut sum) = (layout.chunksizes(), ChunkSum::new(*layout));
+        while let Some(next) = entry(table, sum.tasks) {
+            let rest = Span::between(next.offset(), table.end()).unwrap_or(Span::ZERO);
+            let bytes = rest.front_of(memory);
+            read_exact(store, next.offset(), bytes).await?;
+            sum.add_all(values(bytes), head.meta1.order())?;
+        }
+        let (globalskip, start) = (sum.sum, layout.first_chunk());
+        let (first, count, end, next, failed) = (0, 0, 0, 0, false);
+        Ok(Self { store, head, window, globalskip, first, count, end, next, start, failed })
+    }
+
+    /// The next task: that of the [`Iterator`].
+    #[inline] // a list of all tasks is a loop over this
+    #[allow(clippy::should_implement_trait, reason = "it does, and this has two forms")]
+    pub async fn next(&mut self) -> Option<Result<Listed, ReadError<S>>> {
+        if self.failed || self.next >= self.head.meta1.ntasks() {
+            return None;
+        }
+        if self.next >= self.end
+            && let Err(error) = self.load().await
+        {
+            self.failed = true;
+            return Some(Err(error));
+        }
+        let (task, sum) = self.in_window(self.next);
+        let bytes = match u64::try_from(sum) {
+            Ok(bytes) => Ok(bytes),
+            Err(_) => self.recount(task).await,
+        };
+        self.next = self.next.saturating_add(1);
+        // What is wrong in the file ends this task, what is wrong with the store the list.
+        self.failed = matches!(bytes, Err(DriveError::Store(_) | DriveError::Ended { .. }));
+        Some(bytes.map(|bytes| Listed { task, bytes }))
     }
 
     /// Reads the entries of the next tasks into the window.
     #[cold]
-    fn load(&mut self) -> Result<(), ReadError<S>> {
-        fill(self, self.store)
+    async fn load(&mut self) -> Result<(), ReadError<S>> {
+        let (store, head, first) = (self.store, self.head, self.next);
+        let (layout, order) = (head.meta1.layout(), head.meta1.order());
+        let window = self.window.as_mut();
+        let fit = (window.len() >> 3).checked_div(COLUMNS).unwrap_or(0);
+        let left = head.meta1.ntasks().saturating_sub(first);
+        let count = u32::try_from(fit).unwrap_or(u32::MAX).min(left);
+        let small = DriveError::BufferTooSmall { need: NEED };
+        let mut columns = Columns::new(window, count).ok_or(small)?;
+
+        let place = |table: Span| entry(table, first).map_or(0, Span::offset);
+        read_exact(store, place(layout.globalranks()), columns.globalranks.as_mut_bytes()).await?;
+        to_host(columns.globalranks, order);
+        read_exact(store, place(layout.chunksizes()), columns.chunksizes.as_mut_bytes()).await?;
+        convert(columns.chunksizes, order, |requested| {
+            // All of them were checked when they were added up.
+            let stored = layout.stored_chunksize(requested.unsigned_abs()).unwrap_or(0);
+            i64::try_from(stored).unwrap_or(i64::MAX)
+        });
+        columns.blockcounts.as_mut_bytes().fill(0);
+        columns.sums.as_mut_bytes().fill(0);
+        if let Some(meta2) = &head.meta2 {
+            let counts = columns.blockcounts.as_mut_bytes();
+            read_exact(store, place(meta2.blockcounts()), counts).await?;
+            to_host(columns.blockcounts, order);
+            let (rows, mut chunk) = (columns.longest(meta2.maxchunks()), 0);
+            let tasks = columns.sums.len().max(1);
+            // If the window holds all tasks, rows follow each other without a gap.
+            let is_all = count == head.meta1.ntasks();
+            let batch = if is_all { columns.rows.len().checked_div(tasks).unwrap_or(1) } else { 1 };
+            while chunk < rows {
+                let left = usize::try_from(rows.saturating_sub(chunk)).unwrap_or(usize::MAX);
+                let batch = batch.min(left);
+                let len = batch.saturating_mul(tasks);
+                let sizes = columns.rows.get_mut(..len).unwrap_or_default();
+                let row = meta2.blocksizes(chunk).unwrap_or(Span::ZERO);
+                read_exact(store, place(row), sizes.as_mut_bytes()).await?;
+                to_host(sizes, order);
+                columns.sum_rows(len, chunk, self.start, self.globalskip, head.file_len);
+                chunk = chunk.saturating_add(usize_to_u64(batch));
+            }
+        }
+        self.start = columns.place_chunks(self.start);
+        (self.first, self.count, self.end) = (first, count, first.saturating_add(count));
+        Ok(())
+    }
+
+    /// Adds up the blocksizes of a task that is marked [`WRONG`], to find its first error: in its
+    /// blockcount or a blocksize.
+    #[cold]
+    async fn recount(&self, task: Task) -> Result<u64, ReadError<S>> {
+        let Some(meta2) = &self.head.meta2 else { return Ok(0) };
+        let mut bytes = [0; 8];
+        let at = entry(meta2.blockcounts(), task.local).map_or(0, Span::offset);
+        read_exact(self.store, at, &mut bytes).await?;
+        let count = check_blockcount(self.head.integer_in(&bytes), at, meta2.maxchunks())?;
+        let mut sum = 0u64;
+        for chunk in 0..count {
+            let row = meta2.blocksizes(chunk).and_then(|row| entry(row, task.local));
+            let at = row.map_or(0, Span::offset);
+            read_exact(self.store, at, &mut bytes).await?;
+            let (value, place) = (self.head.integer_in(&bytes), task.chunks.chunk(chunk));
+            sum = sum.saturating_add(check_blocksize(value, at, place, self.head.file_len)?);
+        }
+        Ok(sum)
     }
 }
 
 impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Tasks<'_, S, W> {
     type Item = Result<Listed, ReadError<S>>;
 
-    #[inline] // a list of all tasks is a loop over this
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_over() {
-            return None;
-        }
-        if self.next >= self.end
-            && let Err(error) = self.load()
-        {
-            self.failed = true;
-            return Some(Err(error));
-        }
-        let (task, sum) = self.in_window(self.next);
-        let bytes = match u64::try_from(sum) {
-            Ok(bytes) => Ok(bytes),
-            Err(_) => drive_read(&mut self.recount(&task), self.store, &mut [0; 8]),
-        };
-        Some(self.listed(task, bytes))
-    }
-}
-
-#[cfg(feature = "async")]
-impl<'a, S: AsyncReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
-    pub(in crate::sion) async fn new_async(
-        store: &'a S,
-        head: &'a Head,
-        mut window: W,
-    ) -> Result<Self, AsyncError<S>> {
-        let mut sum = Globalskip::new(head, window.as_mut()).map_err(DriveError::of_memory)?;
-        store.will_read(&head.tables()).await;
-        let globalskip = drive_read_async(&mut sum, store, window.as_mut()).await?;
-        Ok(Self::of(store, head, window, globalskip))
-    }
-
-    /// The next task: [`Iterator::next`] for an asynchronous store.
-    pub async fn next_async(&mut self) -> Option<Result<Listed, AsyncError<S>>> {
-        if self.is_over() {
-            return None;
-        }
-        if self.next >= self.end
-            && let Err(error) = fill_async(self, self.store).await
-        {
-            self.failed = true;
-            return Some(Err(error));
-        }
-        let (task, sum) = self.in_window(self.next);
-        let bytes = match u64::try_from(sum) {
-            Ok(bytes) => Ok(bytes),
-            Err(_) => drive_read_async(&mut self.recount(&task), self.store, &mut [0; 8]).await,
-        };
-        Some(self.listed(task, bytes))
-    }
-}
-
-/// Adds up the blocksizes of one task, or finds its first error: in its blockcount or a blocksize.
-#[derive(Debug)]
-struct Recount<'a> {
-    head: &'a Head,
-    task: Task,
-    blockcount: Option<u64>,
-    chunk: u64,
-    sum: u64,
-}
-
-impl Recount<'_> {
-    fn place(&self) -> u64 {
-        let table = self.head.meta2.and_then(|meta2| match self.blockcount {
-            None => Some(meta2.blockcounts()),
-            Some(_) => meta2.blocksizes(self.chunk),
-        });
-        table.and_then(|table| entry(table, self.task.local)).map_or(0, Span::offset)
-    }
-}
-
-impl ReadMachine for Recount<'_> {
-    type Output = u64;
-    type Error = Error;
-
-    fn poll(&mut self) -> ReadStep<u64> {
-        match self.blockcount.is_some_and(|count| self.chunk >= count) {
-            true => ReadStep::Done(self.sum),
-            false => ReadStep::Read { offset: self.place(), need: 8, want: ENTRY_LEN },
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let (value, place) = (self.head.integer_in(bytes), self.place());
-        if self.blockcount.is_none() {
-            let maxchunks = self.head.meta2.map_or(0, |meta2| meta2.maxchunks());
-            self.blockcount = Some(check_blockcount(value, place, maxchunks)?);
-            return Ok(());
-        }
-        let span = self.task.chunks.chunk(self.chunk);
-        let size = check_blocksize(value, place, span, self.head.file_len)?;
-        (self.sum, self.chunk) = (self.sum.saturating_add(size), self.chunk.saturating_add(1));
-        Ok(())
+        Tasks::next(self)
     }
 }
 
@@ -448,44 +299,8 @@ fn to_host(column: &mut [I64], order: ByteOrder) {
     }
 }
 
-/// The stored integers of a column.
-pub(in crate::sion) fn values(column: &[u8]) -> core::slice::Iter<'_, I64> {
-    <[I64]>::ref_from_bytes(column).unwrap_or_default().iter()
-}
-
-/// Adds up all chunksizes.
-#[derive(Debug)]
-struct Globalskip<'a> {
-    head: &'a Head,
-    sum: ChunkSum,
-}
-
-impl<'a> Globalskip<'a> {
-    /// Checks that `window` has [`NEED`] bytes.
-    fn new(head: &'a Head, window: &[u8]) -> Result<Self, DriveError<Infallible, Error>> {
-        match window.len() < NEED {
-            true => Err(DriveError::BufferTooSmall { need: NEED }),
-            false => Ok(Self { head, sum: ChunkSum::new(*head.meta1.layout()) }),
-        }
-    }
-}
-
-impl ReadMachine for Globalskip<'_> {
-    type Output = u64;
-    type Error = Error;
-
-    fn poll(&mut self) -> ReadStep<u64> {
-        let table = self.head.meta1.layout().chunksizes();
-        match entry(table, self.sum.tasks).map(Span::offset) {
-            None => ReadStep::Done(self.sum.sum),
-            Some(offset) => {
-                ReadStep::Read { offset, need: 8, want: table.end().saturating_sub(offset) }
-            }
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let whole = bytes.get(..bytes.len() & !7).unwrap_or_default();
-        self.sum.add_all(values(whole).as_slice(), self.head.meta1.order())
-    }
+/// The stored integers at the start of `bytes`.
+pub(in crate::sion) fn values(bytes: &[u8]) -> &[I64] {
+    let entries = <[I64]>::ref_from_prefix_with_elems(bytes, bytes.len() >> 3);
+    entries.map_or(&[], |(entries, _)| entries)
 }
