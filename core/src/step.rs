@@ -1,9 +1,8 @@
-//! Machines, which say which reads and writes they need, and the drivers that run them.
+//! Machines, which say which bytes they need, and the driver that reads for them.
 //!
-//! A machine asks for one step at a time ([`Machine::poll`], [`ReadMachine::poll`]). The caller
-//! does the step and hands over the bytes of a read ([`Machine::feed`], [`ReadMachine::feed`]). The
-//! machine therefore fixes the order of writes on the disk, and a test can cut that order at every
-//! byte. One machine serves a file, a flash chip, an asynchronous runtime and a fuzzer.
+//! A machine asks for one read at a time ([`ReadMachine::poll`]). The caller reads and hands over
+//! the bytes ([`ReadMachine::feed`]). So one machine serves a file, a flash chip, an asynchronous
+//! runtime and a fuzzer.
 //!
 #![cfg_attr(feature = "sion", doc = "```")]
 #![cfg_attr(not(feature = "sion"), doc = "```ignore")]
@@ -36,15 +35,15 @@ pub(crate) use fill::{Fill, Need, fill};
 #[cfg(any(feature = "sion", feature = "ffrecord", feature = "blob"))]
 pub(crate) use sum::SumOf;
 
-#[twin(ReadAt, WriteAt)]
-use crate::store::{ReadAt, WriteAt};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
 use striae_twin::twin;
 
-/// The next step of a [`Machine`].
-#[derive(Debug, PartialEq, Eq)]
+/// The next step of a [`ReadMachine`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Step<'a, T> {
+pub enum ReadStep<T> {
     /// Read at least `need` and at most `want` bytes at `offset`, and feed them.
     ///
     /// A machine that scans a table wants the whole table but needs only one entry: the driver
@@ -57,90 +56,11 @@ pub enum Step<'a, T> {
         /// The most bytes that the machine can use; at least `need`.
         want: u64,
     },
-    /// Write `bytes` at `offset`.
-    Write {
-        /// Where the bytes go.
-        offset: u64,
-        /// The bytes.
-        bytes: &'a [u8],
-    },
-    /// Order the writes: no reader of the store may see a later write without all earlier ones. The
-    /// earlier writes need not be durable.
-    Order,
-    /// Make all earlier writes durable before the next write. This also orders them, as
-    /// [`Step::Order`] does.
-    Sync,
-    /// Cut the store to `len` bytes, or extend it to `len` bytes with zeros.
-    SetSize {
-        /// The new length.
-        len: u64,
-    },
     /// The work is done.
     Done(T),
 }
 
-impl<'a, T> Step<'a, T> {
-    /// This step, with the output of [`Step::Done`] passed through `map`.
-    pub fn map<U>(self, map: impl FnOnce(T) -> U) -> Step<'a, U> {
-        match self {
-            Self::Read { offset, need, want } => Step::Read { offset, need, want },
-            Self::Write { offset, bytes } => Step::Write { offset, bytes },
-            Self::Order => Step::Order,
-            Self::Sync => Step::Sync,
-            Self::SetSize { len } => Step::SetSize { len },
-            Self::Done(output) => Step::Done(map(output)),
-        }
-    }
-}
-
-/// The next step of a [`ReadMachine`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum ReadStep<T> {
-    /// Read bytes and feed them; see [`Step::Read`].
-    Read {
-        /// Where the bytes are.
-        offset: u64,
-        /// The fewest bytes that the machine can use.
-        need: usize,
-        /// The most bytes that the machine can use; at least `need`.
-        want: u64,
-    },
-    /// The work is done.
-    Done(T),
-}
-
-impl<T> From<ReadStep<T>> for Step<'_, T> {
-    fn from(step: ReadStep<T>) -> Self {
-        match step {
-            ReadStep::Read { offset, need, want } => Self::Read { offset, need, want },
-            ReadStep::Done(output) => Self::Done(output),
-        }
-    }
-}
-
-/// Work in several steps, done by a driver.
-///
-/// Other crates may implement it; a method of a later version has a default.
-pub trait Machine {
-    /// The result of the work.
-    type Output;
-    /// The error of [`feed`](Self::feed).
-    type Error;
-
-    /// The next step. A further call assumes that the last `Write`, `Order`, `Sync` or `SetSize`
-    /// succeeded. A `Read` is returned again until it is fed.
-    fn poll(&mut self) -> Step<'_, Self::Output>;
-
-    /// Hands over the bytes of the last [`Step::Read`]: at least its `need`, at most its `want`.
-    ///
-    /// # Errors
-    /// The bytes break the format. The machine must not be used after an error.
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
-}
-
-/// Work in several steps that are all reads. Each `ReadMachine` is also a [`Machine`].
+/// Work in several steps, each of which is a read by a driver.
 ///
 /// Other crates may implement it; a method of a later version has a default.
 pub trait ReadMachine {
@@ -158,19 +78,6 @@ pub trait ReadMachine {
     /// # Errors
     /// The bytes break the format. The machine must not be used after an error.
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
-}
-
-impl<M: ReadMachine> Machine for M {
-    type Output = M::Output;
-    type Error = M::Error;
-
-    fn poll(&mut self) -> Step<'_, M::Output> {
-        ReadMachine::poll(self).into()
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), M::Error> {
-        ReadMachine::feed(self, bytes)
-    }
 }
 
 /// Why a driver could not finish a machine: an error `S` of the store, an error `F` of the format,
@@ -284,44 +191,6 @@ impl<S, F> DriveError<S, F> {
 /// # Errors
 /// [`DriveError::Store`], [`DriveError::Format`], [`DriveError::Ended`],
 /// [`DriveError::BufferTooSmall`].
-#[twin(WriteAt)]
-pub async fn drive<M: Machine, S: WriteAt>(
-    machine: &mut M,
-    store: &mut S,
-    buf: &mut [u8],
-) -> Result<M::Output, DriveError<S::Error, M::Error>> {
-    loop {
-        let (offset, need, want) = match machine.poll() {
-            Step::Read { offset, need, want } => (offset, need, want),
-            Step::Write { offset, bytes } => {
-                if !bytes.is_empty() {
-                    store.write_all_at(offset, bytes).await.map_err(DriveError::Store)?;
-                }
-                continue;
-            }
-            Step::Order => {
-                store.order().await.map_err(DriveError::Store)?;
-                continue;
-            }
-            Step::Sync => {
-                store.sync().await.map_err(DriveError::Store)?;
-                continue;
-            }
-            Step::SetSize { len } => {
-                store.set_size(len).await.map_err(DriveError::Store)?;
-                continue;
-            }
-            Step::Done(output) => return Ok(output),
-        };
-        read_and_feed(machine, &*store, buf, (offset, need, want)).await?;
-    }
-}
-
-/// Runs a `machine` that only reads on `store`. `buf` is the only memory.
-///
-/// # Errors
-/// [`DriveError::Store`], [`DriveError::Format`], [`DriveError::Ended`],
-/// [`DriveError::BufferTooSmall`].
 #[twin(ReadAt)]
 pub async fn drive_read<M: ReadMachine, S: ReadAt + ?Sized>(
     machine: &mut M,
@@ -340,21 +209,17 @@ pub async fn drive_read<M: ReadMachine, S: ReadAt + ?Sized>(
 
 /// Reads what `machine` asked for and feeds it.
 #[twin(ReadAt)]
-pub(crate) async fn read_and_feed<M: Machine, S: ReadAt + ?Sized>(
+pub(crate) async fn read_and_feed<M: ReadMachine, S: ReadAt + ?Sized>(
     machine: &mut M,
     store: &S,
     buf: &mut [u8],
     (offset, need, want): (u64, usize, u64),
 ) -> Result<(), DriveError<S::Error, M::Error>> {
-    let bytes = part_of(buf, need, want).ok_or(DriveError::BufferTooSmall { need })?;
+    let len = usize::try_from(want).unwrap_or(usize::MAX).min(buf.len());
+    let bytes = buf.get_mut(..len).filter(|_| need <= len);
+    let bytes = bytes.ok_or(DriveError::BufferTooSmall { need })?;
     read_exact(store, offset, bytes).await?;
     machine.feed(bytes).map_err(DriveError::Format)
-}
-
-/// The part of `buf` that a read fills, or `None` if it is shorter than `need`.
-fn part_of(buf: &mut [u8], need: usize, want: u64) -> Option<&mut [u8]> {
-    let len = usize::try_from(want).unwrap_or(usize::MAX).min(buf.len());
-    buf.get_mut(..len).filter(|_| need <= len)
 }
 
 /// Fills `buf` from `store`, for code that is not a machine.

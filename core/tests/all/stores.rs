@@ -4,7 +4,7 @@ use core::cell::Cell;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Write};
 use striae_core::sion::open::Open;
 use striae_core::sion::{Error, Opened, Physical};
-use striae_core::step::{DriveError, Machine, ReadMachine, ReadStep, Step, drive, drive_read};
+use striae_core::step::{DriveError, ReadMachine, ReadStep, drive_read};
 use striae_core::store::{FixedSize, ReadAt, SeekStore, SeekStoreError, WriteAt};
 use striae_kit::everything::read_everything;
 use striae_kit::golden_sets::{golden_set, golden_sets};
@@ -183,28 +183,22 @@ fn a_slice_neither_grows_nor_shrinks() {
 
 // ---- drivers ----
 
-/// Writes, syncs, reads the same back.
+/// Reads seven bytes from offset 2 on.
 #[derive(Debug, Default)]
 struct Scribe {
-    step: usize,
     read: Vec<u8>,
 }
 
-impl Machine for Scribe {
+impl ReadMachine for Scribe {
     type Output = Vec<u8>;
     type Error = Error;
 
-    fn poll(&mut self) -> Step<'_, Vec<u8>> {
-        self.step += 1;
-        match self.step {
-            1 => Step::Write { offset: 2, bytes: b"written" },
-            2 => Step::Sync,
-            _ if self.read.len() < 7 => {
-                let have = u64::try_from(self.read.len()).unwrap();
-                Step::Read { offset: 2 + have, need: 1, want: 7 - have }
-            }
-            _ => Step::Done(self.read.clone()),
+    fn poll(&mut self) -> ReadStep<Vec<u8>> {
+        if self.read.len() == 7 {
+            return ReadStep::Done(self.read.clone());
         }
+        let have = u64::try_from(self.read.len()).unwrap();
+        ReadStep::Read { offset: 2 + have, need: 1, want: 7 - have }
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -218,29 +212,25 @@ impl Machine for Scribe {
 fn a_machine_is_driven_with_any_buffer_that_it_needs() {
     for buf in [1, 2, 7, 8, 100] {
         let mut store = SeekStore::new(Card::of(b""));
-        let read = drive(&mut Scribe::default(), &mut store, &mut vec![0; buf]);
+        store.write_all_at(2, b"written").unwrap();
+        store.sync().unwrap();
+        let read = drive_read(&mut Scribe::default(), &store, &mut vec![0; buf]);
         assert_eq!(read.unwrap(), b"written");
         let card = store.into_inner();
         assert_eq!((card.bytes.as_slice(), card.flushes), (b"\0\0written".as_slice(), 1));
     }
-    let too_small = drive(&mut Scribe::default(), &mut SeekStore::new(Card::of(b"")), &mut []);
+    let too_small = drive_read(&mut Scribe::default(), &SeekStore::new(Card::of(b"")), &mut []);
     assert_eq!(too_small, Err(DriveError::BufferTooSmall { need: 1 }));
+    let cut = drive_read(&mut Scribe::default(), &b"\0\0writ"[..], &mut [0; 2]);
+    assert_eq!(cut, Err(DriveError::Ended { offset: 6 }));
 }
 
 #[test]
-fn a_machine_that_only_reads_is_driven_by_both_drivers() {
-    let mut bytes = golden_set("s01_one_task").files.swap_remove(0);
-    let file_len = u64::try_from(bytes.len()).unwrap();
-    let mut window = [0; 2048];
-    let head = drive_read(&mut Open::new(file_len), &bytes[..], &mut window).unwrap();
-    assert_eq!(drive(&mut Open::new(file_len), &mut &mut bytes[..], &mut window), Ok(head));
-}
-
-#[test]
-fn a_full_device_ends_a_machine() {
+fn a_full_device_says_where_it_took_no_byte() {
     let mut store = SeekStore::new(Card { room: 5, ..Card::of(b"") });
-    let error = drive(&mut Scribe::default(), &mut store, &mut [0; 8]).unwrap_err();
-    assert_eq!(error, DriveError::Store(SeekStoreError::Full { offset: 5 }));
+    let error = store.write_all_at(2, b"written").unwrap_err();
+    assert_eq!(error, SeekStoreError::Full { offset: 5 });
+    let error = DriveError::<_, Error>::Store(error);
     assert_eq!(error.to_string(), "the device took no byte at offset 5");
     assert_eq!(embedded_io::Error::kind(&error), ErrorKind::WriteZero);
 }

@@ -6,7 +6,7 @@ use core::num::NonZeroU64;
 use striae_core::endian::{ByteOrder, I32, I64, U64};
 use striae_core::field::FieldId;
 use striae_core::span::{Span, Stride, round_up};
-use striae_core::step::{Machine, Step, drive};
+use striae_core::step::{ReadMachine, ReadStep, drive_read};
 use striae_core::store::{
     BlockStore, Cached, ReadAhead, ReadAt, SeekStore, StoreBlocks, WriteAt, usize_to_u64,
 };
@@ -121,43 +121,33 @@ entries! {
         Ok(hull ^ one ^ all ^ u64::from(spans.is_empty()))
     }
 
-    fn gate_drive(bytes, offset: u64, need: usize, want: u64) {
-        let (window, value) = bytes.split_at_mut_checked(need).ok_or(Fail)?;
-        let mut machine = Copies { offset, need, want, bytes: value, state: 0 };
-        Ok(drive(&mut machine, &mut Host { file: 0 }, window)?)
+    fn gate_drive_read(bytes, offset: u64, need: usize, want: u64) {
+        let mut machine = Length { offset, need, want, len: None };
+        Ok(drive_read(&mut machine, &Host { file: 0 }, bytes)?)
     }
 }
 
-/// A machine with all kinds of steps: reads, writes, syncs.
-struct Copies<'a> {
+/// A machine whose output is the length of what it was fed.
+struct Length {
     offset: u64,
     need: usize,
     want: u64,
-    bytes: &'a [u8],
-    state: u64,
+    len: Option<u64>,
 }
 
-impl Machine for Copies<'_> {
+impl ReadMachine for Length {
     type Output = u64;
     type Error = core::num::TryFromIntError;
 
-    fn poll(&mut self) -> Step<'_, u64> {
-        match self.state {
-            0 => Step::Read { offset: self.offset, need: self.need, want: self.want },
-            1 => {
-                self.state = 2;
-                Step::Write { offset: self.offset, bytes: self.bytes }
-            }
-            2 => {
-                self.state = 3;
-                Step::Sync
-            }
-            state => Step::Done(state),
+    fn poll(&mut self) -> ReadStep<u64> {
+        match self.len {
+            None => ReadStep::Read { offset: self.offset, need: self.need, want: self.want },
+            Some(len) => ReadStep::Done(len),
         }
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Self::Error> {
-        self.state = u64::try_from(bytes.len())? | 1;
+        self.len = Some(u64::try_from(bytes.len())?);
         Ok(())
     }
 }
