@@ -37,6 +37,7 @@ pub(crate) use sum::SumOf;
 
 #[twin(ReadAt)]
 use crate::store::ReadAt;
+use embedded_io::ReadExactError;
 use striae_twin::twin;
 
 /// The next step of a [`ReadMachine`].
@@ -174,13 +175,6 @@ impl<S, F> DriveError<S, F> {
             DriveError::BufferTooSmall { need } => Self::BufferTooSmall { need },
         }
     }
-
-    fn from_read(error: embedded_io::ReadExactError<S>, offset: u64) -> Self {
-        match error {
-            embedded_io::ReadExactError::UnexpectedEof => Self::Ended { offset },
-            embedded_io::ReadExactError::Other(error) => Self::Store(error),
-        }
-    }
 }
 
 /// Runs `machine` on `store`. `buf` is the only memory.
@@ -232,6 +226,8 @@ pub(crate) async fn read_exact<S: ReadAt + ?Sized, F>(
     offset: u64,
     buf: &mut [u8],
 ) -> Result<(), DriveError<S::Error, F>> {
-    let read = store.read_exact_at(offset, buf).await;
-    read.map_err(|error| DriveError::from_read(error, offset))
+    store.read_exact_at(offset, buf).await.map_err(|error| match error {
+        ReadExactError::UnexpectedEof => DriveError::Ended { offset },
+        ReadExactError::Other(error) => DriveError::Store(error),
+    })
 }

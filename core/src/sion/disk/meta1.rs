@@ -159,7 +159,7 @@ impl Meta1 {
             let (field, value) = (raw::Meta1::nfiles, widen_u32(self.nfiles()).cast_signed());
             return Err(Error::OutOfRange { field, value, min: 1, max: 1 });
         }
-        if matches!(self.keyval(), KeyvalMode::Inline) {
+        if self.is_keyval() {
             let (field, value) = (raw::Meta1::flag1, self.flag1);
             return Err(Error::OutOfRange { field, value, min: PLAIN, max: PLAIN });
         }
@@ -310,6 +310,10 @@ impl Meta1 {
             FormatVersion::V5 => KeyvalMode::from_flag1(self.flag1),
             _ => KeyvalMode::None,
         }
+    }
+
+    pub(in crate::sion) const fn is_keyval(&self) -> bool {
+        matches!(self.keyval(), KeyvalMode::Inline)
     }
 
     /// `flag1` and `flag2` as stored; 0 in fileformat_version 2.

@@ -1,19 +1,16 @@
 //! The entries of one task in META2, and whether they can be trusted.
 
-use super::evidence::Remains;
-use super::evidence::{SECTOR, Trust, is_zero_sector};
+use super::evidence::{Remains, SECTOR_MASK, Trust, is_zero_sector};
 use super::records::are_records;
 use super::{Scratch, Sparse};
 use crate::endian::I64;
 use crate::sion::ReadError;
-use crate::sion::disk::meta1::KeyvalMode;
 use crate::sion::disk::meta2::entry;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::layout::Chunks;
 use crate::sion::read::locate::{check_blockcount, check_blocksize};
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};
-use crate::store::usize_to_u64;
 
 /// The state of the entries of a task.
 pub(super) enum Entries {
@@ -47,23 +44,26 @@ impl<S: Sparse> Work<'_, S> {
         Ok(Some((I64::from(bytes).get(self.remains.head.meta1.order()), place.offset())))
     }
 
+    pub(super) const fn is_keyval(&self) -> bool {
+        self.remains.head.meta1.is_keyval()
+    }
+
     /// The blockcount of the task, if it is present and sound.
     pub(super) fn blockcount(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
         let value = self.read_entry(entry(varheader.blockcounts(), self.local))?;
         Ok(value.and_then(|(value, at)| check_blockcount(value, at, varheader.maxchunks()).ok()))
     }
 
-    /// A blocksize and its place, if it is present and sound. The chunk need not be in use.
+    /// A blocksize, if it is present and sound. The chunk need not be in use.
     pub(super) fn blocksize(
         &self,
         varheader: &Varheader,
         chunk: u64,
-    ) -> Result<Option<(u64, Span)>, ReadError<S>> {
-        let place = varheader.blocksize(self.local, chunk);
-        let Some((value, at)) = self.read_entry(place)? else { return Ok(None) };
-        let span = self.chunks.chunk(chunk);
-        let size = check_blocksize(value, at, span, self.remains.head.file_len).ok();
-        Ok(size.zip(place))
+    ) -> Result<Option<u64>, ReadError<S>> {
+        let (value, span) = (varheader.blocksize(self.local, chunk), self.chunks.chunk(chunk));
+        let file_len = self.remains.head.file_len;
+        let value = self.read_entry(value)?;
+        Ok(value.and_then(|(value, at)| check_blocksize(value, at, span, file_len).ok()))
     }
 
     /// The first chunk from `chunk` on whose blocksize may be other than 0, by the holes of the
@@ -113,11 +113,11 @@ impl<S: Sparse> Work<'_, S> {
                 }
                 Some(_) => match self.blocksize(varheader, chunk)? {
                     None => return Ok(Entries::InPart),
-                    Some((size, place)) => {
+                    Some(size) => {
                         bytes = bytes.saturating_add(size);
                         let behind = chunk.saturating_add(1);
-                        let at = (chunk, size, place);
-                        zero |= self.may_be_unwritten(at, count, scratch)?;
+                        let place = varheader.blocksize(self.local, chunk).unwrap_or(Span::ZERO);
+                        zero |= self.may_be_unwritten((chunk, size, place), count, scratch)?;
                         is_full &= behind == count || size == self.chunks.chunksize;
                         behind
                     }
@@ -128,8 +128,7 @@ impl<S: Sparse> Work<'_, S> {
         if zero {
             return Ok(Entries::Zero);
         }
-        let is_keyval = self.remains.head.meta1.keyval() == KeyvalMode::Inline;
-        let order = self.remains.head.meta1.order();
+        let (is_keyval, order) = (self.is_keyval(), self.remains.head.meta1.order());
         let fits = !is_keyval || is_full && are_records(self.store, self.chunks, bytes, order)?;
         let is_sound = fits && self.are_unused(varheader, count)?;
         Ok(if is_sound { Entries::Sound(count) } else { Entries::InPart })
@@ -184,7 +183,10 @@ impl<S: Sparse> Work<'_, S> {
             // No task leaves a chunk empty and goes on in the next one.
             0 if behind < count => return Ok(true),
             0 if is_closed => !self.is_written(place)?,
-            0 => return is_zero_sector(self.store, place.offset(), file_len),
+            0 => {
+                let sector = place.offset() & !SECTOR_MASK;
+                return is_zero_sector(self.store, place.offset(), sector, file_len);
+            }
             // Of the last entry that is not zero, the end may read as zeros.
             _ => is_closed && (place.offset()..=place.end()).contains(&self.remains.written),
         };
@@ -196,18 +198,8 @@ impl<S: Sparse> Work<'_, S> {
     /// the commit fields may point to a META2 whose end, or some of whose sectors, were never
     /// written.
     pub(super) fn is_written(&self, place: Span) -> Result<bool, ReadError<S>> {
-        let mut sector = [0; SECTOR];
-        let from = place.end();
-        let into = from & usize_to_u64(SECTOR).saturating_sub(1);
-        let left = self.remains.head.file_len.saturating_sub(from);
-        let len = match into {
-            0 => 0, // it ends where its sector does
-            into => usize_to_u64(SECTOR).saturating_sub(into).min(left),
-        };
-        let len = usize::try_from(len).unwrap_or(SECTOR);
-        let bytes = sector.get_mut(..len).unwrap_or_default();
-        read_exact(self.store, from, bytes)?;
-        Ok(bytes.iter().any(|&byte| byte != 0))
+        let (last, file_len) = (place.end().saturating_sub(1), self.remains.head.file_len);
+        is_zero_sector(self.store, last, place.end(), file_len).map(|is_zero| !is_zero)
     }
 
     /// The length of the stream in a whole META2.
@@ -215,8 +207,7 @@ impl<S: Sparse> Work<'_, S> {
         let count = self.blockcount(varheader)?.unwrap_or(0);
         let (mut bytes, mut chunk) = (0u64, 0);
         while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < count) {
-            let size = self.blocksize(varheader, next)?;
-            bytes = bytes.saturating_add(size.map_or(0, |(size, _)| size));
+            bytes = bytes.saturating_add(self.blocksize(varheader, next)?.unwrap_or(0));
             chunk = next.saturating_add(1);
         }
         Ok(bytes)

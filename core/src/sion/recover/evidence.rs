@@ -69,16 +69,15 @@ pub(super) enum Rival {
     Many,
 }
 
-/// The META2 that was found, and its trust.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Verdict {
-    pub(super) varheader: Option<Varheader>,
-    pub(super) word: Trust,
-    pub(super) rival: Option<Rival>,
-}
-
 /// The commit fields as stored: `maxchunks`, `start_of_varheader`.
 pub(super) type Fields = (i64, i64);
+
+impl Trust {
+    /// Whether a seal with a sound trailer belongs to META2.
+    pub(super) const fn is_sealed(self) -> bool {
+        matches!(self, Self::Sealed | Self::SealedMeta2 | Self::SealedChunks)
+    }
+}
 
 impl Remains {
     /// Collects the evidence of the file in `store`. `window` needs [`super::WINDOW`] bytes; a
@@ -103,7 +102,7 @@ impl Remains {
         let head = Head { file_len, meta1, meta2: None };
         let (blocks, has_zeros) = blocks(store, &head, window)?;
         let fields = fields(store, &head)?;
-        let mut remains = Self {
+        let remains = Self {
             head,
             blocks,
             varheader: None,
@@ -114,16 +113,12 @@ impl Remains {
             written: u64::MAX,
             checksum,
         };
-        let Verdict { varheader, word, rival } = remains.judge(store, fields, window)?;
-        (remains.varheader, remains.word, remains.rival) = (varheader, word, rival);
+        let mut remains = remains.judge(store, fields, window)?;
         // A seal has a checksum of the chunksizes; a META2 right after the last block proves their
         // sum.
-        let is_proven = matches!(
-            word,
-            Trust::Sealed | Trust::SealedMeta2 | Trust::SealedChunks | Trust::Closed
-        );
-        remains.has_lost_sizes = has_zeros && !is_proven;
-        if let Some(varheader) = remains.varheader.filter(|_| word == Trust::Closed) {
+        let is_closed = remains.word == Trust::Closed;
+        remains.has_lost_sizes = has_zeros && !is_closed && !remains.word.is_sealed();
+        if let Some(varheader) = remains.varheader.filter(|_| is_closed) {
             let (start, end) = (varheader.start(), varheader.blocksizes().end().min(file_len));
             let tables = Span::between(start, end).unwrap_or(Span::ZERO);
             let len = used_len(store, tables, window)?;
@@ -203,9 +198,9 @@ fn blocks<S: Sparse>(
     let mut sum = ChunkSum::new(*layout);
     let (mut has_zeros, mut seen) = (false, 0);
     while let Some(next) = entry(layout.chunksizes(), sum.tasks) {
-        let left = layout.chunksizes().end().saturating_sub(next.offset());
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        let bytes = window.get_mut(..left.min(window.len() & !7)).unwrap_or_default();
+        let rest = Span::between(next.offset(), layout.chunksizes().end()).unwrap_or(Span::ZERO);
+        let whole = window.len() & !7;
+        let bytes = rest.front_of(window.get_mut(..whole).unwrap_or_default());
         read_exact(store, next.offset(), bytes)?;
         for value in values(bytes) {
             let place = entry(layout.chunksizes(), sum.tasks).unwrap_or(Span::ZERO);
@@ -215,7 +210,7 @@ fn blocks<S: Sparse>(
                 // A sector is looked at once: no chunk size is at offset 0.
                 let sector = at & !SECTOR_MASK;
                 if size == 0 && !has_zeros && sector != seen {
-                    has_zeros = is_zero_sector(store, at, head.file_len)?;
+                    has_zeros = is_zero_sector(store, at, sector, head.file_len)?;
                     seen = sector;
                 }
             }
@@ -224,20 +219,19 @@ fn blocks<S: Sparse>(
     Ok((sum.blocks(), has_zeros))
 }
 
-/// The least number of bytes that storage writes, or loses, as a whole.
-pub(super) const SECTOR: usize = 512;
-const SECTOR_MASK: u64 = 511;
+/// The bits of an offset in a sector: the least bytes that storage writes, or loses, as a whole.
+pub(super) const SECTOR_MASK: u64 = 511;
 
-/// Whether the sector with the byte at `offset` has only zeros.
+/// Whether the sector with the byte at `offset` has only zeros, from `from` on.
 pub(super) fn is_zero_sector<S: Sparse>(
     store: &S,
     offset: u64,
+    from: u64,
     file_len: u64,
 ) -> Result<bool, ReadError<S>> {
-    let mut sector = [0; SECTOR];
-    let start = offset & !SECTOR_MASK;
-    let len = usize::try_from(file_len.saturating_sub(start)).unwrap_or(SECTOR).min(SECTOR);
-    let bytes = sector.get_mut(..len).unwrap_or_default();
-    read_exact(store, start, bytes)?;
+    let mut sector = [0; 512];
+    let end = (offset | SECTOR_MASK).saturating_add(1).min(file_len);
+    let bytes = Span::between(from, end).unwrap_or(Span::ZERO).front_of(&mut sector);
+    read_exact(store, from, bytes)?;
     Ok(bytes.iter().all(|&byte| byte == 0))
 }

@@ -5,12 +5,11 @@
 //! the file was cut. So META2 is where the commit fields point to, or where they point to with one
 //! byte changed, and in the second case it is whole.
 
-use super::evidence::{Fields, Remains, Rival, Trust, Verdict};
+use super::evidence::{Fields, Remains, Rival, Trust};
 use super::places::Whole;
 use super::trailer::Sealed;
 use super::{Doubt, Sparse};
 use crate::sion::ReadError;
-use crate::sion::disk::meta1::KeyvalMode;
 use crate::sion::disk::varheader::Varheader;
 
 /// The META2 that the commit fields point to with one byte changed, or any found one if they are
@@ -43,13 +42,13 @@ impl Near {
 }
 
 impl Remains {
-    /// Finds META2 and judges it.
+    /// The evidence with META2, if one is found, and its trust.
     pub(super) fn judge<S: Sparse>(
         &self,
         store: &S,
         fields: Fields,
         window: &mut [u8],
-    ) -> Result<Verdict, ReadError<S>> {
+    ) -> Result<Self, ReadError<S>> {
         let near = self.near(store, fields, window)?;
         // No writer puts META2 at another place, where near is whole at one of those.
         let is_writers = |named: &Varheader| near.latest.is_none() || self.is_place(named);
@@ -103,12 +102,12 @@ impl Remains {
         named: Varheader,
         near: &Near,
         window: &mut [u8],
-    ) -> Result<Verdict, ReadError<S>> {
-        let seal = self.seal_at_end(store, window)?.filter(|seal| seal.meta1 && seal.meta2);
+    ) -> Result<Self, ReadError<S>> {
+        let seal = self.seal_at_end(store, None, window)?.filter(|seal| seal.meta1 && seal.meta2);
         let found = near.latest.map(|near| near.varheader).or(seal.map(|seal| seal.varheader));
         let found = if found.is_some() { found } else { self.search(store, window)? };
         let word = Trust::Doubtful(Doubt::Meta2Lost);
-        Ok(Verdict { varheader: Some(found.unwrap_or(named)), word, rival: None })
+        Ok(Self { varheader: Some(found.unwrap_or(named)), word, ..*self })
     }
 
     /// The verdict if the commit fields do not point to a possible place of META2.
@@ -118,16 +117,16 @@ impl Remains {
         fields: Fields,
         near: &Near,
         window: &mut [u8],
-    ) -> Result<Verdict, ReadError<S>> {
+    ) -> Result<Self, ReadError<S>> {
         // Commits are only put after existing data, so a META2 that a close left at the end of the
         // file is that of the last commit.
-        let seal = self.seal_at_end(store, window)?.filter(|seal| seal.meta1);
+        let seal = self.seal_at_end(store, None, window)?.filter(|seal| seal.meta1);
         if let Some(seal) = &seal
             && self.is_natural(&seal.varheader)
             && (seal.meta2 || seal.chunks)
         {
             let rival = near.rival(Rival::Older);
-            return Ok(Verdict { varheader: Some(seal.varheader), word: seal.word(), rival });
+            return Ok(Self { varheader: Some(seal.varheader), word: seal.word(), rival, ..*self });
         }
         for candidate in self.corrected(fields).into_iter().flatten() {
             if self.is_end(store, &candidate)? && self.whole(store, candidate, window)?.is_some() {
@@ -136,11 +135,14 @@ impl Remains {
         }
         let doubtful = |varheader, doubt| {
             let word = Trust::Doubtful(doubt);
-            Ok(Verdict { varheader: Some(varheader), word, rival: None })
+            Ok(Self { varheader: Some(varheader), word, ..*self })
         };
         let (_, start) = fields;
         match near.latest {
-            Some(near) if start != 0 => return self.verdict_of(store, &near, None, window),
+            Some(near) if start != 0 => {
+                let seal = self.seal_behind(store, &near.varheader, window)?;
+                return Ok(self.verdict(near.varheader, seal, None));
+            }
             Some(near) => return doubtful(near.varheader, Doubt::Meta2NotNamed),
             None => {}
         }
@@ -151,39 +153,25 @@ impl Remains {
             return doubtful(found, Doubt::Meta2NotNamed);
         }
         // Records may only prove what they are if the file was never committed.
-        let found = match self.head.meta1.keyval() {
-            KeyvalMode::Inline => self.search_all(store, window)?,
-            _ => Near::default(),
+        let found = match self.head.meta1.is_keyval() {
+            true => self.search_all(store, window)?,
+            false => Near::default(),
         };
         match found.latest {
             Some(found) => doubtful(found.varheader, Doubt::Meta2NotNamed),
-            None => {
-                let rival = found.rival(Rival::Other);
-                Ok(Verdict { varheader: None, word: Trust::None, rival })
-            }
+            None => Ok(Self { rival: found.rival(Rival::Other), ..*self }),
         }
     }
 
-    fn verdict_of<S: Sparse>(
-        &self,
-        store: &S,
-        found: &Whole,
-        rival: Option<Rival>,
-        window: &mut [u8],
-    ) -> Result<Verdict, ReadError<S>> {
-        let seal = self.seal_behind(store, &found.varheader, window)?;
-        Ok(self.verdict(found.varheader, seal, rival))
-    }
-
     /// The verdict that META2 at `place`, with this seal, belongs to the last commit.
-    fn verdict(&self, place: Varheader, seal: Option<Sealed>, rival: Option<Rival>) -> Verdict {
+    fn verdict(&self, place: Varheader, seal: Option<Sealed>, rival: Option<Rival>) -> Self {
         let (varheader, word) = match seal {
             Some(seal) => (seal.varheader, seal.word()),
             None if self.is_natural(&place) => (place, Trust::Closed),
             None if self.is_commit(&place) => (place, Trust::Committed),
             None => (place, Trust::Doubtful(Doubt::Meta2Misplaced)),
         };
-        Verdict { varheader: Some(varheader), word, rival }
+        Self { varheader: Some(varheader), word, rival, ..*self }
     }
 
     /// Checks all places that the commit fields point to with one byte changed, and

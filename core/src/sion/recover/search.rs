@@ -119,6 +119,24 @@ impl Remains {
         natural.map_or(multiple, |end| end.min(multiple))
     }
 
+    /// META2 at `start`, by its blockcounts: they allow no more rows than there are blocks before
+    /// it. Subtracts the bytes that it reads from `budget`.
+    pub(super) fn found_at<S: Sparse>(
+        &self,
+        store: &S,
+        start: u64,
+        budget: &mut u64,
+        window: &mut [u8],
+    ) -> Result<Option<Varheader>, ReadError<S>> {
+        let most = u32::try_from(self.blocks.before(start)).unwrap_or(u32::MAX);
+        match self.varheader_at(start, 1) {
+            Some(place) if self.has_counts(store, &place, most, false)? => {
+                self.by_counts(store, start, budget, window)
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn look_for_records<S: Sparse>(
         &self,
         store: &S,
@@ -127,12 +145,10 @@ impl Remains {
         budget: &mut u64,
         window: &mut [u8],
     ) -> Result<(), ReadError<S>> {
-        let most = u32::try_from(self.blocks.before(start)).unwrap_or(u32::MAX);
-        let Some(place) = self.varheader_at(start, 1) else { return Ok(()) };
-        if found.tries >= MANY || !self.has_counts(store, &place, most, false)? {
+        if found.tries >= MANY {
             return Ok(());
         }
-        if let Some(place) = self.by_counts(store, start, budget, window)?
+        if let Some(place) = self.found_at(store, start, budget, window)?
             && self.is_place(&place)
             && place.span().fits(self.head.file_len)
         {

@@ -30,9 +30,7 @@ impl Remains {
             None => 0,
         };
         match self.word {
-            Trust::Sealed | Trust::SealedMeta2 | Trust::SealedChunks if number > 0 => {
-                SetCommit::Number(number)
-            }
+            word if word.is_sealed() && number > 0 => SetCommit::Number(number),
             Trust::None | Trust::Doubtful(_) => SetCommit::Unknown,
             _ => SetCommit::Own,
         }
@@ -42,9 +40,8 @@ impl Remains {
     /// such a seal.
     #[must_use]
     pub fn set_identity(&self) -> Option<u32> {
-        let is_sealed =
-            matches!(self.word, Trust::Sealed | Trust::SealedMeta2 | Trust::SealedChunks);
-        self.varheader.filter(|_| is_sealed).map(|varheader| varheader.set_identity())
+        let sealed = self.varheader.filter(|_| self.word.is_sealed());
+        sealed.map(|varheader| varheader.set_identity())
     }
 
     /// This file in the state of commit `number` of the whole set; `None` if it does not have
@@ -111,12 +108,7 @@ impl Remains {
         let from = self.blocks.end(rows.into()).unwrap_or(u64::MAX);
         let mut budget = self.head.file_len;
         self.each_start(store, from, &mut |start| {
-            let most = u32::try_from(self.blocks.before(start)).unwrap_or(u32::MAX);
-            let Some(place) = self.varheader_at(start, 1) else { return Ok(true) };
-            if !self.has_counts(store, &place, most, false)? {
-                return Ok(true);
-            }
-            let Some(place) = self.by_counts(store, start, &mut budget, window)? else {
+            let Some(place) = self.found_at(store, start, &mut budget, window)? else {
                 return Ok(budget > 0);
             };
             let seal = self.seal_behind(store, &place, window)?;

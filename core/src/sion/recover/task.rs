@@ -7,7 +7,6 @@ use super::scan::{Room, Sparse, used_len};
 use super::{Certainty, Doubt, Proof, Recovered, Scratch};
 use crate::endian::U32;
 use crate::sion::ReadError;
-use crate::sion::disk::meta1::KeyvalMode;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::Error;
 use crate::sion::read::locate::Task;
@@ -75,14 +74,15 @@ impl<S: Sparse> Work<'_, S> {
         tally: &mut Tally<'_>,
     ) -> Result<Certainty, ReadError<S>> {
         let word = self.remains.word;
-        if word == Trust::SealedChunks {
-            return self.by_checksums(scratch, tally);
+        let sealed = self.remains.varheader.as_ref().filter(|_| self.remains.is_sealed());
+        if let Some(sealed) = sealed.filter(|_| word == Trust::SealedChunks) {
+            return self.by_checksums(sealed, scratch, tally);
         }
         let entries = self.entries(scratch)?;
-        if word == Trust::Sealed {
+        if let Some(sealed) = sealed {
             return match entries {
-                Entries::Sound(count) => self.as_sealed(count, scratch, tally),
-                Entries::Zero | Entries::InPart => self.by_checksums(scratch, tally),
+                Entries::Sound(count) => self.as_sealed(sealed, count, scratch, tally),
+                Entries::Zero | Entries::InPart => self.by_checksums(sealed, scratch, tally),
             };
         }
         let proof = match word {
@@ -101,8 +101,7 @@ impl<S: Sparse> Work<'_, S> {
                 None => Certainty::AsFound(proof),
             });
         }
-        let is_keyval = self.remains.head.meta1.keyval() == KeyvalMode::Inline;
-        let walked = match is_keyval {
+        let walked = match self.is_keyval() {
             true => {
                 let (room, order) = (self.room(), self.remains.head.meta1.order());
                 Some(walk(self.store, &room, order, scratch.window)?)
@@ -140,9 +139,8 @@ impl<S: Sparse> Work<'_, S> {
         let Some(Rival::Other(other)) = &self.remains.rival else { return Ok(None) };
         let bytes = self.bytes_in(other)?;
         let order = self.remains.head.meta1.order();
-        let is_keyval = self.remains.head.meta1.keyval() == KeyvalMode::Inline;
         let is_more = self.bytes_in(varheader)? < bytes
-            && (!is_keyval || are_records(self.store, self.chunks, bytes, order)?);
+            && (!self.is_keyval() || are_records(self.store, self.chunks, bytes, order)?);
         Ok(self.blockcount(other)?.filter(|_| is_more).map(|count| (other, count)))
     }
 
@@ -184,8 +182,7 @@ impl<S: Sparse> Work<'_, S> {
     ) -> Result<(), ReadError<S>> {
         let mut chunk = 0;
         while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < count) {
-            let size = self.blocksize(varheader, next)?;
-            tally.add(next, size.map_or(0, |(size, _)| size))?;
+            tally.add(next, self.blocksize(varheader, next)?.unwrap_or(0))?;
             chunk = next.saturating_add(1);
         }
         tally.blockcount = tally.blockcount.max(count);
@@ -242,7 +239,7 @@ impl<S: Sparse> Work<'_, S> {
     fn last_end(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
         let count = self.blockcount(varheader)?;
         let Some(last) = count.and_then(|count| count.checked_sub(1)) else { return Ok(None) };
-        let size = self.blocksize(varheader, last)?.map(|(size, _)| size).filter(|&size| size > 0);
+        let size = self.blocksize(varheader, last)?.filter(|&size| size > 0);
         Ok(size.and_then(|size| last.checked_mul(self.chunks.chunksize)?.checked_add(size)))
     }
 
@@ -275,7 +272,7 @@ impl<S: Sparse> Work<'_, S> {
             let by_data = room.next(self.store, chunk)?.map(|(found, _)| found);
             let next = by_meta2.into_iter().chain(by_data).min();
             let Some(next) = next.filter(|&next| next < end) else { break };
-            let size = self.blocksize(varheader, next)?.map_or(0, |(size, _)| size);
+            let size = self.blocksize(varheader, next)?.unwrap_or(0);
             let size = if size > 0 { size } else { self.used(next, scratch)? };
             tally.add(next, size)?;
             chunk = next.saturating_add(1);
@@ -291,16 +288,14 @@ impl<S: Sparse> Work<'_, S> {
     /// Reports chunks by a META2 that is as sealed; their bytes may differ.
     fn as_sealed(
         &self,
+        varheader: &Varheader,
         count: u64,
         scratch: &mut Scratch<'_>,
         tally: &mut Tally<'_>,
     ) -> Result<Certainty, ReadError<S>> {
-        let Some(varheader) = &self.remains.varheader else {
-            return Ok(Certainty::Guess(Doubt::NoMeta2));
-        };
         let (mut is_exact, mut chunk) = (true, 0);
         while let Some(next) = self.next_blocksize(varheader, chunk)?.filter(|&next| next < count) {
-            let len = self.blocksize(varheader, next)?.map_or(0, |(size, _)| size);
+            let len = self.blocksize(varheader, next)?.unwrap_or(0);
             // Of a stream that is a guess anyway, nobody needs to know which chunks make it one.
             if is_exact && len > 0 {
                 let place = self.chunks.chunk(next).and_then(|place| place.part(0, len));
@@ -313,10 +308,7 @@ impl<S: Sparse> Work<'_, S> {
             chunk = next.saturating_add(1);
         }
         tally.blockcount = tally.blockcount.max(count);
-        Ok(match is_exact {
-            true => Certainty::Exact,
-            false => Certainty::Guess(Doubt::NotAsSealed),
-        })
+        Ok(if is_exact { Certainty::Exact } else { Certainty::Guess(Doubt::NotAsSealed) })
     }
 
     /// The checksum of a chunk in the seal.
@@ -330,16 +322,14 @@ impl<S: Sparse> Work<'_, S> {
     /// Reports chunks by their checksums in the seal.
     fn by_checksums(
         &self,
+        varheader: &Varheader,
         scratch: &mut Scratch<'_>,
         tally: &mut Tally<'_>,
     ) -> Result<Certainty, ReadError<S>> {
-        let Some(varheader) = &self.remains.varheader else {
-            return Ok(Certainty::Guess(Doubt::NoMeta2));
-        };
         let mut is_exact = true;
         for chunk in 0..u64::from(varheader.maxchunks()) {
             let sealed = self.sealed_crc(varheader, chunk)?;
-            let size = self.blocksize(varheader, chunk)?.map_or(0, |(size, _)| size);
+            let size = self.blocksize(varheader, chunk)?.unwrap_or(0);
             match self.sealed_len(chunk, sealed, size, scratch)? {
                 Some(len) => tally.add(chunk, len)?,
                 None => {
@@ -352,10 +342,7 @@ impl<S: Sparse> Work<'_, S> {
         if let Some(count) = self.blockcount(varheader)? {
             tally.blockcount = tally.blockcount.max(count); // empty chunks at the end
         }
-        Ok(match is_exact {
-            true => Certainty::Exact,
-            false => Certainty::Guess(Doubt::NotAsSealed),
-        })
+        Ok(if is_exact { Certainty::Exact } else { Certainty::Guess(Doubt::NotAsSealed) })
     }
 
     /// The number of bytes of a chunk that have this checksum: the blocksize, or the data up to the

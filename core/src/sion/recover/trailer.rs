@@ -29,14 +29,15 @@ impl Sealed {
 }
 
 impl Remains {
-    /// The seal at the end of the file.
+    /// The seal at the end of the file; only that of META2 at `of`, if this is given.
     pub(super) fn seal_at_end<S: Sparse>(
         &self,
         store: &S,
+        of: Option<&Varheader>,
         window: &mut [u8],
     ) -> Result<Option<Sealed>, ReadError<S>> {
         match self.head.file_len.checked_sub(TRAILER_LEN) {
-            Some(last) => self.seal_at(store, last, None, window),
+            Some(last) => self.seal_at(store, last, of, window),
             None => Ok(None),
         }
     }
@@ -61,10 +62,7 @@ impl Remains {
             }
         }
         // How long the mapping is may not be known any more.
-        match self.head.file_len.checked_sub(TRAILER_LEN) {
-            Some(last) => self.seal_at(store, last, Some(place), window),
-            None => Ok(None),
-        }
+        self.seal_at_end(store, Some(place), window)
     }
 
     /// The seal with a trailer at `place`, if it has the file's number of tasks and is of this

@@ -20,7 +20,7 @@ use crate::endian::U64;
 use crate::integrity::{Checksum, crc32c};
 #[cfg(feature = "async")]
 use crate::sion::AsyncError;
-use crate::sion::disk::meta1::{KeyvalMode, Meta1};
+use crate::sion::disk::meta1::Meta1;
 use crate::sion::error::Error;
 use crate::sion::raw::RecordHeader;
 use crate::step::DriveError;
@@ -186,15 +186,12 @@ impl<'m, S> Writer<'m, S> {
 
     /// Checks that streams are plain.
     fn check_plain(&self) -> Result<(), Error> {
-        match self.meta1().keyval() {
-            KeyvalMode::Inline => Err(Error::OnlyKeyval),
-            _ => Ok(()),
-        }
+        if self.meta1().is_keyval() { Err(Error::OnlyKeyval) } else { Ok(()) }
     }
 
     /// The header of a key-value record.
     fn header(&self, key: u64, value: &[u8]) -> Result<RecordHeader, Error> {
-        if self.meta1().keyval() != KeyvalMode::Inline {
+        if !self.meta1().is_keyval() {
             return Err(Error::NoKeyval);
         }
         let (order, len) = (self.meta1().order(), usize_to_u64(value.len()));
