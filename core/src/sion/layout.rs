@@ -194,6 +194,14 @@ pub(super) const fn span(offset: u64, len: u64) -> Span {
     }
 }
 
+/// The largest number that an `I32` stores.
+pub(super) const MAX_I32: u32 = i32::MAX.unsigned_abs();
+
+/// `n` as it is stored and told, or the largest number.
+pub(super) const fn signed(n: u64) -> i64 {
+    if n < LAST_OFFSET { n.cast_signed() } else { i64::MAX }
+}
+
 #[allow(clippy::as_conversions, reason = "widening; From is not const")]
 pub(super) const fn widen(n: u16) -> u64 {
     n as u64

@@ -1,10 +1,11 @@
 //! The physical file of each task, in a set and in its buddy sets (`spec/sion.md#multi-file-sets`,
 //! `spec/sion.md#buddy-sets`).
 
-use super::meta1::MAX_TASKS;
+use super::meta1::{MAX_TASKS, at_least_1, within};
 use crate::field::FieldId;
 use crate::sion::error::Error;
 use crate::sion::filename::Buddy;
+use crate::sion::layout::MAX_I32;
 use crate::sion::raw;
 use core::num::NonZeroU32;
 
@@ -66,7 +67,6 @@ pub struct EvenFiles {
 }
 
 const NFILES: FieldId = raw::Meta1::nfiles;
-const MAX_I32: u32 = i32::MAX.unsigned_abs();
 
 impl EvenFiles {
     /// Spreads `ntasks` tasks over `nfiles` files.
@@ -76,11 +76,10 @@ impl EvenFiles {
     /// more than [`MAX_TASKS`], or if `nfiles` is 0 or more than `ntasks`, which SIONlib refuses
     /// too (sion_mpi_internal_gen.c:83).
     pub fn new(ntasks: u64, nfiles: u64) -> Result<Self, Error> {
-        let ntasks = within(ntasks, MAX_I32, raw::Meta1::ntasks)?;
-        let nfiles = within(nfiles, ntasks.get(), NFILES)?;
-        let share = NonZeroU32::new(ntasks.get() / nfiles).unwrap_or(NonZeroU32::MIN);
-        let files = Self { ntasks: ntasks.get(), nfiles, share };
-        within(files.ntasks(files.last()).into(), MAX_TASKS, raw::Meta1::ntasks)?;
+        let ntasks = within(ntasks, 1, MAX_I32, raw::Meta1::ntasks)?;
+        let nfiles = at_least_1(within(nfiles, 1, ntasks, NFILES)?);
+        let files = Self { ntasks, nfiles, share: at_least_1(ntasks / nfiles) };
+        within(files.ntasks(files.last()).into(), 1, MAX_TASKS, raw::Meta1::ntasks)?;
         Ok(files)
     }
 
@@ -92,16 +91,6 @@ impl EvenFiles {
     fn first(&self, file: u32) -> u32 {
         file.saturating_mul(self.share.get())
     }
-}
-
-fn within(value: u64, max: u32, field: FieldId) -> Result<NonZeroU32, Error> {
-    let number = u32::try_from(value).ok().filter(|&number| number <= max);
-    number.and_then(NonZeroU32::new).ok_or(Error::OutOfRange {
-        field,
-        value: i64::try_from(value).unwrap_or(i64::MAX),
-        min: 1,
-        max: max.into(),
-    })
 }
 
 impl FileGroups for EvenFiles {
@@ -184,15 +173,8 @@ impl<G: FileGroups> BuddySet<G> {
     /// with its original.
     pub fn new(groups: G, buddy: Buddy) -> Result<Self, Error> {
         let distance = buddy.0.saturating_add(1);
-        if groups.nfiles() > distance {
-            return Ok(Self { groups, distance });
-        }
-        Err(Error::OutOfRange {
-            field: NFILES,
-            value: groups.nfiles().into(),
-            min: i64::from(distance).saturating_add(1),
-            max: MAX_I32.into(),
-        })
+        within(groups.nfiles().into(), distance.saturating_add(1), MAX_I32, NFILES)?;
+        Ok(Self { groups, distance })
     }
 
     /// The file of the set whose tasks keep file `file`, or `None` if there is no such file.

@@ -28,16 +28,6 @@ impl Mapping {
         head.meta2.filter(|_| head.meta1.is_first_of_several()).map(|meta2| meta2.end())
     }
 
-    /// The offset of the head, and the front of `bytes` that the file can fill there.
-    pub(in crate::sion) fn head_part<'b>(
-        head: &Head,
-        bytes: &'b mut [u8; Self::HEAD_LEN],
-    ) -> Option<(u64, &'b mut [u8])> {
-        let at = Self::place(head)?;
-        let left = usize::try_from(head.file_len.saturating_sub(at)).unwrap_or(usize::MAX);
-        Some((at, bytes.get_mut(..left.min(Self::HEAD_LEN)).unwrap_or_default()))
-    }
-
     /// Reads the head of the mapping, the bytes at [`Mapping::place`].
     ///
     /// # Errors

@@ -8,7 +8,7 @@ pub use attributes::Attributes;
 use crate::endian::{ByteOrder, I32, I64};
 use crate::field::{FieldId, checked};
 use crate::sion::error::Error;
-use crate::sion::layout::{Layout, widen, widen_u32};
+use crate::sion::layout::{Layout, MAX_I32, signed, widen, widen_u32};
 use crate::sion::raw;
 use crate::store::usize_to_u64;
 use core::num::NonZeroU32;
@@ -354,8 +354,6 @@ impl Meta1 {
 /// `flag1` of plain streams.
 const PLAIN: i64 = 50 << 32;
 
-const MAX_I32: u32 = i32::MAX.unsigned_abs();
-
 const MAPPING_SIZE_LEN: u64 = widen(raw::MappingSize::TABLE.len);
 const MAPPING_ENTRY_LEN: u64 = widen(raw::MappingEntry::TABLE.len);
 
@@ -383,24 +381,27 @@ const fn stored(number: u32, order: ByteOrder) -> I32 {
 }
 
 /// `number`, which is at least 1.
-const fn at_least_1(number: u32) -> NonZeroU32 {
+pub(in crate::sion) const fn at_least_1(number: u32) -> NonZeroU32 {
     match NonZeroU32::new(number) {
         Some(number) => number,
         None => NonZeroU32::MIN,
     }
 }
 
-/// Returns `value` if it is from `min` to `max`.
-const fn within(value: u64, min: u32, max: u32, field: FieldId) -> Result<u32, Error> {
+/// Returns `value` if it is from `min` to `max`, as the field that a caller gives must be.
+pub(in crate::sion) const fn within(
+    value: u64,
+    min: u32,
+    max: u32,
+    field: FieldId,
+) -> Result<u32, Error> {
     #[allow(clippy::as_conversions, reason = "const, and compared with `max`")]
     let small = value as u32;
     if min <= small && value <= widen_u32(max) {
         return Ok(small);
     }
-    let largest = i64::MAX.unsigned_abs();
-    let value = if value < largest { value.cast_signed() } else { i64::MAX };
-    let (min, max) = (widen_u32(min).cast_signed(), widen_u32(max).cast_signed());
-    Err(Error::OutOfRange { field, value, min, max })
+    let (min, max) = (signed(widen_u32(min)), signed(widen_u32(max)));
+    Err(Error::OutOfRange { field, value: signed(value), min, max })
 }
 
 fn check_magic(bytes: &[u8]) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use super::meta1::Meta1;
 use crate::sion::error::Error;
-use crate::sion::layout::{ENTRY_LEN, Layout};
+use crate::sion::layout::{ENTRY_LEN, Layout, signed};
 use crate::sion::raw;
 use crate::span::Span;
 use zerocopy::FromBytes;
@@ -106,22 +106,12 @@ fn check_start(start: i64, layout: &Layout, file_len: u64) -> Result<u64, Error>
     let field = raw::CommitFields::start_of_varheader;
     let offset = layout.commit_fields().offset().saturating_add(field.offset().into());
     let min = layout.meta1_end();
-    let max = file_len;
     match u64::try_from(start) {
-        Ok(start) if start > max => {
-            let max = i64::try_from(max).unwrap_or(i64::MAX);
-            Err(Error::TooLarge {
-                field,
-                offset,
-                value: i64::try_from(start).unwrap_or(i64::MAX),
-                max,
-            })
+        Ok(found) if found > file_len => {
+            Err(Error::TooLarge { field, offset, value: start, max: signed(file_len) })
         }
-        Ok(start) if start >= min => Ok(start),
-        _ => {
-            let min = i64::try_from(min).unwrap_or(i64::MAX);
-            Err(Error::TooSmall { field, offset, value: start, min })
-        }
+        Ok(found) if found >= min => Ok(found),
+        _ => Err(Error::TooSmall { field, offset, value: start, min: signed(min) }),
     }
 }
 

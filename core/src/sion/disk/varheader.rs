@@ -4,7 +4,9 @@
 use super::head::Head;
 use super::mapping::Mapping;
 use crate::endian::{ByteOrder, I32, I64};
-use crate::sion::layout::{Blocks, ENTRY_LEN, LAST_OFFSET, Layout, span, widen, widen_u32};
+use crate::sion::layout::{
+    Blocks, ENTRY_LEN, LAST_OFFSET, Layout, MAX_I32, signed, span, widen, widen_u32,
+};
 use crate::sion::raw;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
@@ -77,7 +79,7 @@ impl VarheaderShape {
     #[must_use]
     pub const fn with_maxchunks(self, maxchunks: u32) -> Option<Self> {
         match maxchunks {
-            1..=MAX_ROWS => Some(Self { maxchunks, ..self }),
+            1..=MAX_I32 => Some(Self { maxchunks, ..self }),
             _ => None,
         }
     }
@@ -184,9 +186,6 @@ impl VarheaderShape {
     }
 }
 
-/// The most rows of blocksizes, and the largest set number: both are stored as an `i32`.
-const MAX_ROWS: u32 = i32::MAX.unsigned_abs();
-
 impl Varheader {
     /// The varheader of a closed file, without a seal; `None` if the file was never closed.
     /// `mapping` is the mapping of the first file of several.
@@ -229,7 +228,7 @@ impl Varheader {
     #[must_use]
     pub const fn with_set_number(self, number: u32) -> Option<Self> {
         match number {
-            0..=MAX_ROWS => Some(Self { set_number: number, ..self }),
+            0..=MAX_I32 => Some(Self { set_number: number, ..self }),
             _ => None,
         }
     }
@@ -266,12 +265,9 @@ impl Varheader {
 
     /// The commit fields that point to it.
     pub(in crate::sion) fn commit_fields(&self, order: ByteOrder) -> raw::CommitFields {
-        // Both were checked.
-        let maxchunks = i32::try_from(self.shape.maxchunks).unwrap_or(i32::MAX);
-        let start = i64::try_from(self.start).unwrap_or(i64::MAX);
         raw::CommitFields {
-            maxchunks: I32::new(maxchunks, order),
-            start_of_varheader: I64::new(start, order),
+            maxchunks: I32::new(self.shape.maxchunks.cast_signed(), order), // it was checked
+            start_of_varheader: I64::new(signed(self.start), order),
         }
     }
 

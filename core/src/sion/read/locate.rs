@@ -4,7 +4,7 @@ use crate::endian::{ByteOrder, I64};
 use crate::sion::disk::head::Head;
 use crate::sion::disk::meta2::entry;
 use crate::sion::error::Error;
-use crate::sion::layout::{Blocks, Chunks, ENTRY_LEN, LAST_OFFSET, Layout};
+use crate::sion::layout::{Blocks, Chunks, ENTRY_LEN, LAST_OFFSET, Layout, signed};
 use crate::sion::raw;
 use crate::span::{Span, Stride};
 use crate::step::{ReadMachine, ReadStep};
@@ -165,10 +165,7 @@ pub fn check_blocksize(
     match u64::try_from(value) {
         Ok(0) => Ok(0), // an empty chunk has no byte that could lie outside
         Ok(size) if size <= max => Ok(size),
-        Ok(_) => {
-            let max = i64::try_from(max).unwrap_or(i64::MAX);
-            Err(Error::TooLarge { field, offset, value, max })
-        }
+        Ok(_) => Err(Error::TooLarge { field, offset, value, max: signed(max) }),
         Err(_) => Err(Error::TooSmall { field, offset, value, min: 0 }),
     }
 }
@@ -181,12 +178,9 @@ pub fn check_blocksize(
 #[derive(Debug)]
 pub struct Locate {
     head: Head,
-    local: u32,
     state: State,
-    globalrank: i64,
-    blockcount: u64,
-    chunksize: u64,
-    start: u64,
+    /// What is known of the task.
+    task: Task,
     sum: ChunkSum,
 }
 
@@ -207,44 +201,24 @@ impl Locate {
         if local >= ntasks {
             return Err(Error::NoTask { task: local.into(), ntasks: ntasks.into() });
         }
-        Ok(Self {
-            head: *head,
-            local,
-            state: State::Globalrank,
-            globalrank: 0,
-            blockcount: 0,
-            chunksize: 0,
-            start: 0,
-            sum: ChunkSum::new(*head.meta1.layout()),
-        })
+        let chunks = Chunks { start: 0, chunksize: 0, globalskip: None };
+        let task = Task { local, globalrank: 0, chunks, blockcount: 0 };
+        let sum = ChunkSum::new(*head.meta1.layout());
+        Ok(Self { head: *head, state: State::Globalrank, task, sum })
     }
 
     /// The places of all entries that may be read, before the first read.
     #[inline(always)] // nothing is left of it where a store does not listen
     pub(in crate::sion) fn ahead(&self) -> [Stride; 3] {
         let layout = self.head.meta1.layout();
-        let one = |table| Stride::one(entry(table, self.local).unwrap_or(Span::ZERO));
+        let one = |table| Stride::one(entry(table, self.task.local).unwrap_or(Span::ZERO));
         let blockcount = self.head.meta2.map_or(Stride::NONE, |meta2| one(meta2.blockcounts()));
         [one(layout.globalranks()), blockcount, Stride::one(layout.chunksizes())]
     }
 
     /// Whether the places of chunks after the first are needed.
     const fn needs_globalskip(&self) -> bool {
-        self.head.meta2.is_none() || self.blockcount > 1
-    }
-
-    fn task(&self) -> Task {
-        let globalskip = self.needs_globalskip().then_some(self.sum.sum);
-        let chunks = Chunks { start: self.start, chunksize: self.chunksize, globalskip };
-        Task { local: self.local, globalrank: self.globalrank, chunks, blockcount: self.blockcount }
-    }
-
-    /// Adds the chunksize of the task that is looked for.
-    fn add_own(&mut self, value: i64) -> Result<(), Error> {
-        let before = self.sum.sum;
-        self.chunksize = self.sum.add(value)?;
-        self.start = self.head.meta1.layout().first_chunk().saturating_add(before);
-        Ok(())
+        self.head.meta2.is_none() || self.task.blockcount > 1
     }
 }
 
@@ -259,19 +233,23 @@ impl ReadMachine for Locate {
             ReadStep::Read { offset, need: 8, want: ENTRY_LEN }
         };
         match (self.state, self.head.meta2) {
-            (State::Globalrank, _) => one(layout.globalranks(), self.local),
-            (State::Blockcount, Some(meta2)) => one(meta2.blockcounts(), self.local),
+            (State::Globalrank, _) => one(layout.globalranks(), self.task.local),
+            (State::Blockcount, Some(meta2)) => one(meta2.blockcounts(), self.task.local),
             (State::Blockcount, None) | (State::Chunksizes, _) => {
                 let end = match self.needs_globalskip() {
                     true => layout.ntasks.get(),
-                    false => self.local.saturating_add(1),
+                    false => self.task.local.saturating_add(1),
                 };
                 let want = u64::from(end.saturating_sub(self.sum.tasks)).saturating_mul(ENTRY_LEN);
                 match entry(layout.chunksizes(), self.sum.tasks) {
                     Some(next) if want > 0 => {
                         ReadStep::Read { offset: next.offset(), need: 8, want }
                     }
-                    _ => ReadStep::Done(self.task()),
+                    _ => {
+                        let globalskip = self.needs_globalskip().then_some(self.sum.sum);
+                        let chunks = Chunks { globalskip, ..self.task.chunks };
+                        ReadStep::Done(Task { chunks, ..self.task })
+                    }
                 }
             }
         }
@@ -284,24 +262,29 @@ impl ReadMachine for Locate {
         let mut values = entries.iter().map(|entry| entry.get(order));
         match (self.state, self.head.meta2) {
             (State::Globalrank, meta2) => {
-                self.globalrank = values.next().unwrap_or_default();
+                self.task.globalrank = values.next().unwrap_or_default();
                 self.state = if meta2.is_some() { State::Blockcount } else { State::Chunksizes };
             }
             (State::Blockcount, Some(meta2)) => {
-                let offset = entry(meta2.blockcounts(), self.local).map_or(0, Span::offset);
+                let offset = entry(meta2.blockcounts(), self.task.local).map_or(0, Span::offset);
                 let value = values.next().unwrap_or_default();
-                self.blockcount = check_blockcount(value, offset, meta2.maxchunks())?;
+                self.task.blockcount = check_blockcount(value, offset, meta2.maxchunks())?;
                 self.state = State::Chunksizes;
             }
             (State::Blockcount, None) | (State::Chunksizes, _) => {
-                let before =
-                    self.local.checked_sub(self.sum.tasks).and_then(|n| usize::try_from(n).ok());
+                let before = self
+                    .task
+                    .local
+                    .checked_sub(self.sum.tasks)
+                    .and_then(|n| usize::try_from(n).ok());
                 let Some((before, rest)) = before.and_then(|n| entries.split_at_checked(n)) else {
                     return self.sum.add_all(entries, order);
                 };
                 self.sum.add_all(before, order)?;
                 if let Some((own, after)) = rest.split_first() {
-                    self.add_own(own.get(order))?;
+                    let first = self.head.meta1.layout().first_chunk();
+                    self.task.chunks.start = first.saturating_add(self.sum.sum);
+                    self.task.chunks.chunksize = self.sum.add(own.get(order))?;
                     self.sum.add_all(after, order)?;
                 }
             }

@@ -16,6 +16,7 @@ use crate::sion::disk::mapping::Mapping;
 use crate::sion::disk::meta1::{Meta1, Prefix};
 #[cfg(doc)]
 use crate::sion::error::Error;
+use crate::span::Span;
 use crate::step::DriveError;
 #[twin(drive_read, read_exact)]
 use crate::step::{drive_read, read_exact};
@@ -129,8 +130,10 @@ impl<S: ReadAt> Physical<S> {
     /// # Errors
     /// [`Error`] if the mapping is damaged or missing; the store's own error.
     pub async fn mapping(&self) -> Result<Option<Mapping>, ReadError<S>> {
+        let Some(at) = Mapping::place(&self.head) else { return Ok(None) };
+        let left = Span::between(at, self.head.file_len).unwrap_or(Span::ZERO);
         let mut bytes = [0; Mapping::HEAD_LEN];
-        let Some((at, bytes)) = Mapping::head_part(&self.head, &mut bytes) else { return Ok(None) };
+        let bytes = left.front_of(&mut bytes);
         read_exact(&self.store, at, bytes).await?;
         Ok(Some(Mapping::parse(bytes, at, &self.head)?))
     }

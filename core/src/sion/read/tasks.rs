@@ -6,7 +6,7 @@ use crate::endian::{ByteOrder, I64};
 use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::meta2::entry;
-use crate::sion::layout::Chunks;
+use crate::sion::layout::{Chunks, signed};
 use crate::span::Span;
 use crate::step::DriveError;
 #[twin(read_exact)]
@@ -103,7 +103,7 @@ impl Columns<'_> {
         let sizes = self.rows.get(..len).unwrap_or_default();
         for (row, chunk) in sizes.chunks_exact(tasks).zip(chunk..) {
             let mut start = start.saturating_add(chunk.saturating_mul(globalskip));
-            let used = i64::try_from(chunk).unwrap_or(i64::MAX);
+            let used = signed(chunk);
             let sizes = row.iter().zip(self.chunksizes.iter());
             let tasks = sizes.zip(self.blockcounts.iter()).zip(self.sums.iter_mut());
             for (((size, chunksize), count), sum) in tasks {
@@ -125,7 +125,7 @@ impl Columns<'_> {
     /// chunk after them begins.
     fn place_chunks(&mut self, mut next: u64) -> u64 {
         for (size, start) in self.chunksizes.iter().zip(&mut *self.rows) {
-            *start = I64::new(i64::try_from(next).unwrap_or(i64::MAX), ByteOrder::HOST);
+            *start = I64::new(signed(next), ByteOrder::HOST);
             next = next.saturating_add(size.get(ByteOrder::HOST).unsigned_abs());
         }
         next
@@ -224,8 +224,7 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
         read_exact(store, place(layout.chunksizes()), columns.chunksizes.as_mut_bytes()).await?;
         convert(columns.chunksizes, order, |requested| {
             // All of them were checked when they were added up.
-            let stored = layout.stored_chunksize(requested.unsigned_abs()).unwrap_or(0);
-            i64::try_from(stored).unwrap_or(i64::MAX)
+            signed(layout.stored_chunksize(requested.unsigned_abs()).unwrap_or(0))
         });
         columns.blockcounts.as_mut_bytes().fill(0);
         columns.sums.as_mut_bytes().fill(0);

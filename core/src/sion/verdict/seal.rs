@@ -85,25 +85,6 @@ impl Seal {
         crate::endian::U32::from(bytes).get(self.order)
     }
 
-    /// The machine that computes the checksums of everything that the seal covers except data.
-    fn sums(&self, checksum: Checksum) -> Sums {
-        let varheader = &self.varheader;
-        let mut sums = Sums::new(varheader.shape().layout(), self.order, checksum);
-        (sums.meta2, sums.chunks) = (varheader.meta2(), varheader.crcs());
-        sums
-    }
-
-    fn compare_all(&self, crcs: Crcs, checksum: Checksum) -> AsSealed {
-        let Crcs { front, meta2, chunks } = crcs;
-        let meta1 = checksum(front, self.varheader.commit_fields(self.order).as_bytes());
-        AsSealed {
-            meta1: self.compare(SealTrailer::meta1_crc, self.meta1_crc, meta1),
-            meta2: self.compare(SealTrailer::meta2_crc, self.meta2_crc, meta2),
-            chunks: self.compare(SealTrailer::chunks_crc, self.chunks_crc, chunks),
-            front_crc: front,
-        }
-    }
-
     fn compare(&self, field: FieldId, stored: u32, computed: u32) -> Result<(), Error> {
         let offset = self.varheader.trailer().offset().saturating_add(field.offset().into());
         match stored == computed {
@@ -126,8 +107,17 @@ impl Seal {
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<AsSealed, ReadError<S>> {
-        let crcs = drive_read(&mut self.sums(checksum), store, window).await?;
-        Ok(self.compare_all(crcs, checksum))
+        let varheader = &self.varheader;
+        let mut sums = Sums::new(varheader.shape().layout(), self.order, checksum);
+        (sums.meta2, sums.chunks) = (varheader.meta2(), varheader.crcs());
+        let Crcs { front, meta2, chunks } = drive_read(&mut sums, store, window).await?;
+        let meta1 = checksum(front, varheader.commit_fields(self.order).as_bytes());
+        Ok(AsSealed {
+            meta1: self.compare(SealTrailer::meta1_crc, self.meta1_crc, meta1),
+            meta2: self.compare(SealTrailer::meta2_crc, self.meta2_crc, meta2),
+            chunks: self.compare(SealTrailer::chunks_crc, self.chunks_crc, chunks),
+            front_crc: front,
+        })
     }
 
     /// Checks all parts that [`check`](Self::check) compares. Returns the CRC-32C of META1 before
@@ -142,7 +132,8 @@ impl Seal {
         window: &mut [u8],
     ) -> Result<u32, ReadError<S>> {
         let checked = self.check(store, checksum, window).await?;
-        checked.all().map(|()| checked.front_crc).map_err(DriveError::Format)
+        checked.all()?;
+        Ok(checked.front_crc)
     }
 }
 

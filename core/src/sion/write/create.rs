@@ -4,14 +4,14 @@
 //! lengths of the tables. So a file that starts with `sion` has a complete META1, also after a
 //! power cut.
 
-use super::tables::check_window;
+use super::tables::{WINDOW, check_window};
 use crate::endian::{ByteOrder, I64};
 use crate::integrity::{Checksum, Crc32cParts};
 #[twin(WriteError = AsyncError)]
 use crate::sion::WriteError;
 use crate::sion::disk::meta1::Meta1;
 use crate::sion::error::Error;
-use crate::sion::layout::{Blocks, ENTRY_LEN, Layout};
+use crate::sion::layout::{Blocks, ENTRY_LEN, Layout, signed};
 use crate::sion::raw;
 use crate::sion::read::locate::ChunkSum;
 use crate::span::Span;
@@ -44,22 +44,18 @@ impl TaskTable for [(i64, u64)] {
     }
 
     fn globalrank(&self, local: u32) -> i64 {
-        self.at(local).map_or(0, |task| task.0)
+        task(self, local).0
     }
 
     fn chunksize(&self, local: u32) -> u64 {
-        self.at(local).map_or(0, |task| task.1)
+        task(self, local).1
     }
 }
 
-trait At<T> {
-    fn at(&self, local: u32) -> Option<&T>;
-}
-
-impl<T> At<T> for [T] {
-    fn at(&self, local: u32) -> Option<&T> {
-        self.get(usize::try_from(local).ok()?)
-    }
+/// The task with this local rank, which there is.
+fn task(tasks: &[(i64, u64)], local: u32) -> (i64, u64) {
+    let task = usize::try_from(local).ok().and_then(|local| tasks.get(local));
+    task.copied().unwrap_or_default()
 }
 
 impl<T: TaskTable + ?Sized> TaskTable for &T {
@@ -84,14 +80,13 @@ impl<T: TaskTable + ?Sized> TaskTable for &T {
 pub fn blocks(meta1: &Meta1, tasks: &(impl TaskTable + ?Sized)) -> Result<Blocks, Error> {
     let (value, expected) = (tasks.ntasks(), i64::from(meta1.ntasks()));
     if u64::from(meta1.ntasks()) != value {
-        let (field, value) = (raw::Meta1::ntasks, i64::try_from(value).unwrap_or(i64::MAX));
+        let (field, value) = (raw::Meta1::ntasks, signed(value));
         return Err(Error::OutOfRange { field, value, min: expected, max: expected });
     }
     let layout = meta1.layout();
     let mut sum = ChunkSum::new(*layout);
     for local in 0..meta1.ntasks() {
-        let value = i64::try_from(tasks.chunksize(local)).unwrap_or(i64::MAX);
-        sum.add(value).map_err(blame_caller)?;
+        sum.add(signed(tasks.chunksize(local))).map_err(blame_caller)?;
     }
     Ok(sum.blocks())
 }
@@ -190,7 +185,7 @@ pub async fn write_tables<S: WriteAt, T: TaskTable + ?Sized>(
     store: &mut S,
     window: &mut [u8],
 ) -> Result<Crc32cParts, WriteError<S>> {
-    check_window(window)?;
+    check_window(window, WINDOW)?;
     let (layout, mut sums) = (meta1.layout(), Crc32cParts::NONE);
     let end = layout.commit_fields().offset();
     for column in [Column::Globalranks, Column::Chunksizes] {
@@ -232,7 +227,7 @@ impl Column {
         for (entry, local) in entries.iter_mut().zip(&mut *left) {
             let value = match self {
                 Self::Globalranks => tasks.globalrank(local),
-                Self::Chunksizes => i64::try_from(tasks.chunksize(local)).unwrap_or(i64::MAX),
+                Self::Chunksizes => signed(tasks.chunksize(local)),
             };
             *entry = I64::new(value, order);
             len = len.saturating_add(size_of::<I64>());

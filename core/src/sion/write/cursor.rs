@@ -5,7 +5,7 @@
 //! [`Cursor::next_chunk`].
 
 use crate::sion::error::Error;
-use crate::sion::layout::{Chunks, LAST_OFFSET};
+use crate::sion::layout::{Chunks, LAST_OFFSET, MAX_I32, signed};
 use crate::sion::raw;
 use crate::span::Span;
 
@@ -17,9 +17,6 @@ pub struct Cursor {
     chunk: u32,
     used: u64,
 }
-
-/// Most chunks of a task: `maxchunks` is an I32.
-const MAX_CHUNKS: u32 = i32::MAX.unsigned_abs();
 
 impl Cursor {
     /// Makes a cursor at the start of a task's stream. `chunks` must have their globalskip.
@@ -35,7 +32,6 @@ impl Cursor {
     /// so many chunks.
     pub fn resume(chunks: Chunks, chunk: u64, used: u64) -> Result<Self, Error> {
         if used > chunks.chunksize {
-            let signed = |n| i64::try_from(n).unwrap_or(i64::MAX);
             return Err(Error::OutOfRange {
                 field: raw::BlocksizeEntry::blocksize,
                 value: signed(used),
@@ -44,7 +40,7 @@ impl Cursor {
             });
         }
         let full = Error::FileFull { chunk };
-        let index = u32::try_from(chunk).ok().filter(|&index| index < MAX_CHUNKS).ok_or(full)?;
+        let index = u32::try_from(chunk).ok().filter(|&index| index < MAX_I32).ok_or(full)?;
         Ok(Self { chunks, chunk: index, used })
     }
 
@@ -158,8 +154,8 @@ mod tests {
     fn a_chunk_beyond_the_last_offset_or_count_is_refused() {
         let far = Chunks { start: LAST_OFFSET - 150, chunksize: 100, globalskip: Some(100) };
         assert_eq!(Cursor::new(far).next_chunk(), Err(Error::FileFull { chunk: 1 }));
-        let last = Cursor::resume(CHUNKS, u64::from(MAX_CHUNKS) - 1, 0).unwrap();
-        assert_eq!(last.next_chunk(), Err(Error::FileFull { chunk: MAX_CHUNKS.into() }));
+        let last = Cursor::resume(CHUNKS, u64::from(MAX_I32) - 1, 0).unwrap();
+        assert_eq!(last.next_chunk(), Err(Error::FileFull { chunk: MAX_I32.into() }));
         let none = Chunks { chunksize: 0, ..CHUNKS };
         assert_eq!(
             Cursor::new(none).next_chunk(),

@@ -4,9 +4,9 @@
 //! Groups matter when a file is created, for its chunksizes ([`super::chunksizes`]), and to
 //! programs that move the data of a group to its collector. A reader does not need them.
 
-use crate::sion::disk::meta1::MAX_TASKS;
+use crate::sion::disk::meta1::{MAX_TASKS, within};
 use crate::sion::error::Error;
-use crate::sion::layout::LAST_OFFSET;
+use crate::sion::layout::{LAST_OFFSET, signed};
 use crate::sion::raw;
 use crate::span::round_up;
 use core::num::{NonZeroU32, NonZeroU64};
@@ -65,7 +65,7 @@ impl Grouping {
     /// # Errors
     /// [`Error::OutOfRange`] if the sum of the requests, or their number, is more than a file can
     /// hold.
-    pub fn groups<I>(self, fsblksize: NonZeroU32, requests: I) -> Result<Groups<I>, Error>
+    pub fn groups<I>(self, fsblksize: NonZeroU32, mut requests: I) -> Result<Groups<I>, Error>
     where
         I: Iterator<Item: Into<Request>> + Clone,
     {
@@ -74,7 +74,8 @@ impl Grouping {
             Self::Fixed(ntasks) => Fill::Tasks(ntasks),
             Self::Automatic | Self::Hint(_) => Fill::Bytes(self.share(&total, fsblksize.into())),
         };
-        Ok(Groups::new(fill, requests))
+        let next = requests.next().map(Into::into);
+        Ok(Groups { fill, first: 0, next, requests })
     }
 
     /// The bytes that a group takes before the next one begins.
@@ -117,26 +118,21 @@ impl Total {
     }
 
     fn and(self, request: Request) -> Result<Self, Error> {
-        let ntasks = self.ntasks.saturating_add(1);
-        if ntasks > MAX_TASKS {
-            let (field, value) = (raw::Meta1::ntasks, ntasks.into());
-            return Err(Error::OutOfRange { field, value, min: 1, max: MAX_TASKS.into() });
-        }
-        Ok(Self { ntasks, bytes: add_chunk(self.bytes, request.chunksize)? })
+        let ntasks = u64::from(self.ntasks).saturating_add(1);
+        let ntasks = within(ntasks, 1, MAX_TASKS, raw::Meta1::ntasks)?;
+        let bytes = self.bytes.checked_add(request.chunksize).filter(|&bytes| bytes <= LONGEST);
+        let bytes = bytes.ok_or(Error::OutOfRange {
+            field: raw::ChunksizeEntry::chunksize,
+            value: signed(request.chunksize),
+            min: 0,
+            max: signed(LONGEST.saturating_sub(self.bytes)),
+        })?;
+        Ok(Self { ntasks, bytes })
     }
 }
 
 /// The length of the longest block: META1 comes before it, with 1088 bytes besides its tables.
 const LONGEST: u64 = LAST_OFFSET.saturating_sub(1088);
-
-/// Adds a chunk to the sum, if a block can be so long.
-fn add_chunk(sum: u64, chunksize: u64) -> Result<u64, Error> {
-    sum.checked_add(chunksize).filter(|&sum| sum <= LONGEST).ok_or_else(|| {
-        let [value, max] = [chunksize, LONGEST.saturating_sub(sum)]
-            .map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
-        Error::OutOfRange { field: raw::ChunksizeEntry::chunksize, value, min: 0, max }
-    })
-}
 
 fn divide_up(value: u64, unit: NonZeroU64) -> u64 {
     value.checked_sub(1).map_or(0, |less| (less / unit).saturating_add(1))
@@ -181,13 +177,6 @@ pub struct Groups<I> {
     first: u32,
     next: Option<Request>,
     requests: I,
-}
-
-impl<I: Iterator<Item: Into<Request>>> Groups<I> {
-    fn new(fill: Fill, mut requests: I) -> Self {
-        let next = requests.next().map(Into::into);
-        Self { fill, first: 0, next, requests }
-    }
 }
 
 impl<I: Iterator<Item: Into<Request>>> Iterator for Groups<I> {

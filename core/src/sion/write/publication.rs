@@ -4,6 +4,7 @@ use crate::endian::{I32, I64, U32};
 use crate::integrity::{Checksum, Crc32cParts, crc32c};
 use crate::sion::disk::meta1::Meta1;
 use crate::sion::disk::varheader::Varheader;
+use crate::sion::layout::signed;
 use crate::sion::raw;
 use zerocopy::{IntoBytes, transmute_mut};
 
@@ -58,7 +59,6 @@ pub(in crate::sion) fn seal_trailer(
     }
     let order = meta1.order();
     let fields = new.commit_fields(order);
-    let i64_of = |n| I64::new(i64::try_from(n).unwrap_or(i64::MAX), order);
     let ntasks = I32::new(i32::try_from(meta1.ntasks()).unwrap_or(i32::MAX), order);
     let meta2 = sums.meta2.crc(new.crcs().offset().saturating_sub(new.start()));
     let mut trailer = raw::SealTrailer {
@@ -67,7 +67,7 @@ pub(in crate::sion) fn seal_trailer(
         maxchunks: fields.maxchunks,
         meta1_crc: U32::new(checksum(*meta1_crc, fields.as_bytes()), order),
         start_of_varheader: fields.start_of_varheader,
-        start_of_seal: i64_of(new.crcs().offset()),
+        start_of_seal: I64::new(signed(new.crcs().offset()), order),
         meta2_crc: U32::new(meta2, order),
         chunks_crc: U32::new(sums.chunks.crc(new.crcs().len()), order),
         set_number: I32::new(new.set_number().cast_signed(), order),

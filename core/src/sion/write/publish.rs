@@ -7,7 +7,7 @@
 use super::book::{Ahead, Book, Enter};
 #[twin(write_all)]
 use super::tables::write_all;
-use super::tables::{Pieces, check_window};
+use super::tables::{Pieces, WINDOW, check_window};
 use super::visible::Outcome;
 #[twin(complete_by, show)]
 use super::visible::{complete_by, show};
@@ -74,7 +74,7 @@ impl<'d, S> Desk<'d, S> {
         terms: Terms,
         window: &'d mut [u8],
     ) -> Result<Self, Error> {
-        check_window(window)?;
+        check_window(window, WINDOW)?;
         Ok(Self { book, store, terms, window })
     }
 }

@@ -15,6 +15,7 @@ use crate::endian::{ByteOrder, I32, I64, U32};
 use crate::sion::WriteError;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::Error;
+use crate::sion::layout::signed;
 use crate::sion::raw;
 use crate::span::Span;
 use crate::step::DriveError;
@@ -112,8 +113,7 @@ impl Entries<'_> {
                 self.put(local, crc.as_bytes());
             }
             _ => {
-                let entry = I64::new(i64::try_from(value).unwrap_or(i64::MAX), order);
-                self.put(local, entry.as_bytes());
+                self.put(local, I64::new(signed(value), order).as_bytes());
             }
         }
     }
@@ -158,7 +158,7 @@ pub async fn write<S: WriteAt, P: Pieces>(
     store: &mut S,
     window: &mut [u8],
 ) -> Result<(), WriteError<S>> {
-    check_window(window)?;
+    check_window(window, WINDOW)?;
     write_all(publication, tables, store, window).await
 }
 
@@ -182,10 +182,12 @@ pub(in crate::sion) async fn write_all<S: WriteAt, P: Pieces>(
     Ok(())
 }
 
-/// Checks that a window holds an entry.
-pub(in crate::sion) fn check_window(window: &[u8]) -> Result<(), Error> {
-    let need = usize_to_u64(WINDOW);
-    if window.len() < WINDOW { Err(Error::Window { need }) } else { Ok(()) }
+/// Checks that a window has as many bytes as are needed.
+pub(in crate::sion) const fn check_window(window: &[u8], need: usize) -> Result<(), Error> {
+    match window.len() < need {
+        true => Err(Error::Window { need: usize_to_u64(need) }),
+        false => Ok(()),
+    }
 }
 
 /// The tables of a publication, or a part of them, in pieces that fit into a window.

@@ -4,7 +4,7 @@ use crate::endian::{ByteOrder, I64};
 use crate::field::checked;
 use crate::sion::disk::meta1::{Attributes, Meta1};
 use crate::sion::error::Error;
-use crate::sion::layout::{Blocks, Chunks};
+use crate::sion::layout::{Blocks, Chunks, signed};
 use crate::sion::raw;
 use crate::sion::read::locate::ChunkSum;
 use crate::sion::write::book::{Ahead, Book};
@@ -64,8 +64,8 @@ impl<const N: usize> Shape<N> {
         let book = checked!(Book::create(&meta1, &blocks, 0, false));
         let start = Start {
             fixed: checked!(meta1.to_raw(prefix)),
-            globalranks: globalranks(&tasks, meta1.order()),
-            chunksizes: chunksizes(&cursors, meta1.order()),
+            globalranks: table(&tasks, false, meta1.order()),
+            chunksizes: table(&tasks, true, meta1.order()),
             commit_fields: [0; size_of::<raw::CommitFields>()],
         };
         Ok(Self { start, book, cursors, ahead: Ahead::NONE })
@@ -92,8 +92,7 @@ const fn cursors<const N: usize>(
         (places.split_first_mut(), rest.split_first())
     {
         let start = first.saturating_add(sum.sum()); // exact: `add` has checked it
-        let value = if chunksize > LARGEST { LARGEST } else { chunksize };
-        if let Err(error) = sum.add(value.cast_signed()) {
+        if let Err(error) = sum.add(signed(chunksize)) {
             return Err(blame_caller(error));
         }
         *cursor = Cursor::new(Chunks { start, chunksize, globalskip: None });
@@ -107,27 +106,18 @@ const fn cursors<const N: usize>(
     Ok((cursors, sum.blocks()))
 }
 
-const LARGEST: u64 = i64::MAX.unsigned_abs();
-
-const fn globalranks<const N: usize>(tasks: &[(i64, u64); N], order: ByteOrder) -> [I64; N] {
+/// A table of META1: of the chunksizes, or of the globalranks.
+const fn table<const N: usize>(
+    tasks: &[(i64, u64); N],
+    is_of_chunksizes: bool,
+    order: ByteOrder,
+) -> [I64; N] {
     let mut table = [I64::new(0, order); N];
     let (mut places, mut rest): (&mut [I64], _) = (&mut table, tasks.as_slice());
-    while let (Some((entry, others)), Some((&(globalrank, _), more))) =
+    while let (Some((entry, others)), Some((&(globalrank, chunksize), more))) =
         (places.split_first_mut(), rest.split_first())
     {
-        *entry = I64::new(globalrank, order);
-        (places, rest) = (others, more);
-    }
-    table
-}
-
-const fn chunksizes<const N: usize>(cursors: &[Cursor; N], order: ByteOrder) -> [I64; N] {
-    let mut table = [I64::new(0, order); N];
-    let (mut places, mut rest): (&mut [I64], _) = (&mut table, cursors.as_slice());
-    while let (Some((entry, others)), Some((cursor, more))) =
-        (places.split_first_mut(), rest.split_first())
-    {
-        *entry = I64::new(cursor.chunksize().cast_signed(), order); // `ChunkSum` has checked it
+        *entry = I64::new(if is_of_chunksizes { signed(chunksize) } else { globalrank }, order);
         (places, rest) = (others, more);
     }
     table

@@ -4,14 +4,12 @@
 use super::WriteError;
 use super::memory::Tasks;
 use super::{Memory, Options, WINDOW, Writer, half};
-use crate::field::FieldId;
 use crate::sion::disk::head::Head;
-use crate::sion::disk::meta1::{Attributes, MAX_TASKS, Meta1};
+use crate::sion::disk::meta1::{Attributes, MAX_TASKS, Meta1, within};
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::Error;
-use crate::sion::layout::{Blocks, Chunks};
+use crate::sion::layout::{Blocks, Chunks, MAX_I32};
 use crate::sion::raw;
-use crate::sion::read::locate::Task;
 use crate::sion::read::physical::Physical;
 use crate::sion::read::reader::Opened;
 use crate::sion::read::sealed::SealState;
@@ -22,6 +20,7 @@ use crate::sion::write::create::{empty, write_meta1};
 use crate::sion::write::cursor::Cursor;
 use crate::sion::write::pen::Pen;
 use crate::sion::write::publish::Terms;
+use crate::sion::write::tables::check_window;
 use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
@@ -49,8 +48,10 @@ impl<'m, S: WriteAt> Writer<'m, S> {
     ) -> Result<Self, WriteError<S>> {
         let Options { mapping, sealed, set_identity, checksum, .. } = options;
         let meta1 = Meta1::new(attributes, tasks.ntasks())?;
-        let mut kept = Tasks::new(memory.pens, memory.ledger, meta1.ntasks(), mapping)?;
-        let window = window_of(memory.window)?;
+        let mut kept = Tasks::new(memory.pens, memory.ledger, mapping);
+        kept.limit(meta1.ntasks())?;
+        let window = memory.window;
+        check_window(window, WINDOW)?;
         let front = Front::new(&meta1, prefix)?;
         let blocks = blocks(&meta1, tasks)?;
         check_mapping(&meta1, mapping)?;
@@ -81,8 +82,9 @@ impl<'m, S: WriteAt> Writer<'m, S> {
         options: Options<'m>,
     ) -> Result<Self, WriteError<S>> {
         // The mapping stays as the last commit has it.
-        let mut kept = Tasks::all(memory.pens, memory.ledger, &[]);
-        let window = window_of(memory.window)?;
+        let mut kept = Tasks::new(memory.pens, memory.ledger, &[]);
+        let window = memory.window;
+        check_window(window, WINDOW)?;
         // A program that was killed may have left a commit that is seen and not yet durable. What
         // is durable, and would be seen after a power cut, must not be taken for free space.
         store.sync().await.map_err(DriveError::Store)?;
@@ -107,7 +109,8 @@ impl<'m, S: WriteAt> Writer<'m, S> {
                 Some(seal) => Some(file.sealed_crc(seal, task.local, last).await?),
                 None => None,
             };
-            resume(&mut kept, &task, used, crc)?;
+            let cursor = Cursor::resume(task.chunks, last, used)?;
+            *kept.pen_mut(task.local)? = Pen::resume(task.local, cursor, crc);
         }
         let blocks = Blocks {
             first: file.meta1().layout().first_chunk(),
@@ -145,14 +148,6 @@ fn set_globalskip(pens: &mut [Pen]) -> u64 {
     globalskip
 }
 
-/// Resumes `task`, which used `used` bytes of its last chunk, with the checksum `crc`.
-fn resume(kept: &mut Tasks<'_>, task: &Task, used: u64, crc: Option<u32>) -> Result<(), Error> {
-    let last = task.blockcount.saturating_sub(1);
-    let cursor = Cursor::resume(task.chunks, last, used)?;
-    *kept.pen_mut(task.local)? = Pen::resume(task.local, cursor, crc);
-    Ok(())
-}
-
 /// Refuses a file that was never closed.
 fn closed<S>(file: Opened<S>) -> Result<Physical<S>, Error> {
     match file {
@@ -171,25 +166,11 @@ fn check_mapping(meta1: &Meta1, mapping: &[(u32, u32)]) -> Result<(), Error> {
         return Ok(());
     }
     let entries = usize_to_u64(mapping.len());
-    within(entries, i32::MAX.unsigned_abs(), raw::MappingSize::mapping_size)?;
+    within(entries, 0, MAX_I32, raw::MappingSize::mapping_size)?;
     let (last_file, last_task) = (meta1.nfiles().saturating_sub(1), MAX_TASKS.saturating_sub(1));
     for (filenumber, lrank) in mapping {
-        within((*filenumber).into(), last_file, raw::MappingEntry::filenumber)?;
-        within((*lrank).into(), last_task, raw::MappingEntry::lrank)?;
+        within((*filenumber).into(), 0, last_file, raw::MappingEntry::filenumber)?;
+        within((*lrank).into(), 0, last_task, raw::MappingEntry::lrank)?;
     }
     Ok(())
-}
-
-fn within(value: u64, max: u32, field: FieldId) -> Result<(), Error> {
-    if value <= max.into() {
-        return Ok(());
-    }
-    let value = i64::try_from(value).unwrap_or(i64::MAX);
-    Err(Error::OutOfRange { field, value, min: 0, max: max.into() })
-}
-
-/// Checks that the window is long enough.
-fn window_of(window: &mut [u8]) -> Result<&mut [u8], Error> {
-    let need = usize_to_u64(WINDOW);
-    if window.len() < WINDOW { Err(Error::Window { need }) } else { Ok(window) }
 }

@@ -27,19 +27,8 @@ pub(super) struct Tasks<'m> {
 }
 
 impl<'m> Tasks<'m> {
-    /// Makes the state of `ntasks` tasks.
-    pub(super) fn new(
-        pens: &'m mut [Pen],
-        ledger: &'m mut [Finished],
-        ntasks: u32,
-        mapping: &'m [(u32, u32)],
-    ) -> Result<Self, Error> {
-        let mut tasks = Self::all(pens, ledger, mapping);
-        tasks.limit(ntasks).map(|()| tasks)
-    }
-
     /// Makes the state of as many tasks as there are Pens.
-    pub(super) const fn all(
+    pub(super) const fn new(
         pens: &'m mut [Pen],
         ledger: &'m mut [Finished],
         mapping: &'m [(u32, u32)],
