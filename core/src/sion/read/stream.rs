@@ -79,7 +79,6 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     ///
     /// At the end of a chunk, SIONlib names that chunk and its length; this function names the next
     /// chunk and offset 0. [`Stream::position_of`] accepts both.
-    /// 0. [`Stream::position_of`] takes both for the same place.
     ///
     /// # Errors
     /// An error of reading the chunk lengths.

@@ -236,7 +236,8 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
             let tasks = columns.sums.len().max(1);
             // If the window holds all tasks, rows follow each other without a gap.
             let is_all = count == head.meta1.ntasks();
-            let batch = if is_all { columns.rows.len().checked_div(tasks).unwrap_or(1) } else { 1 };
+            let fit = columns.rows.len().checked_div(tasks).unwrap_or(1).max(1);
+            let batch = if is_all { fit } else { 1 };
             while chunk < rows {
                 let left = usize::try_from(rows.saturating_sub(chunk)).unwrap_or(usize::MAX);
                 let batch = batch.min(left);

@@ -13,15 +13,12 @@ pub use shape::Shape;
 #[twin(empty, write_backwards)]
 use super::create::{empty, write_backwards};
 use super::cursor::Cursor;
-use super::publish::{Desk, closed};
+use super::publish::{Desk, Terms, closed};
 use crate::sion::disk::meta1::Meta1;
 use crate::step::DriveError;
-#[twin(drive_read)]
-use crate::step::drive_read;
 use crate::store::{Disk, usize_to_u64};
 #[twin(ReadAt, WriteAt)]
 use crate::store::{ReadAt, WriteAt};
-use find::Find;
 use rows::{PIECE, Rows};
 use streams::Streams;
 use striae_twin::twin;
@@ -128,14 +125,13 @@ impl<S, const N: usize> FixedWriter<S, N> {
     }
 
     fn new(store: S, shape: &Shape<N>) -> Self {
-        let Shape { book, cursors, ahead, .. } = *shape;
-        Self { disk: Disk::new(store), streams: Streams { book, cursors, ahead } }
+        Self { disk: Disk::new(store), streams: shape.streams }
     }
 
     /// The Book at work, and the ends of all streams.
     fn desk<'d>(&'d mut self, window: &'d mut [u8; PIECE]) -> (Desk<'d, Disk<S>>, &'d [Cursor]) {
         let Self { disk, streams } = self;
-        let terms = streams.terms();
+        let terms = Terms { ahead: streams.ahead, checksum: none, set_number: 0 };
         (Desk { book: &mut streams.book, store: disk, terms, window }, &streams.cursors)
     }
 }
@@ -166,10 +162,8 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
     /// they were full; [`Fault::Damaged`]; the store's own error.
     pub async fn open_or_create(mut store: S, shape: &Shape<N>) -> Result<Self, FixedError<S>> {
         store.sync().await.map_err(DriveError::Store)?; // see `Writer::reopen`
-        let store_len = store.size().await.map_err(DriveError::Store)?;
         let mut writer = Self::new(store, shape);
-        let mut find = Find::new(shape, &mut writer.streams, store_len);
-        if !drive_read(&mut find, writer.disk.store(), &mut [0; PIECE]).await? {
+        if !writer.streams.find(&shape.start, writer.disk.store()).await? {
             // It is not emptied: many devices cannot cut a file.
             let made = write_backwards(shape.start.as_bytes(), &mut writer.disk).await;
             made.map_err(DriveError::Store)?;
@@ -239,4 +233,9 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
         let done = desk.close(maxchunks, &mut Rows::of(Some(cursors))).await;
         closed(done, &self.streams.book).map_err(Fault::in_store)
     }
+}
+
+/// The checksum in a file that has none.
+const fn none(_: u32, _: &[u8]) -> u32 {
+    0
 }

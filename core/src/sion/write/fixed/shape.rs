@@ -1,5 +1,6 @@
 //! The shape of a file: its META1, and the places of its chunks.
 
+use super::streams::Streams;
 use crate::endian::{ByteOrder, I64};
 use crate::field::checked;
 use crate::sion::disk::meta1::{Attributes, Meta1};
@@ -28,11 +29,8 @@ use zerocopy::{Immutable, IntoBytes, KnownLayout, Unaligned};
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<const N: usize> {
     pub(super) start: Start<N>,
-    /// The Book of a new file.
-    pub(super) book: Book,
-    /// The starts of all streams.
-    pub(super) cursors: [Cursor; N],
-    pub(super) ahead: Ahead,
+    /// The streams of a new file.
+    pub(super) streams: Streams<N>,
 }
 
 /// META1 of a new file as stored.
@@ -68,14 +66,14 @@ impl<const N: usize> Shape<N> {
             chunksizes: table(&tasks, true, meta1.order()),
             commit_fields: [0; size_of::<raw::CommitFields>()],
         };
-        Ok(Self { start, book, cursors, ahead: Ahead::NONE })
+        Ok(Self { start, streams: Streams { book, cursors, ahead: Ahead::NONE } })
     }
 
     /// This shape with a number of blocks that a commit leaves free before META2, see
     /// [`Options::ahead`](crate::sion::Options::ahead). At first there are none.
     #[must_use]
     pub const fn with_ahead(self, blocks: u32) -> Self {
-        Self { ahead: Ahead::Blocks(blocks), ..self }
+        Self { streams: Streams { ahead: Ahead::Blocks(blocks), ..self.streams }, ..self }
     }
 }
 

@@ -3,10 +3,9 @@
 use super::Fault;
 use crate::sion::write::book::{Ahead, Book};
 use crate::sion::write::cursor::Cursor;
-use crate::sion::write::publish::Terms;
 
 /// What a writer knows.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Streams<const N: usize> {
     pub(super) book: Book,
     /// The ends of all streams.
@@ -28,18 +27,9 @@ impl<const N: usize> Streams<N> {
         }
     }
 
-    pub(super) const fn terms(&self) -> Terms {
-        Terms { ahead: self.ahead, checksum: none, set_number: 0 }
-    }
-
     /// The number of chunks of the longest stream.
     pub(super) fn maxchunks(&self) -> u32 {
         let chunks = self.cursors.iter().map(Cursor::chunk);
         chunks.max().unwrap_or(0).saturating_add(1)
     }
-}
-
-/// The checksum in a file that has none.
-const fn none(_: u32, _: &[u8]) -> u32 {
-    0
 }
