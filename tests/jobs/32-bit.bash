@@ -1,4 +1,4 @@
-# Tests of core and of what inspects files on 32-bit i686.
+# The tests of `powerpc` on i686, which is little-endian and has 32 bits.
 
 need_debian_rust gcc-i686-linux-gnu libc6-dev-i386-cross
 lib=/usr/i686-linux-gnu/lib

@@ -191,7 +191,7 @@ foreign_tests() {
     must_run="golden:: gsd_golden:: ffrecord::golden:: cdf::golden:: hostile:: layout_laws::
         gsd:: sion:: bytes_are_read_as_the_package_reads_the_file" rust_tests \
         debian_cargo test -p striae-core -p striae-hoomd -p striae-inspect --target "$triple" \
-        -Zbuild-std=std,panic_unwind --target-dir "$target/cross-$triple" -- "${@:4}"
+        -Zbuild-std=std,panic_unwind --target-dir "$target/cross-$triple"
     # shellcheck disable=SC2086 # the runner has options
     same_bytes "$triple" $3 "$target/cross-$triple/$triple/debug/examples/same_bytes"
 }
