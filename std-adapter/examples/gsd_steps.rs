@@ -1,5 +1,5 @@
-//! Writes frames of one chunk of 4 bytes to a GSD file. The job `instructions` of `tests/run` counts
-//! what the verbs of the program do for a frame.
+//! Writes frames of one chunk of 4 bytes to a GSD file. The job `instructions` of `tests/run`
+//! counts what the verbs of the program do for a frame.
 //!
 //! `gsd_steps FILE FRAMES`
 #![allow(missing_docs, reason = "a program")]

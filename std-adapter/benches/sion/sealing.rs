@@ -23,8 +23,8 @@ pub(crate) fn all(dir: &Path) {
     checking(dir);
 }
 
-/// Records of 1 MiB with a seal, against the same without; and the limit of this: a `pwrite` and the
-/// checksum of the same bytes, against the `pwrite`.
+/// Records of 1 MiB with a seal, against the same without; and the limit of this: a `pwrite` and
+/// the checksum of the same bytes, against the `pwrite`.
 fn writing(dir: &Path) {
     let (path, raw_path) = (dir.join("sealed.sion"), dir.join("sealed.raw"));
     let record = vec![7; RECORD];
