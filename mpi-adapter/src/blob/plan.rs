@@ -5,7 +5,6 @@ use crate::collective::{Collective, Fold, gather_numbers};
 use crate::error::Failure;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
-use striae::cdf::Header;
 use striae::posix::PosixFile;
 use striae::striae_inspect::blob::{Dimids, encode};
 use striae_core::blob::book::{numbers_of, put_part, row_len};
@@ -377,8 +376,7 @@ impl<D: Define + ?Sized> Input<'_, D> {
     ) -> Result<(Front, Maps, Option<Sealing>), Failure> {
         let (plan, shares) = (*form.plan(), sums.iter().map(|sum| sum.share).collect::<Vec<_>>());
         let bytes = encode(subfile, &plan, (0, None)).map_err(refused)?;
-        let header = Header::parse(&bytes, ByteOrder::Big).map_err(refused)?;
-        let mut begins = header.variables().map(|variable| variable.begin());
+        let mut begins = plan.places(subfile).map(|place| place.offset());
         let nmaps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
         let maps = begins.by_ref().take(nmaps).collect();
         for (variable, begin) in variables.iter_mut().zip(begins) {
