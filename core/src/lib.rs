@@ -181,7 +181,7 @@ pub mod store;
 mod exact;
 #[cfg(any(feature = "gsd", feature = "blob", feature = "align"))]
 mod sort;
-#[cfg(any(feature = "gsd", feature = "cdf"))]
+#[cfg(any(feature = "sion", feature = "gsd", feature = "cdf"))]
 mod words;
 
 #[cfg(feature = "align")]

@@ -27,6 +27,7 @@ macro_rules! words {
 
 /// Defines the types of values of a format, each with its number on disk, from 1 on, and its name:
 /// `types! { pub enum Type: u8; /// Signed, 1 byte. 1: I8 => "int8"; ... }`
+#[cfg(any(feature = "gsd", feature = "cdf"))]
 macro_rules! types {
     (
         $(#[$meta:meta])*
@@ -63,4 +64,6 @@ macro_rules! types {
     };
 }
 
-pub(crate) use {types, words};
+#[cfg(any(feature = "gsd", feature = "cdf"))]
+pub(crate) use types;
+pub(crate) use words;

@@ -1,48 +1,31 @@
 //! Errors of decomposition maps.
 
 use crate::error::errors;
-use core::fmt;
+use crate::words::words;
 use core::num::NonZeroU32;
 
-/// What is wrong with a text map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Flaw {
+words! {
+    /// What is wrong with a text map.
+    #[non_exhaustive]
+    pub enum Flaw;
     /// There is a word where `version`, `npes` or `ndims` must be, or another one.
-    Word,
+    Word => "another word must be here";
     /// There is no number where one must be.
-    NoNumber,
+    NoNumber => "a number must be here";
     /// A number exceeds 64 bits.
-    Large,
+    Large => "the number is too large";
     /// The line ends before all its numbers.
-    Short,
+    Short => "the line ends before all its numbers";
     /// The line has more numbers than it says.
-    Long,
+    Long => "the line has too many numbers";
     /// The file ends before the last line that there must be.
-    Cut,
+    Cut => "the file is cut";
     /// The array has no dimensions.
-    NoDims,
+    NoDims => "the array has no dimensions";
     /// The rank is not less than `npes`. The parser can go on.
-    NoRank,
+    NoRank => "the rank is not less than npes";
     /// The rank is not larger than the one before. The parser can go on.
-    RankOrder,
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Word => "another word must be here",
-            Self::NoNumber => "a number must be here",
-            Self::Large => "the number is too large",
-            Self::Short => "the line ends before all its numbers",
-            Self::Long => "the line has too many numbers",
-            Self::Cut => "the file is cut",
-            Self::NoDims => "the array has no dimensions",
-            Self::NoRank => "the rank is not less than npes",
-            Self::RankOrder => "the rank is not larger than the one before",
-        })
-    }
+    RankOrder => "the rank is not larger than the one before";
 }
 
 /// A variable or dimension of a netCDF map, after `Dk.`.

@@ -45,6 +45,7 @@ pub use scan::{Sparse, first_nonzero, used_len};
 pub use set_commit::SetCommit;
 pub use task::EachChunk;
 
+use crate::words::words;
 use core::fmt;
 
 /// A recovered stream.
@@ -86,102 +87,61 @@ impl Certainty {
     }
 }
 
-/// The proof of a stream's length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Proof {
+words! {
+    /// The proof of a stream's length.
+    #[non_exhaustive]
+    pub enum Proof;
     /// META2.
-    Meta2,
+    Meta2 => "META2 says so";
     /// META2, which is as sealed. The table of chunk checksums is damaged, so nothing is known of
     /// the data.
-    SealedMeta2,
+    SealedMeta2 => "META2 says so, and is as it was sealed";
     /// The records are whole, and only zeros follow them, or nothing.
-    Records,
+    Records => "its records are whole";
     /// The records are whole. After them, at the end of the file, is the start of an unfinished
     /// record; it is left out.
-    RecordsBeforeUnfinished,
+    RecordsBeforeUnfinished => "its records are whole; the front of an unfinished one at the end is left out";
     /// The task's chunksize is 0.
-    NoRoom,
+    NoRoom => "its chunks have no room";
 }
 
-/// Why a stream's length is a guess.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Doubt {
+words! {
+    /// Why a stream's length is a guess.
+    #[non_exhaustive]
+    pub enum Doubt;
     /// There is no META2: each chunk ends with its last byte that is not zero.
-    NoMeta2,
+    NoMeta2 => "there is no META2, zeros at the end of a chunk are not counted";
     /// Entries of META2 are missing or damaged: their chunks end with the last byte that is not
     /// zero.
-    Meta2InPart,
+    Meta2InPart => "META2 is damaged here, zeros at the end of a chunk are not counted";
     /// META2 has 0 for a chunk with data, or less than the chunk has, and the end of this entry may
     /// never have been written: the chunk ends with its last byte that is not zero.
-    ZeroBlocksize,
+    ZeroBlocksize => "META2 says less than a chunk has, and may be unwritten here";
     /// META2 is at a place where writers put it, but the commit fields do not point to it.
-    Meta2NotNamed,
+    Meta2NotNamed => "META2 is there, but META1 does not lead to it";
     /// The commit fields point to a META2 that is lost; the one that was found may be older.
-    Meta2Lost,
+    Meta2Lost => "META1 leads to a META2 that is lost, the one found may be older";
     /// META2 is at a place where no writer puts it, by the chunksizes: one of both may be damaged.
-    Meta2Misplaced,
+    Meta2Misplaced => "META2 is not where chunk sizes in META1 put it, one of both may be wrong";
     /// The commit fields point to a META2, and with one byte changed to another whole one that has
     /// a longer or another stream: an unfinished commit, or a damaged field.
-    TwoMeta2,
+    TwoMeta2 => "there are two META2 that META1 may mean, and they differ";
     /// META2 was found by a seal at the end of the file, which may be an older one.
-    OldSeal,
+    OldSeal => "META2 is that of a seal that may be an older one";
     /// Chunksizes of 0 are in a sector of zeros, which may be a lost sector: chunks may be
     /// elsewhere.
-    LostSizes,
+    LostSizes => "chunk sizes in META1 are in a sector of zeros and may be lost";
     /// Chunks are not as sealed: their bytes or their lengths may be wrong.
-    NotAsSealed,
+    NotAsSealed => "chunks are not as they were sealed";
     /// The file ends where the stream could continue.
-    FileCut,
+    FileCut => "the file ends where more of it could be";
     /// The last record ends with a zero byte: its end, or the end of its header, may never have
     /// been written.
-    LastRecord,
+    LastRecord => "its last record ends in zeros, which may be its unwritten end";
     /// Zeros between records were taken for empty records with key 0.
-    ZeroRecords,
+    ZeroRecords => "zeros between records were taken for empty records of key 0";
     /// Bytes that are not a record follow the last record.
-    NoRecord,
-}
-
-impl fmt::Display for Proof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Meta2 => "META2 says so",
-            Self::SealedMeta2 => "META2 says so, and is as it was sealed",
-            Self::Records => "its records are whole",
-            Self::RecordsBeforeUnfinished => {
-                "its records are whole; the front of an unfinished one at the end is left out"
-            }
-            Self::NoRoom => "its chunks have no room",
-        })
-    }
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoMeta2 => "there is no META2, zeros at the end of a chunk are not counted",
-            Self::Meta2InPart => {
-                "META2 is damaged here, zeros at the end of a chunk are not counted"
-            }
-            Self::ZeroBlocksize => "META2 says less than a chunk has, and may be unwritten here",
-            Self::Meta2NotNamed => "META2 is there, but META1 does not lead to it",
-            Self::Meta2Misplaced => {
-                "META2 is not where chunk sizes in META1 put it, one of both may be wrong"
-            }
-            Self::Meta2Lost => "META1 leads to a META2 that is lost, the one found may be older",
-            Self::TwoMeta2 => "there are two META2 that META1 may mean, and they differ",
-            Self::LostSizes => "chunk sizes in META1 are in a sector of zeros and may be lost",
-            Self::OldSeal => "META2 is that of a seal that may be an older one",
-            Self::NotAsSealed => "chunks are not as they were sealed",
-            Self::FileCut => "the file ends where more of it could be",
-            Self::LastRecord => "its last record ends in zeros, which may be its unwritten end",
-            Self::ZeroRecords => "zeros between records were taken for empty records of key 0",
-            Self::NoRecord => "bytes that are no record stand behind the last one",
-        })
-    }
+    NoRecord => "bytes that are no record stand behind the last one";
 }
 
 impl fmt::Display for Certainty {

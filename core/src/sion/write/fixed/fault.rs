@@ -3,28 +3,28 @@
 use crate::sion::error::Error;
 use crate::step::DriveError;
 use crate::store::Swapped;
+use crate::words::words;
 
-/// Why a stream cannot be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Fault {
+words! {
+    /// Why a stream cannot be written.
+    #[non_exhaustive]
+    pub enum Fault;
     /// The store is neither empty nor a file of this shape.
-    NotBlank,
+    NotBlank => "the store is neither empty nor a file of this shape";
     /// The file has another shape, or another program wrote its last commit. A
     /// [`Writer`](crate::sion::Writer) may be able to go on with it.
-    Another,
+    Another => "the file has another shape, or another program wrote its last commit";
     /// The commit fields or META2 are damaged.
-    Damaged,
+    Damaged => "the commit fields or META2 are damaged";
     /// After an error, the store does not have the file that is being written. Its medium was
     /// changed, and nothing is written to the new one. The writer goes on when the medium is back.
-    Swapped,
+    Swapped => "the store does not have the file that is being written";
     /// The shape has no task with this number.
-    NoTask,
+    NoTask => "the shape has no task with this number";
     /// The chunksize of the task is 0.
-    NoChunks,
+    NoChunks => "the chunksize of the task is 0";
     /// A chunk or META2 has no place in a file.
-    Full,
+    Full => "the file is full";
 }
 
 impl Fault {
@@ -39,20 +39,6 @@ impl Fault {
     /// [`of`](Self::of) an error of work in a store.
     pub(super) fn in_store<S>(error: DriveError<S, Error>) -> DriveError<S, Self> {
         error.map_format(Self::of)
-    }
-}
-
-impl core::fmt::Display for Fault {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::NotBlank => "the store is neither empty nor a file of this shape",
-            Self::Another => "the file has another shape, or another program wrote its last commit",
-            Self::Damaged => "the commit fields or META2 are damaged",
-            Self::Swapped => "the store does not have the file that is being written",
-            Self::NoTask => "the shape has no task with this number",
-            Self::NoChunks => "the chunksize of the task is 0",
-            Self::Full => "the file is full",
-        })
     }
 }
 
