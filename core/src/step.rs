@@ -25,13 +25,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-mod fill;
 #[cfg(any(feature = "sion", feature = "ffrecord", feature = "blob"))]
 mod sum;
 
-#[cfg(feature = "async")]
-pub(crate) use fill::fill_async;
-pub(crate) use fill::{Fill, Need, fill};
 #[cfg(any(feature = "sion", feature = "ffrecord", feature = "blob"))]
 pub(crate) use sum::SumOf;
 
@@ -163,16 +159,6 @@ impl<S, F> DriveError<S, F> {
             Self::Format(error) => DriveError::Format(of(error)),
             Self::Ended { offset } => DriveError::Ended { offset },
             Self::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
-        }
-    }
-
-    /// Converts an error of work in memory, where no store can fail.
-    pub(crate) fn of_memory(error: DriveError<core::convert::Infallible, F>) -> Self {
-        match error {
-            DriveError::Store(never) => match never {},
-            DriveError::Format(error) => Self::Format(error),
-            DriveError::Ended { offset } => Self::Ended { offset },
-            DriveError::BufferTooSmall { need } => Self::BufferTooSmall { need },
         }
     }
 }

@@ -8,13 +8,12 @@ use crate::gsd::layout::{ENTRY_LEN, IndexBlock};
 use crate::gsd::raw::IndexEntry;
 use crate::gsd::verdict::Head;
 use crate::span::{Span, Stride};
-#[twin(fill)]
-use crate::step::fill;
-use crate::step::{DriveError, Fill, Need};
+use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
 #[twin(ReadAt)]
 use crate::store::ReadAt;
 use crate::store::usize_to_u64;
-use core::convert::Infallible;
 use core::ops::Range;
 use striae_twin::twin;
 use zerocopy::FromBytes;
@@ -84,47 +83,6 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
     }
 }
 
-impl<S, W: AsMut<[u8]>> Fill for Chunks<'_, S, W> {
-    type Error = Error;
-
-    #[inline]
-    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
-        if self.have.contains(&self.next) {
-            return Ok(None);
-        }
-        let window = self.window.as_mut();
-        let most = usize_to_u64(window.len() / 32);
-        if most == 0 {
-            return Err(DriveError::BufferTooSmall { need: 32 });
-        }
-        if !self.have.is_empty() {
-            let last = self.have.end.saturating_sub(self.have.start).saturating_sub(1);
-            self.before = entry_in(window, last).copied();
-            self.have = 0..0;
-        }
-        let count = self.end.saturating_sub(self.next).min(most);
-        let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(usize::MAX);
-        Ok(Some((self.index.offset_of(self.next), window.get_mut(..len).unwrap_or_default())))
-    }
-
-    #[inline]
-    fn ahead(&self) -> Option<[Stride; 2]> {
-        // A list of some frames ends somewhere: then the slots of its end are not known.
-        let is_first = self.have.end == 0 && self.last_frame == u64::MAX;
-        let start = self.index.offset_of(self.next);
-        is_first.then(|| {
-            let slots = Span::between(start, self.index.offset_of(self.end));
-            [Stride::one(slots.unwrap_or(Span::ZERO)), Stride::NONE]
-        })
-    }
-
-    fn filled(&mut self) {
-        let most = usize_to_u64(self.window.as_mut().len() / 32);
-        let count = self.end.saturating_sub(self.next).min(most);
-        self.have = self.next..self.next.saturating_add(count);
-    }
-}
-
 impl<S: ReadAt, W: AsMut<[u8]>> Iterator for Chunks<'_, S, W> {
     type Item = Result<Chunk, ReadError<S>>;
 
@@ -153,11 +111,36 @@ impl<S: ReadAt, W: AsMut<[u8]>> Chunks<'_, S, W> {
             if self.next >= self.end {
                 return None;
             }
-            if let Err(error) = fill(self, self.store).await {
+            if let Err(error) = self.fill().await {
                 self.end = self.next;
                 return Some(Err(error));
             }
         }
+    }
+
+    /// Reads the next slots into the window.
+    async fn fill(&mut self) -> Result<(), ReadError<S>> {
+        let window = self.window.as_mut();
+        let most = usize_to_u64(window.len() / 32);
+        if most == 0 {
+            return Err(DriveError::BufferTooSmall { need: 32 });
+        }
+        let start = self.index.offset_of(self.next);
+        // A list of some frames ends somewhere: then the slots of its end are not known.
+        if self.have.end == 0 && self.last_frame == u64::MAX {
+            let slots = Span::between(start, self.index.offset_of(self.end));
+            self.store.will_read(&[Stride::one(slots.unwrap_or(Span::ZERO))]).await;
+        }
+        if !self.have.is_empty() {
+            let last = self.have.end.saturating_sub(self.have.start).saturating_sub(1);
+            self.before = entry_in(window, last).copied();
+            self.have = 0..0;
+        }
+        let count = self.end.saturating_sub(self.next).min(most);
+        let len = usize::try_from(count.saturating_mul(ENTRY_LEN)).unwrap_or(usize::MAX);
+        read_exact(self.store, start, window.get_mut(..len).unwrap_or_default()).await?;
+        self.have = self.next..self.next.saturating_add(count);
+        Ok(())
     }
 }
 

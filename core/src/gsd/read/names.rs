@@ -5,13 +5,12 @@ use crate::gsd::error::Error;
 use crate::gsd::layout::NAME_UNIT;
 use crate::gsd::verdict::Head;
 use crate::span::{Span, Stride};
-#[twin(fill)]
-use crate::step::fill;
-use crate::step::{DriveError, Fill, Need};
+use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
 #[twin(ReadAt)]
 use crate::store::ReadAt;
 use crate::store::usize_to_u64;
-use core::convert::Infallible;
 use striae_twin::twin;
 
 /// The names of a file in the order of their ids, read through a window.
@@ -102,31 +101,6 @@ impl<'s, S, W: AsMut<[u8]>> Names<'s, S, W> {
     }
 }
 
-impl<S, W: AsMut<[u8]>> Fill for Names<'_, S, W> {
-    type Error = Error;
-
-    fn need(&mut self) -> Result<Option<Need<'_>>, DriveError<Infallible, Error>> {
-        let len = self.room();
-        let is_read = self.have == Span::new(self.next, usize_to_u64(len)).unwrap_or(Span::ZERO);
-        if is_read || self.in_window(self.next).is_some() {
-            return Ok(None);
-        }
-        self.have = Span::ZERO;
-        let offset = self.list.offset().saturating_add(self.next);
-        Ok(Some((offset, self.window.as_mut().get_mut(..len).unwrap_or_default())))
-    }
-
-    fn ahead(&self) -> Option<[Stride; 2]> {
-        let is_first = self.next == 0 && self.have.is_empty();
-        is_first.then(|| [Stride::one(self.list), Stride::NONE])
-    }
-
-    fn filled(&mut self) {
-        let len = usize_to_u64(self.room());
-        self.have = Span::new(self.next, len).unwrap_or(Span::ZERO);
-    }
-}
-
 #[twin(ReadAt)]
 impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
     /// The next name and its id, or `None` after the last name. The name is without its NUL; it may
@@ -141,8 +115,28 @@ impl<S: ReadAt, W: AsMut<[u8]>> Names<'_, S, W> {
         if self.next >= self.list.len() || u32::from(self.id) >= self.names {
             return Ok(None);
         }
-        fill(self, self.store).await?;
+        if self.in_window(self.next).is_none() {
+            self.fill().await?;
+        }
         self.take().map_err(DriveError::Format)
+    }
+
+    /// Reads the list into the window, from the next name on.
+    async fn fill(&mut self) -> Result<(), DriveError<S::Error, Error>> {
+        let len = self.room();
+        let part = Span::new(self.next, usize_to_u64(len)).unwrap_or(Span::ZERO);
+        if self.have == part {
+            return Ok(()); // the name is longer than the window, or has no end
+        }
+        if self.next == 0 && self.have.is_empty() {
+            self.store.will_read(&[Stride::one(self.list)]).await;
+        }
+        self.have = Span::ZERO;
+        let offset = self.list.offset().saturating_add(self.next);
+        let bytes = self.window.as_mut().get_mut(..len).unwrap_or_default();
+        read_exact(self.store, offset, bytes).await?;
+        self.have = part;
+        Ok(())
     }
 }
 
