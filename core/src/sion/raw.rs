@@ -73,7 +73,8 @@ spec_table! {
 }
 
 spec_table! {
-    /// The fixed part of META1 in fileformat_version 2 (`spec/sion.md#meta1-of-fileformat_version-2`).
+    /// The fixed part of META1 in fileformat_version 2
+    /// (`spec/sion.md#meta1-of-fileformat_version-2`).
     pub struct Meta1V2 = 2 in "META1", 1056;
     /// Magic, byte orders and versions.
     0: pub ident: Ident,
@@ -118,7 +119,8 @@ spec_table! {
 }
 
 spec_table! {
-    /// An entry of the second table of META2: `maxchunks` rows of one a task (`spec/sion.md#meta2`).
+    /// An entry of the second table of META2: `maxchunks` rows of one a task
+    /// (`spec/sion.md#meta2`).
     pub struct BlocksizeEntry = 7 in "META2", 8;
     /// Bytes that the task used of this chunk; 0 or -1 if it did not use it.
     0: pub blocksize: I64,
