@@ -194,8 +194,8 @@ impl SealTrailer {
 }
 
 spec_table! {
-    /// The end of a seal that says of which set its file is (`spec/sion.md#seal`): [`SealTrailer`], but
-    /// for the 8 bytes of `start_of_seal`, which follows from the other fields.
+    /// The end of a seal that says of which set its file is (`spec/sion.md#seal`): [`SealTrailer`],
+    /// but for the 8 bytes of `start_of_seal`, which follows from the other fields.
     pub struct SealTrailerV2 = 13 in "seal", 64;
     /// Version of the seal: 2.
     0: pub seal_version: I32,

@@ -100,7 +100,8 @@ words! {
     Records => "its records are whole";
     /// The records are whole. After them, at the end of the file, is the start of an unfinished
     /// record; it is left out.
-    RecordsBeforeUnfinished => "its records are whole; the front of an unfinished one at the end is left out";
+    RecordsBeforeUnfinished =>
+        "its records are whole; the front of an unfinished one at the end is left out";
     /// The task's chunksize is 0.
     NoRoom => "its chunks have no room";
 }
