@@ -15,7 +15,11 @@ use work::{WORKS, Work};
 struct Run(Child);
 
 impl Run {
-    fn new(mut command: Command) -> Self {
+    /// Whoever runs the tests may ignore signals, as a shell does for what runs in the background.
+    fn new(program: Command) -> Self {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", "--default-signal=TERM", "--default-signal=HUP"]);
+        command.arg(program.get_program()).args(program.get_args());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command.spawn().unwrap())
     }
