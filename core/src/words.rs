@@ -25,6 +25,50 @@ macro_rules! words {
     };
 }
 
+/// Defines an enum whose values have fields, and a text each: that of `write!`, or code with a
+/// formatter. The packages of striae that allocate have their reasons and errors as such tables.
+///
+/// `texts! { #[derive(Debug)] pub enum Loss; /// It is cut. Cut { /// How many. len: u64 } =>
+/// "{len} bytes are missing"; ... }`
+#[doc(hidden)]
+#[macro_export]
+macro_rules! texts {
+    (
+        $(#[$meta:meta])*
+        pub enum $Enum:ident;
+        $(
+            $(#[doc = $about:literal])+
+            $Value:ident
+            $({ $($(#[doc = $what:literal])+ $field:ident: $type:ty),+ $(,)? })?
+            $(($inner:ident: $inner_type:ty))?
+            => $(|$f:ident| $code:block)? $($text:literal $(, $arg:expr)*)?;
+        )+
+    ) => {
+        $(#[$meta])*
+        pub enum $Enum {
+            $(
+                $(#[doc = $about])+
+                $Value $({ $($(#[doc = $what])+ $field: $type),+ })? $(($inner_type))?,
+            )+
+        }
+
+        impl core::fmt::Display for $Enum {
+            #[allow(clippy::too_many_lines, reason = "a list: the text of each value")]
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self {
+                    $(
+                        #[allow(unused_variables, reason = "texts do not tell all that values do")]
+                        Self::$Value $({ $($field),+ })? $(($inner))? => {
+                            $(write!(f, $text $(, $arg)*))?
+                            $({ let $f = f; $code })?
+                        }
+                    )+
+                }
+            }
+        }
+    };
+}
+
 /// Defines the types of values of a format, each with its number on disk, from 1 on, and its name:
 /// `types! { pub enum Type: u8; /// Signed, 1 byte. 1: I8 => "int8"; ... }`
 #[cfg(any(feature = "gsd", feature = "cdf"))]

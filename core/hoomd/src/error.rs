@@ -8,22 +8,26 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 use striae_core::gsd::{self, ChunkType, Label, Version};
+use striae_core::texts;
 
-/// The reason why a file does not follow the schema, a chunk cannot be read, or a frame cannot be
-/// written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Error {
+texts! {
+    /// The reason why a file does not follow the schema, a chunk cannot be read, or a frame cannot
+    /// be written.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Error;
+
     /// The file has another schema.
     Schema {
         /// The schema in its header.
         schema: Label,
-    },
+    } => "header.schema is \"{}\", must be \"{}\"",
+        Name(schema.as_bytes()), schema::NAME;
     /// The file's schema version is neither 1.x nor 2.x.
     Version {
         /// The version in its header.
         version: Version,
-    },
+    } => "header.schema_version is {version}, must be 1.x or 2.x";
     /// The file: the values of a chunk have a type that the schema does not allow.
     Type {
         /// The chunk's name.
@@ -34,7 +38,7 @@ pub enum Error {
         found: ChunkType,
         /// The allowed types.
         want: &'static [ChunkType],
-    },
+    } => "{} is of type {found}, must be {}", Chunk(name, *frame), Types(want);
     /// The file: a chunk has a number of rows or columns that the schema does not allow.
     Shape {
         /// The chunk's name.
@@ -45,7 +49,8 @@ pub enum Error {
         found: (u64, u32),
         /// The required rows and columns; `None`: any.
         want: (Option<u64>, Option<u32>),
-    },
+    } => "{} has {} rows of {}, must have {}",
+        Chunk(name, *frame), found.0, found.1, Wanted(*want);
     /// The file: a text is not UTF-8.
     NotText {
         /// The chunk's name.
@@ -56,7 +61,7 @@ pub enum Error {
         row: u64,
         /// Offset in the row of the first byte that is not UTF-8.
         at: u64,
-    },
+    } => "{} is no UTF-8 text at byte {at} of its row {row}", Chunk(name, *frame);
     /// The file claims more members of a group than its length allows. Members with default values
     /// need no bytes in the file.
     Members {
@@ -68,14 +73,15 @@ pub enum Error {
         value: u64,
         /// The largest number that is accepted.
         max: u64,
-    },
+    } => "{} is {value}, must be at most {max} in a file of this length",
+        Chunk(name, *frame);
     /// The file: a logged quantity is not in frame 0, so frames without it have no value.
     Late {
         /// The chunk's name.
         name: Box<[u8]>,
         /// The first frame that has it.
         frame: u64,
-    },
+    } => "{} must be in frame 0 as well", Chunk(name, *frame);
     /// The file: a number is not a type number, or not the tag of a particle.
     Number {
         /// The name of the chunk.
@@ -86,21 +92,22 @@ pub enum Error {
         value: u32,
         /// Number of types or particles of the frame.
         end: u64,
-    },
+    } => "{} has {value}, for HOOMD-blue it must be below {end}", Chunk(name, *frame);
     /// The file: the dimensions are neither 2 nor 3.
     Dimensions {
         /// The frame.
         frame: u64,
         /// The dimensions.
         value: u8,
-    },
+    } => "{} is {value}, for HOOMD-blue it must be 2 or 3",
+        Chunk(b"configuration/dimensions", *frame);
     /// The file claims more frames than its length allows; most of them are empty.
     Frames {
         /// The number of frames.
         frames: u64,
         /// The largest number that is accepted.
         max: u64,
-    },
+    } => "there are {frames} frames, must be at most {max} for a series";
     /// The file: frame 0 logs large values, and many frames repeat them without any bytes in the
     /// file. Series of these frames would need more memory than the length of the file allows.
     /// Reading fewer frames or names at once may work.
@@ -111,7 +118,8 @@ pub enum Error {
         bytes: u64,
         /// The largest number of bytes that is accepted.
         max: u64,
-    },
+    } => "series of {frames} frames have {bytes} bytes, must be at most {max} in a file of this \
+         length: fewer frames or names at once can be had";
     /// The file: frames that are to be copied without frame 0 take so many values from it, or from
     /// the defaults, that the copy would be larger than the length of the file allows. Copying
     /// fewer frames at once may work.
@@ -120,7 +128,8 @@ pub enum Error {
         bytes: u64,
         /// The largest number of bytes that is accepted.
         max: u64,
-    },
+    } => "the frames take {bytes} bytes from frame 0 or the defaults, must be at most {max} in a \
+         file of this length: fewer frames at once can be had";
     /// The file: a logged quantity is in the first frame that is copied, but neither in frame 0 nor
     /// in this frame. In the copy, this frame would get the value of the first one.
     Gap {
@@ -130,7 +139,9 @@ pub enum Error {
         frame: u64,
         /// The first frame that is copied.
         first: u64,
-    },
+    } => "chunk {} is in frame {first}, and neither in frame 0 nor in frame {frame}, which would \
+         have it in a file that starts with frame {first}",
+        Shown::new(name);
     /// The file: a logged quantity has another type or shape in this frame than in frame 0, so it
     /// is not a series.
     Varies {
@@ -142,7 +153,7 @@ pub enum Error {
         found: (ChunkType, u64, u32),
         /// Type, rows and columns in frame 0.
         want: (ChunkType, u64, u32),
-    },
+    } => "{} is {}, must be {} as in frame 0", Chunk(name, *frame), Form(*found), Form(*want);
     /// The caller: the number of values does not fit the rows of the chunk.
     Length {
         /// The chunk's name.
@@ -151,43 +162,43 @@ pub enum Error {
         found: u64,
         /// The number of values required.
         want: u64,
-    },
+    } => "{found} values for chunk {}, must be {want}", Shown::new(name);
     /// The caller: a text has a NUL, which a chunk of texts cannot hold.
     Nul {
         /// The chunk's name.
         name: Box<[u8]>,
         /// The text.
         text: String,
-    },
+    } => "a text of chunk {} cannot have a NUL, as {text:?} has", Shown::new(name);
     /// The caller: two types have the same name.
     SameType {
         /// The chunk's name.
         name: Box<[u8]>,
         /// The type's name.
         text: String,
-    },
+    } => "chunk {} cannot have {text:?} twice", Shown::new(name);
     /// The caller: frame 0 does not have this quantity, so frames without it would have no value.
     NotInFrame0 {
         /// The chunk's name.
         name: Box<[u8]>,
-    },
+    } => "chunk {} must be in frame 0 if it is in any frame", Shown::new(name);
     /// The caller: two quantities have the same name.
     SameName {
         /// The chunk's name.
         name: Box<[u8]>,
-    },
+    } => "a frame cannot have chunk {} twice", Shown::new(name);
     /// The caller: a part of the frame was written before with other values.
     OtherFrame {
         /// The frame.
         frame: u64,
-    },
+    } => "frame {frame} was begun with other values, and must be ended with those";
     /// The caller: a file of this version cannot have values of this precision.
     Precision {
         /// The file's version.
         version: Version,
         /// The requested precision.
         precision: Precision,
-    },
+    } => "a file of schema {version} cannot be of {precision} precision";
 }
 
 impl Error {
@@ -209,116 +220,16 @@ impl Error {
 
 impl core::error::Error for Error {}
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Schema { schema } => {
-                let schema = Name(schema.as_bytes());
-                write!(f, "header.schema is \"{schema}\", must be \"{}\"", schema::NAME)
-            }
-            Self::Version { version } => {
-                write!(f, "header.schema_version is {version}, must be 1.x or 2.x")
-            }
-            Self::Type { name, frame, found, want } => {
-                write!(f, "{} is of type {found}, must be {}", Chunk(name, *frame), Types(want))
-            }
-            Self::Shape { name, frame, found: (n, m), want } => {
-                write!(f, "{} has {n} rows of {m}, must have ", Chunk(name, *frame))?;
-                match want {
-                    (Some(n), Some(m)) => write!(f, "{n} of {m}"),
-                    (Some(n), None) => write!(f, "{n}"),
-                    (None, Some(m)) => write!(f, "rows of {m}"),
-                    (None, None) => f.write_str("others"),
-                }
-            }
-            Self::NotText { name, frame, row, at } => {
-                let chunk = Chunk(name, *frame);
-                write!(f, "{chunk} is no UTF-8 text at byte {at} of its row {row}")
-            }
-            Self::Members { name, frame, value, max } => {
-                let chunk = Chunk(name, *frame);
-                write!(f, "{chunk} is {value}, must be at most {max} in a file of this length")
-            }
-            Self::Late { name, frame } => {
-                write!(f, "{} must be in frame 0 as well", Chunk(name, *frame))
-            }
-            Self::Number { name, frame, value, end } => {
-                write!(
-                    f,
-                    "{} has {value}, for HOOMD-blue it must be below {end}",
-                    Chunk(name, *frame)
-                )
-            }
-            Self::Dimensions { frame, value } => {
-                let chunk = Chunk(b"configuration/dimensions", *frame);
-                write!(f, "{chunk} is {value}, for HOOMD-blue it must be 2 or 3")
-            }
-            Self::Frames { frames, max } => {
-                write!(f, "there are {frames} frames, must be at most {max} for a series")
-            }
-            Self::Series { frames, bytes, max } => write!(
-                f,
-                "series of {frames} frames have {bytes} bytes, must be at most {max} in a file of \
-                 this length: fewer frames or names at once can be had"
-            ),
-            Self::Part { bytes, max } => write!(
-                f,
-                "the frames take {bytes} bytes from frame 0 or the defaults, must be at most {max} \
-                 in a file of this length: fewer frames at once can be had"
-            ),
-            Self::Gap { name, frame, first } => write!(
-                f,
-                "chunk {} is in frame {first}, and neither in frame 0 nor in frame {frame}, which \
-                 would have it in a file that starts with frame {first}",
-                Shown::new(name)
-            ),
-            Self::Varies { name, frame, found, want } => {
-                let chunk = Chunk(name, *frame);
-                write!(f, "{chunk} is {}, must be {} as in frame 0", Form(*found), Form(*want))
-            }
-            _ => self.fmt_request(f),
-        }
-    }
-}
+texts! {
+    /// An error that a reader or writer of trajectories found. A [`Source`](crate::Source) or a
+    /// [`Sink`](crate::Sink) converts it to its own error type.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub enum Fault;
 
-impl Error {
-    /// The texts of errors that blame the caller.
-    fn fmt_request(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length { name, found, want } => {
-                write!(f, "{found} values for chunk {}, must be {want}", Shown::new(name))
-            }
-            Self::Nul { name, text } => {
-                write!(f, "a text of chunk {} cannot have a NUL, as {text:?} has", Shown::new(name))
-            }
-            Self::SameType { name, text } => {
-                write!(f, "chunk {} cannot have {text:?} twice", Shown::new(name))
-            }
-            Self::NotInFrame0 { name } => {
-                write!(f, "chunk {} must be in frame 0 if it is in any frame", Shown::new(name))
-            }
-            Self::SameName { name } => {
-                write!(f, "a frame cannot have chunk {} twice", Shown::new(name))
-            }
-            Self::OtherFrame { frame } => {
-                write!(f, "frame {frame} was begun with other values, and must be ended with those")
-            }
-            Self::Precision { version, precision } => {
-                write!(f, "a file of schema {version} cannot be of {precision} precision")
-            }
-            _ => f.write_str("the file is not of the schema"), // all such have their text above
-        }
-    }
-}
-
-/// An error that a reader or writer of trajectories found. A [`Source`](crate::Source) or a
-/// [`Sink`](crate::Sink) converts it to its own error type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
     /// The file does not follow the schema, or the request is wrong.
-    Hoomd(Error),
+    Hoomd(error: Error) => "{error}";
     /// The GSD file is damaged, or it does not have the requested part.
-    Gsd(gsd::Error),
+    Gsd(error: gsd::Error) => "{error}";
     /// A chunk is damaged, or it does not have the requested part.
     Chunk {
         /// The frame of the chunk.
@@ -327,7 +238,7 @@ pub enum Fault {
         name: Box<[u8]>,
         /// The error.
         error: gsd::Error,
-    },
+    } => "{}: {error}", Chunk(name, *frame);
     /// The bytes of a chunk of text are not UTF-8.
     NotText {
         /// The frame of the chunk.
@@ -336,26 +247,12 @@ pub enum Fault {
         name: Box<[u8]>,
         /// Offset in the chunk of the first byte that is not UTF-8.
         at: u64,
-    },
+    } => "{} is no UTF-8 text at its byte {at}", Chunk(name, *frame);
     /// The memory for the values could not be allocated.
-    Memory,
+    Memory => "out of memory";
 }
 
 impl core::error::Error for Fault {}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Hoomd(error) => error.fmt(f),
-            Self::Gsd(error) => error.fmt(f),
-            Self::Chunk { frame, name, error } => write!(f, "{}: {error}", Chunk(name, *frame)),
-            Self::NotText { frame, name, at } => {
-                write!(f, "{} is no UTF-8 text at its byte {at}", Chunk(name, *frame))
-            }
-            Self::Memory => f.write_str("out of memory"),
-        }
-    }
-}
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
@@ -388,6 +285,20 @@ impl fmt::Display for Types {
             kind.fmt(f)?;
         }
         Ok(())
+    }
+}
+
+/// Rows and columns that a chunk must have, as error texts show them.
+struct Wanted((Option<u64>, Option<u32>));
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            (Some(n), Some(m)) => write!(f, "{n} of {m}"),
+            (Some(n), None) => write!(f, "{n}"),
+            (None, Some(m)) => write!(f, "rows of {m}"),
+            (None, None) => f.write_str("others"),
+        }
     }
 }
 

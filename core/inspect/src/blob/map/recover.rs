@@ -18,6 +18,7 @@ use striae_core::blob::map::{Error, Event, Flaw, Grid, Join, Parser, Request};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
+use striae_core::texts;
 
 /// How certain it is that a rank is as it was written.
 pub type Certainty = Words<Proof, Doubt, Loss>;
@@ -26,50 +27,35 @@ pub type Certainty = Words<Proof, Doubt, Loss>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proof;
 
-/// Why a rank may be wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Doubt {
+texts! {
+    /// Why a rank may be wrong.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Doubt;
+
     /// After damage, its two lines could be elements of two ranks.
-    Damage,
+    Damage => "after damage, its lines may be elements of other ranks";
     /// Its last line has no end, so that its last number may lack digits.
-    Cut,
+    Cut => "its last line has no end, so its last number may lack digits";
 }
 
-/// Why lines are lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Loss {
+texts! {
+    /// Why lines are lost.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Loss;
+
     /// They are not those of a rank.
-    Lines,
+    Lines => "they are not a rank and its elements";
     /// The rank has elements outside of the array, or has one twice.
-    Elements,
+    Elements => "it has elements outside of the array, or one twice";
     /// The rank does not come after those before it.
-    Order,
+    Order => "it does not come after the ranks before it";
 }
 
 impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("its line has a count, and the next line as many elements of the array")
-    }
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Damage => "after damage, its lines may be elements of other ranks",
-            Self::Cut => "its last line has no end, so its last number may lack digits",
-        })
-    }
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lines => "they are not a rank and its elements",
-            Self::Elements => "it has elements outside of the array, or one twice",
-            Self::Order => "it does not come after the ranks before it",
-        })
     }
 }
 
@@ -182,6 +168,7 @@ struct Ranks {
 }
 
 /// The numbers of the line at hand.
+#[derive(Default)]
 struct Numbers {
     count: u64,
     first: (u64, u64),
@@ -192,20 +179,6 @@ struct Numbers {
     /// The first request of the line, and whether an element is outside of the array.
     requests: usize,
     is_outside: bool,
-}
-
-impl Numbers {
-    const fn new(requests: usize) -> Self {
-        Self {
-            count: 0,
-            first: (0, 0),
-            number: None,
-            is_bad: false,
-            start: Vec::new(),
-            requests,
-            is_outside: false,
-        }
-    }
 }
 
 impl Lines {
@@ -243,7 +216,7 @@ impl Lines {
                 has_damage: false,
                 has_ended: false,
                 is_cut: false,
-                now: Numbers::new(0),
+                now: Numbers::default(),
                 join: Join::new(grid),
             }));
         }
@@ -296,8 +269,7 @@ impl Ranks {
 
     fn end_line(&mut self) {
         self.known.requests.extend(self.join.finish());
-        let next = Numbers::new(0);
-        let now = core::mem::replace(&mut self.now, next);
+        let now = core::mem::take(&mut self.now);
         let line = self.line;
         self.line = line.saturating_add(1);
         match self.pending.take() {

@@ -49,10 +49,10 @@ use crate::finding::{Coverage, Found, Severity};
 use crate::size::Demand;
 use crate::subject::Subject;
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Range;
 use evidence::Evidence;
 use striae_core::gsd::{Attributes, Version};
+use striae_core::texts;
 use striae_hoomd::schema;
 
 /// How certain it is that a frame is what was written.
@@ -60,120 +60,79 @@ use striae_hoomd::schema;
 /// A frame of the schema hoomd is no more certain than the values that it takes from frame 0.
 pub type Certainty = certainty::Certainty<Proof, Doubt, Loss>;
 
-/// The proof of a frame that is as found, from the strongest to the weakest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Proof {
+texts! {
+    /// The proof of a frame that is as found, from the strongest to the weakest.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Proof;
+
     /// A commit record has a checksum that covers its entries, and their bytes are in the file.
-    Committed,
+    Committed => "their entries are as committed, their data not checked";
     /// The checksums of its chunks fit, but no checksum covers all their names.
-    Unnamed,
+    Unnamed => "as their checksums say, but no checksum covers a name";
     /// The header shows its entries, so every reader sees it, and nothing contradicts them.
-    Shown,
+    Shown => "the header shows them, no checksum covers them";
 }
 
-/// The reason why a frame is a guess.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Doubt {
+texts! {
+    /// The reason why a frame is a guess.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Doubt;
+
     /// The header is damaged and was reconstructed.
-    Header,
+    Header => "the header is damaged";
     /// Its entries look sound, but their index is not as it was committed.
-    Index,
+    Index => "the index is not as it was committed";
     /// One bit of the index was wrong, and the checksum identified it.
-    Corrected,
+    Corrected => "a bit of the index was wrong";
     /// Its entries come from a superseded index block.
-    Superseded,
+    Superseded => "their index is a superseded one";
     /// Names of its chunks are uncertain or made from their ids.
-    Names,
+    Names => "names are not certain";
     /// Its entries were committed, but the chunk with its checksums is damaged.
-    Checksums,
+    Checksums => "the checksums are damaged";
     /// Its schema is hoomd, and a value that it takes from frame 0 is a guess or lost.
-    First,
+    First => "what they take from frame 0 is not certain";
     /// The bytes after its entries are such as a crash of gsd leaves if it cuts a frame.
-    Torn,
+    Torn => "perhaps cut by a crash of gsd";
     /// Its schema is hoomd, and a logged quantity that frame 0 does not have is left out: no reader
     /// would find it.
-    Late,
+    Late => "a logged quantity that frame 0 does not have is left out";
 }
 
-/// The reason why a frame is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Loss {
+texts! {
+    /// The reason why a frame is lost.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Loss;
+
     /// A chunk of it is past the end of the file.
-    Cut,
+    Cut => "a chunk ends after the end of the file";
     /// A chunk of it does not have its checksum.
     Checksum {
         /// The id of the chunk's name.
         id: u16,
-    },
+    } => "the chunk of name {id} is not as its checksum says";
     /// The chunk with its checksums is damaged.
-    Checksums,
+    Checksums => "the checksums are damaged";
     /// Its chunks and its checksums do not belong together.
-    Chunks,
+    Chunks => "the chunks are not those that there are checksums of";
     /// An entry of it is damaged or missing.
-    Entry,
+    Entry => "an entry is damaged";
     /// Entries next to its own are damaged or missing, and may have belonged to it.
-    Neighbour,
+    Neighbour => "damaged entries may have been theirs";
     /// Its entries are not in order, or two have the same name: it is unknown which are right.
-    Order,
+    Order => "entries are not in order";
     /// A chunk of it shares bytes with another part of the file.
-    Overlap,
+    Overlap => "a chunk shares bytes with something else";
     /// The operating system cannot read it.
-    Unreadable,
+    Unreadable => "a chunk cannot be read";
     /// Its schema is hoomd, and no reader could read a chunk of it.
     Forbidden {
         /// The id of the chunk's name.
         id: u16,
-    },
-}
-
-impl fmt::Display for Proof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Committed => "their entries are as committed, their data not checked",
-            Self::Unnamed => "as their checksums say, but no checksum covers a name",
-            Self::Shown => "the header shows them, no checksum covers them",
-        })
-    }
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Header => "the header is damaged",
-            Self::Index => "the index is not as it was committed",
-            Self::Corrected => "a bit of the index was wrong",
-            Self::Superseded => "their index is a superseded one",
-            Self::Checksums => "the checksums are damaged",
-            Self::Names => "names are not certain",
-            Self::First => "what they take from frame 0 is not certain",
-            Self::Torn => "perhaps cut by a crash of gsd",
-            Self::Late => "a logged quantity that frame 0 does not have is left out",
-        })
-    }
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cut => "a chunk ends after the end of the file",
-            Self::Checksum { id } => {
-                return write!(f, "the chunk of name {id} is not as its checksum says");
-            }
-            Self::Checksums => "the checksums are damaged",
-            Self::Chunks => "the chunks are not those that there are checksums of",
-            Self::Entry => "an entry is damaged",
-            Self::Neighbour => "damaged entries may have been theirs",
-            Self::Order => "entries are not in order",
-            Self::Overlap => "a chunk shares bytes with something else",
-            Self::Unreadable => "a chunk cannot be read",
-            Self::Forbidden { id } => {
-                return write!(f, "the schema forbids the chunk of name {id}");
-            }
-        })
-    }
+    } => "the schema forbids the chunk of name {id}";
 }
 
 /// Consecutive frames with the same result.
