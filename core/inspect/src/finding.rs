@@ -292,12 +292,11 @@ impl Facts {
 }
 
 /// Defines the findings of a format, one row each: severity, name of the kind, variant with its
-/// fields, its [`Facts`], and its text.
+/// fields, its [`Facts`], and its text: that of `write!`, or code with a formatter.
 ///
 /// A row without a kind has the kind of the error inside. Rows after `also` are errors of the core
-/// crate, or findings of another table: they name a function that returns their facts, their own
-/// `Display`, and the list of their kinds; `kinds` is the list for errors in rows without a kind.
-/// and the list of their kinds; `kinds` is that of errors in rows without one.
+/// crate, or findings of another table: they name a function that returns their facts, and the list
+/// of their kinds; `kinds` is the list for errors in rows without a kind.
 ///
 /// With `reading` before `also`, there are the rows of a store that fails; fields in braces come
 /// before the message.
@@ -308,8 +307,8 @@ macro_rules! findings {
         $(
             $(#[doc = $meaning:literal])+
             $severity:ident $($kind:literal)? $variant:ident { $($fields:tt)* }
-            |$facts:ident| $says:expr,
-            |$f:ident| $text:expr;
+            |$facts:ident| $says:expr
+            $(, |$f:ident| $code:expr)? $(=> $text:literal $(, $arg:expr)*)?;
         )*
         reading $({ $($more:tt)* })?
         also $($rest:tt)*
@@ -320,8 +319,8 @@ macro_rules! findings {
             $(
                 $(#[doc = $meaning])+
                 $severity $($kind)? $variant { $($fields)* }
-                |$facts| $says,
-                |$f| $text;
+                |$facts| $says
+                $(, |$f| $code)? $(=> $text $(, $arg)*)?;
             )*
             /// The store could not be read.
             Damage "unreadable" Unreadable {
@@ -329,15 +328,15 @@ macro_rules! findings {
                 /// The store's message.
                 message: alloc::string::String,
             }
-            |facts| facts,
-            |f| f.write_str(message);
+            |facts| facts
+            => "{message}";
             /// The file became shorter while it was read.
             Damage "ended" Ended {
                 /// Offset at which a byte was expected.
                 offset: u64,
             }
-            |facts| $crate::finding::Facts { offset: Some(*offset), ..facts },
-            |f| write!(f, "ended at offset {offset} while it was read");
+            |facts| $crate::finding::Facts { offset: Some(*offset), ..facts }
+            => "ended at offset {offset} while it was read";
             also $($rest)*
         }
     };
@@ -349,8 +348,8 @@ macro_rules! findings {
             $severity:ident $($kind:literal)? $variant:ident {
                 $($(#[doc = $about:literal])+ $field:ident: $type:ty),* $(,)?
             }
-            |$facts:ident| $says:expr,
-            |$f:ident| $text:expr;
+            |$facts:ident| $says:expr
+            $(, |$f:ident| $code:expr)? $(=> $text:literal $(, $arg:expr)*)?;
         )*
         also
         $(
@@ -418,8 +417,8 @@ macro_rules! findings {
                     $(
                         #[allow(unused_variables, reason = "texts do not tell all that values do")]
                         Self::$variant { $($field),* } => {
-                            let $f = f;
-                            $text
+                            $(write!(f, $text $(, $arg)*))?
+                            $({ let $f = f; $code })?
                         }
                     )*
                     $(Self::$other(other) => core::fmt::Display::fmt(other, f),)*

@@ -125,8 +125,8 @@ findings! {
         /// The number of subfiles of the set.
         nsubfiles: u64,
     }
-    |facts| facts.value(*number).max(i128::from(*nsubfiles).saturating_sub(1)),
-    |f| write!(f, "subfile {number} does not belong to the set, which has {nsubfiles} subfiles");
+    |facts| facts.value(*number).max(i128::from(*nsubfiles).saturating_sub(1))
+    => "subfile {number} does not belong to the set, which has {nsubfiles} subfiles";
 
     /// The number of processes is not that in the first subfile.
     Damage "nprocs" Nprocs {
@@ -135,8 +135,8 @@ findings! {
         /// That in the first subfile.
         expected: u64,
     }
-    |facts| facts.value(*value).expected(*expected),
-    |f| write!(f, "global_nprocs is {value}, but {expected} in the first subfile");
+    |facts| facts.value(*value).expected(*expected)
+    => "global_nprocs is {value}, but {expected} in the first subfile";
 
     /// The blobs of all subfiles are not as many as there were processes.
     Damage "nblobs" Nblobs {
@@ -145,8 +145,8 @@ findings! {
         /// The number of processes.
         expected: u64,
     }
-    |facts| facts.value(*value).expected(*expected),
-    |f| write!(f, "the subfiles have {value} blobs, but {expected} processes wrote the set");
+    |facts| facts.value(*value).expected(*expected)
+    => "the subfiles have {value} blobs, but {expected} processes wrote the set";
 
     /// A subfile does not have as many records as the first one.
     Damage "records" Records {
@@ -155,8 +155,8 @@ findings! {
         /// That of the first subfile.
         expected: u64,
     }
-    |facts| facts.value(*value).expected(*expected),
-    |f| write!(f, "has {}, but the first subfile has {expected}", Count(*value, "record"));
+    |facts| facts.value(*value).expected(*expected)
+    => "has {}, but the first subfile has {expected}", Count(*value, "record");
 
     /// A sealed subfile has more records than the first one, as an append leaves it that was cut:
     /// the others are not read.
@@ -166,12 +166,9 @@ findings! {
         /// That of the first subfile.
         expected: u64,
     }
-    |facts| facts.value(*value).expected(*expected),
-    |f| write!(
-        f,
-        "has {}, of which the first subfile counts {expected}: an append was cut",
-        Count(*value, "record")
-    );
+    |facts| facts.value(*value).expected(*expected)
+    => "has {}, of which the first subfile counts {expected}: an append was cut",
+        Count(*value, "record");
 
     /// The canonical file cannot have what the header has: netCDF refuses a name, or the values are
     /// too many. The set cannot be opened.
@@ -181,16 +178,16 @@ findings! {
         /// Why netCDF refuses it; the items are counted in the canonical file.
         error: striae_core::cdf::Error,
     }
-    |facts| facts.text(name),
-    |f| write!(f, "the canonical file cannot have `{}`: {error}", name.escape_debug());
+    |facts| facts.text(name)
+    => "the canonical file cannot have `{}`: {error}", name.escape_debug();
 
     /// An attribute is missing, or is not that of the first subfile, which counts.
     Note "attribute" Attribute {
         /// The attribute, with the name of its variable: `T:units`, `:title`.
         name: Box<str>,
     }
-    |facts| facts.text(name),
-    |f| write!(f, "attribute {} is not that of the first subfile", name.escape_debug());
+    |facts| facts.text(name)
+    => "attribute {} is not that of the first subfile", name.escape_debug();
 
     /// The values of a variable that is not decomposed are not those in the first subfile, which
     /// count.
@@ -200,12 +197,9 @@ findings! {
         /// Its name.
         name: Box<str>,
     }
-    |facts| Facts { variable: Some(*number), ..facts.text(name) },
-    |f| write!(
-        f,
-        "variable {}: the values are not those in the first subfile, which count",
-        name.escape_debug()
-    );
+    |facts| Facts { variable: Some(*number), ..facts.text(name) }
+    => "variable {}: the values are not those in the first subfile, which count",
+        name.escape_debug();
 
     /// A request has elements outside of the array.
     Damage "outside" Outside {
@@ -216,8 +210,8 @@ findings! {
         /// The number of elements of the array.
         total: u64,
     }
-    |facts| of.facts(facts).span(run.offset, run.len).max(*total),
-    |f| write!(f, "{of} {} ends after the array of {total} elements", Elements(*run));
+    |facts| of.facts(facts).span(run.offset, run.len).max(*total)
+    => "{of} {} ends after the array of {total} elements", Elements(*run);
 
     /// Two requests of a blob have elements in common.
     Damage "overlap_in_blob" Inside {
@@ -228,8 +222,8 @@ findings! {
         /// The number of the other request.
         first: u64,
     }
-    |facts| of.facts(facts).span(run.offset, run.len),
-    |f| write!(f, "{of} {} overlaps request {first}", Elements(*run));
+    |facts| of.facts(facts).span(run.offset, run.len)
+    => "{of} {} overlaps request {first}", Elements(*run);
 
     /// Requests of two blobs have elements in common. The lowest rank counts: the first subfile,
     /// and in it the first blob.
@@ -243,14 +237,9 @@ findings! {
         /// The number of the subfile of the other request.
         subfile: u32,
     }
-    |facts| of.facts(facts).span(run.offset, run.len),
-    |f| write!(
-        f,
-        "{of} {} overlaps request {} of blob {} of subfile {subfile}",
-        Elements(*run),
-        first.index,
-        first.blob
-    );
+    |facts| of.facts(facts).span(run.offset, run.len)
+    => "{of} {} overlaps request {} of blob {} of subfile {subfile}",
+        Elements(*run), first.index, first.blob;
 
     /// A request has no elements.
     Note "empty" Empty {
@@ -259,8 +248,8 @@ findings! {
         /// Its offset.
         offset: u64,
     }
-    |facts| of.facts(facts).span(*offset, 0),
-    |f| write!(f, "{of} has no elements");
+    |facts| of.facts(facts).span(*offset, 0)
+    => "{of} has no elements";
 
     /// No blob has some elements of the array: the place of the first hole, the number of holes,
     /// and the number of all elements in holes as the value.
@@ -276,14 +265,9 @@ findings! {
     }
     |facts| Facts { decomposition: Some(id.get()), ..facts.span(run.offset, run.len) }
         .count(*count)
-        .value(*elements),
-    |f| write!(
-        f,
-        "D{id}: no blob has {elements} elements in {}, the first of {} from {} on",
-        Count(*count, "hole"),
-        Count(run.len, "element"),
-        run.offset
-    );
+        .value(*elements)
+    => "D{id}: no blob has {elements} elements in {}, the first of {} from {} on",
+        Count(*count, "hole"), Count(run.len, "element"), run.offset;
 
     /// The requests of blobs are not in the order of their offsets, as E3SM-IO with `-q` writes
     /// them: the first such request, and the number of them.
@@ -293,12 +277,8 @@ findings! {
         /// The number of such requests in the subfile.
         count: u64,
     }
-    |facts| of.facts(facts).count(*count),
-    |f| write!(
-        f,
-        "{of} begins before the one before; {} not in order",
-        Count(*count, "request")
-    );
+    |facts| of.facts(facts).count(*count)
+    => "{of} begins before the one before; {} not in order", Count(*count, "request");
 
     /// Requests go on in the next row of the array, which E3SM-IO's own never do: the first one,
     /// and the number of them.
@@ -308,8 +288,8 @@ findings! {
         /// The number of such requests in the subfile.
         count: u64,
     }
-    |facts| of.facts(facts).count(*count),
-    |f| write!(f, "{of} crosses the end of a row; {} so", Count(*count, "request"));
+    |facts| of.facts(facts).count(*count)
+    => "{of} crosses the end of a row; {} so", Count(*count, "request");
 
     /// `Dk.max_nreqs` is larger than the number of requests of each blob.
     Note "max_nreqs" MaxNreqs {
@@ -320,17 +300,15 @@ findings! {
         /// The largest number of requests.
         expected: u64,
     }
-    |facts| Facts { decomposition: Some(id.get()), ..facts }.value(*value).expected(*expected),
-    |f| write!(f, "D{id}.max_nreqs is {value}, but no blob has more than {expected} requests");
+    |facts| Facts { decomposition: Some(id.get()), ..facts }.value(*value).expected(*expected)
+    => "D{id}.max_nreqs is {value}, but no blob has more than {expected} requests";
 
     /// Blobs have values without meaning, as E3SM-IO writes them for variables whose decomposition
     /// is empty in the subfile.
     Note "stray" Stray {}
-    |facts| facts,
-    |f| f.write_str(
-        "blobs have values without meaning: E3SM-IO takes the length 0 of an empty decomposition \
-         for that of the record dimension",
-    );
+    |facts| facts
+    => "blobs have values without meaning: E3SM-IO takes the length 0 of an empty decomposition \
+        for that of the record dimension";
 
     /// Blobs were lost: their places are not known.
     Damage "lost_blobs" LostBlobs {
@@ -339,16 +317,16 @@ findings! {
         /// Their number.
         count: u64,
     }
-    |facts| Facts { blob: Some(*first), ..facts.count(*count) },
-    |f| write!(f, "{} from blob {first} on: nothing says where it is", Count(*count, "blob"));
+    |facts| Facts { blob: Some(*first), ..facts.count(*count) }
+    => "{} from blob {first} on: nothing says where it is", Count(*count, "blob");
 
     /// One copy of the seal is damaged; the other one is used.
     Note "seal_copy" SealCopy {
         /// The damage.
         error: Error,
     }
-    |facts| Facts { kind: facts.kind, ..table_facts(error) },
-    |f| write!(f, "a copy of the seal is damaged: {error}");
+    |facts| Facts { kind: facts.kind, ..table_facts(error) }
+    => "a copy of the seal is damaged: {error}";
 
     /// The seal has fewer records than the subfile: the others were written by a program that does
     /// not know seals, and are not checked.
@@ -358,17 +336,15 @@ findings! {
         /// That of the subfile.
         usual: u64,
     }
-    |facts| Facts { usual: Some(format!("{usual}")), ..facts.value(*value) },
-    |f| write!(f, "the seal has {}, the subfile has {usual}", Count(*value, "record"));
+    |facts| Facts { usual: Some(format!("{usual}")), ..facts.value(*value) }
+    => "the seal has {}, the subfile has {usual}", Count(*value, "record");
 
     /// The set was written from the map by the sum of `fill_starts`, as E3SM-IO does without `-u`:
     /// its elements are not those that the map gives to the processes.
     Note "fill_starts" FillStarts {}
-    |facts| facts,
-    |f| f.write_str(
-        "the requests are those that E3SM-IO reads from the map without -u: by the sum of \
-         fill_starts, not those that the map gives to the processes",
-    );
+    |facts| facts
+    => "the requests are those that E3SM-IO reads from the map without -u: by the sum of \
+        fill_starts, not those that the map gives to the processes";
 
     /// The requests of a blob are not those of its process in the map: the first difference.
     Damage "not_of_map" NotOfMap {
@@ -381,21 +357,16 @@ findings! {
         /// The request of the map.
         expected: Option<Request>,
     }
-    |facts| Facts { rank: Some(*process), ..of.facts(facts) }.text(&named(*found)),
-    |f| write!(
-        f,
-        "{of} is {}, must be {} of process {process} by the map",
-        named(*found),
-        named(*expected)
-    );
+    |facts| Facts { rank: Some(*process), ..of.facts(facts) }.text(&named(*found))
+    => "{of} is {}, must be {} of process {process} by the map", named(*found), named(*expected);
 
     /// The map is not that of the set.
     Damage "other_map" OtherMap {
         /// What differs, and the value of the map.
         what: String,
     }
-    |facts| facts.text(what),
-    |f| write!(f, "the map is not that of the set: {what}");
+    |facts| facts.text(what)
+    => "the map is not that of the set: {what}";
 
     reading
     also

@@ -16,8 +16,8 @@ findings! {
         /// The error.
         error: Error,
     }
-    |facts| Facts { variable: Some(*number), ..error_facts(error) },
-    |f| write!(f, "variable {number}: {error}");
+    |facts| Facts { variable: Some(*number), ..error_facts(error) }
+    => "variable {number}: {error}";
 
     /// Two items of a list have the same name: the second can only be found by its number.
     Note "same_name" SameName {
@@ -28,8 +28,8 @@ findings! {
         /// The number of the first item.
         first: u64,
     }
-    |facts| Facts { offset: Some(*offset), ..facts }.text(item),
-    |f| write!(f, "{item}: its name at offset {offset} is that of {first}, too");
+    |facts| Facts { offset: Some(*offset), ..facts }.text(item)
+    => "{item}: its name at offset {offset} is that of {first}, too";
 
     /// A variable has more bytes than the version allows, and is not the last one
     /// (`spec/cdf.md#large-variables`).
@@ -41,11 +41,8 @@ findings! {
         /// The largest number of bytes.
         max: u64,
     }
-    |facts| Facts { variable: Some(*number), ..facts.value(*len).max(*max) },
-    |f| write!(
-        f,
-        "variable {number} has {len} bytes, must have at most {max} unless it is the last one"
-    );
+    |facts| Facts { variable: Some(*number), ..facts.value(*len).max(*max) }
+    => "variable {number} has {len} bytes, must have at most {max} unless it is the last one";
 
     /// The record variables have gaps: values of a record overlap those of the next one.
     Damage "overlap" Overlap {
@@ -54,13 +51,9 @@ findings! {
         /// The bytes from one record to the next.
         recsize: u64,
     }
-    |facts| facts.span(span.offset(), span.len()).value(*recsize),
-    |f| write!(
-        f,
-        "the first record at offset {} has {} bytes, but the next one begins after {recsize}",
-        span.offset(),
-        span.len()
-    );
+    |facts| facts.span(span.offset(), span.len()).value(*recsize)
+    => "the first record at offset {} has {} bytes, but the next one begins after {recsize}",
+        span.offset(), span.len();
 
     /// The header counts records, and no variable has records: variables are lost. All writers
     /// count the records of variables only; ncvalidator refuses such a file if it has no variable
@@ -69,11 +62,8 @@ findings! {
         /// The number of records in the header.
         records: u64,
     }
-    |facts| facts.field(raw::TABLES, raw::Header1::numrecs, 4).value(*records),
-    |f| write!(
-        f,
-        "header.numrecs at offset 4 is {records}, must be 0 as no variable has records"
-    );
+    |facts| facts.field(raw::TABLES, raw::Header1::numrecs, 4).value(*records)
+    => "header.numrecs at offset 4 is {records}, must be 0 as no variable has records";
 
     /// The bytes after a name or after the values of an attribute, up to a multiple of 4, are not
     /// null. The libraries do not check them, ncvalidator does.
@@ -83,8 +73,8 @@ findings! {
         /// The padding.
         span: Span,
     }
-    |facts| facts.span(span.offset(), span.len()).text(item),
-    |f| write!(f, "{item}: the padding at offset {} is not null", span.offset());
+    |facts| facts.span(span.offset(), span.len()).text(item)
+    => "{item}: the padding at offset {} is not null", span.offset();
 
     /// A name has characters that the libraries refuse when they define a name.
     Note "name" Name {
@@ -93,8 +83,8 @@ findings! {
         /// The offset of the name.
         offset: u64,
     }
-    |facts| Facts { offset: Some(*offset), ..facts }.text(item),
-    |f| write!(f, "{item}: the name at offset {offset} cannot be defined with the libraries");
+    |facts| Facts { offset: Some(*offset), ..facts }.text(item)
+    => "{item}: the name at offset {offset} cannot be defined with the libraries";
 
     /// The stored size of a variable is not that of its dimensions. Readers compute it.
     Note "vsize" Vsize {
@@ -110,8 +100,8 @@ findings! {
     |facts| Facts {
         variable: Some(*number),
         ..facts.field(raw::TABLES, raw::Var1::vsize, *offset).value(*value).expected(*expected)
-    },
-    |f| write!(f, "var.vsize at offset {offset} is {value}, must be {expected}");
+    }
+    => "var.vsize at offset {offset} is {value}, must be {expected}";
 
     /// Values of a variable do not begin at a multiple of 4.
     Note "unaligned" Unaligned {
@@ -125,8 +115,8 @@ findings! {
     |facts| Facts {
         variable: Some(*number),
         ..facts.field(raw::TABLES, raw::Var1::begin, *offset).value(*value)
-    },
-    |f| write!(f, "var.begin at offset {offset} is {value}, which is no multiple of 4");
+    }
+    => "var.begin at offset {offset} is {value}, which is no multiple of 4";
 
     /// The header has no number of records: readers compute it from the length of the file, or
     /// refuse the file.
@@ -134,8 +124,8 @@ findings! {
         /// The number of records in the file.
         records: u64,
     }
-    |facts| facts.field(raw::TABLES, raw::Header1::numrecs, 4).value(*records),
-    |f| write!(f, "header.numrecs at offset 4 is that of a stream; the file has {records} records");
+    |facts| facts.field(raw::TABLES, raw::Header1::numrecs, 4).value(*records)
+    => "header.numrecs at offset 4 is that of a stream; the file has {records} records";
 
     /// The file is longer than its header says. The libraries ignore the rest; ncvalidator 1.12
     /// does not.
@@ -143,13 +133,8 @@ findings! {
         /// The rest.
         span: Span,
     }
-    |facts| facts.span(span.offset(), span.len()),
-    |f| write!(
-        f,
-        "{} bytes at offset {} are after the end of all variables",
-        span.len(),
-        span.offset()
-    );
+    |facts| facts.span(span.offset(), span.len())
+    => "{} bytes at offset {} are after the end of all variables", span.len(), span.offset();
 
     reading
     also

@@ -15,30 +15,24 @@ findings! {
         /// The error.
         error: Error,
     }
-    |facts| Facts { sample: Some(*number), ..error_facts(error) },
-    |f| write!(f, "sample {number}: {error}");
+    |facts| Facts { sample: Some(*number), ..error_facts(error) }
+    => "sample {number}: {error}";
 
     /// The header has no checksum of the tables, as in files of old versions: a changed number in
     /// them cannot be detected.
     Note "no_checksum" Unsummed {}
-    |facts| facts.field(raw::TABLES, raw::Header::checksum_meta, 0).value(0),
-    |f| f.write_str(
-        "header.checksum_meta at offset 0 is 0: the tables have no checksum, as in files of old \
-         versions",
-    );
+    |facts| facts.field(raw::TABLES, raw::Header::checksum_meta, 0).value(0)
+    => "header.checksum_meta at offset 0 is 0: the tables have no checksum, as in files of old \
+        versions";
 
     /// There are bytes between the tables and the first sample.
     Note "gap" Gap {
         /// The bytes.
         span: Span,
     }
-    |facts| facts.span(span.offset(), span.len()),
-    |f| write!(
-        f,
-        "{} bytes at offset {} between the tables and the first sample belong to none",
-        span.len(),
-        span.offset()
-    );
+    |facts| facts.span(span.offset(), span.len())
+    => "{} bytes at offset {} between the tables and the first sample belong to none",
+        span.len(), span.offset();
 
     /// All samples together have more than twice the bytes of the file, so many share bytes:
     /// samples from this one on were not compared with their checksums.
@@ -46,12 +40,9 @@ findings! {
         /// The first such sample.
         number: u64,
     }
-    |facts| Facts { sample: Some(*number), ..facts },
-    |f| write!(
-        f,
-        "samples have more than twice the bytes of the file together: those from sample {number} \
-         on were not compared with their checksums"
-    );
+    |facts| Facts { sample: Some(*number), ..facts }
+    => "samples have more than twice the bytes of the file together: those from sample {number} on \
+        were not compared with their checksums";
 
     reading
     also

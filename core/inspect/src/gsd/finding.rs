@@ -43,8 +43,8 @@ findings! {
         /// The usual value.
         usual: &'static str,
     }
-    |facts| Facts { usual: Some((*usual).into()), ..at(facts, *field, *offset).text(value) },
-    |f| write!(f, "{} at offset {offset} is {value}, usually {usual}", name_of(*field));
+    |facts| Facts { usual: Some((*usual).into()), ..at(facts, *field, *offset).text(value) }
+    => "{} at offset {offset} is {value}, usually {usual}", name_of(*field);
 
     /// A field contradicts the rest of the file.
     Damage "differs" Differs {
@@ -59,11 +59,8 @@ findings! {
         /// The source of the right value.
         by: &'static str,
     }
-    |facts| at(facts, *field, *offset).value(*value).expected(*expected),
-    |f| {
-        let field = name_of(*field);
-        write!(f, "{field} at offset {offset} is {value}, must be {expected} {by}")
-    };
+    |facts| at(facts, *field, *offset).value(*value).expected(*expected)
+    => "{} at offset {offset} is {value}, must be {expected} {by}", name_of(*field);
 
     /// A text of the header has no NUL, so readers in C continue into the next field.
     Damage "not_terminated" NotTerminated {
@@ -72,20 +69,20 @@ findings! {
         /// Its offset.
         offset: u64,
     }
-    |facts| at(facts, *field, *offset),
-    |f| write!(f, "{} at offset {offset} has no NUL, must end with one", name_of(*field));
+    |facts| at(facts, *field, *offset)
+    => "{} at offset {offset} has no NUL, must end with one", name_of(*field);
 
     /// A commit was interrupted while the header was written: a part of the header is of the commit
     /// before.
     Damage "torn" Torn {}
-    |facts| at(facts, Commit::commit_crc, 252),
-    |f| write!(f, "{TORN}, and gsd may refuse it or see other frames");
+    |facts| at(facts, Commit::commit_crc, 252)
+    => "{TORN}, and gsd may refuse it or see other frames";
 
     /// A commit was interrupted while the header was written: a part of the header is of the commit
     /// before, but all fields that gsd reads are sound.
     Note "torn" TornBehind {}
-    |facts| at(facts, Commit::commit_crc, 252),
-    |f| write!(f, "{TORN}, and gsd does, too");
+    |facts| at(facts, Commit::commit_crc, 252)
+    => "{TORN}, and gsd does, too";
 
     /// A shadow proves a commit that the header does not show yet, as after a power cut with one
     /// sync per commit.
@@ -97,14 +94,10 @@ findings! {
         /// Number of the commit that is proven.
         proven: u32,
     }
-    |facts| at(facts, Commit::sequence, 224).value(*shown).expected(*proven),
-    |f| write!(
-        f,
-        "{} at offset 224 is {shown}, but the shadow at offset {offset} proves commit {proven}: gsd \
-         sees the one before it until striae writes to the file, and if it appends first, commit \
-         {proven} is lost",
-        name_of(Commit::sequence)
-    );
+    |facts| at(facts, Commit::sequence, 224).value(*shown).expected(*proven)
+    => "{} at offset 224 is {shown}, but the shadow at offset {offset} proves commit {proven}: gsd \
+        sees the one before it until striae writes to the file, and if it appends first, commit \
+        {proven} is lost", name_of(Commit::sequence);
 
     /// A shadow has a commit that the header does not show yet, and a part of its data is missing.
     /// Commits take one sync: the power failed before that sync was done, or the data was lost
@@ -118,8 +111,8 @@ findings! {
     |facts| {
         let offset = offset.saturating_add(raw::Shadow::new.offset().into());
         at(facts, raw::Shadow::new, offset).value(*number)
-    },
-    |f| write!(f, "the shadow at offset {offset} has commit {number}, cut off or damaged");
+    }
+    => "the shadow at offset {offset} has commit {number}, cut off or damaged";
 
     /// gsd has appended since the last commit: all entries up to the first empty slot count. The
     /// commit record is stale, so its alignment and checksums are not used any more.
@@ -151,12 +144,9 @@ findings! {
         /// Its bytes.
         second_span: Span,
     }
-    |facts| facts.span(second_span.offset(), second_span.len()),
-    |f| {
-        let (from, to) = (second_span.offset(), second_span.end());
-        write!(f, "{second} is from {from} to {to}, says offset {offset}, must not ")?;
-        write!(f, "overlap {first} from {} to {}", first_span.offset(), first_span.end())
-    };
+    |facts| facts.span(second_span.offset(), second_span.len())
+    => "{second} is from {} to {}, says offset {offset}, must not overlap {first} from {} to {}",
+        second_span.offset(), second_span.end(), first_span.offset(), first_span.end();
 
     /// An empty slot comes before used ones: some readers see the used ones, others do not.
     Damage "hole" Hole {
@@ -167,12 +157,9 @@ findings! {
         /// The number of used slots after it.
         used: u64,
     }
-    |facts| at(facts, IndexEntry::location, *offset).value(0).count(*used),
-    |f| {
-        let behind = Count(*used, "slot");
-        write!(f, "slot {slot} of the index at offset {offset} is empty, but {behind} behind it ")?;
-        f.write_str("are not: the end of the index must be its only hole")
-    };
+    |facts| at(facts, IndexEntry::location, *offset).value(0).count(*used)
+    => "slot {slot} of the index at offset {offset} is empty, but {} behind it are not: the end of \
+        the index must be its only hole", Count(*used, "slot");
 
     /// A slot after the last entry has no location but is not empty: the write of an entry was cut
     /// off, and its frame lacks that chunk.
@@ -182,12 +169,9 @@ findings! {
         /// Its number.
         slot: u64,
     }
-    |facts| at(facts, IndexEntry::location, offset.saturating_add(16)).value(0),
-    |f| write!(
-        f,
-        "slot {slot} of the index at offset {offset} has no location, but other values, must be \
-         empty behind the last entry"
-    );
+    |facts| at(facts, IndexEntry::location, offset.saturating_add(16)).value(0)
+    => "slot {slot} of the index at offset {offset} has no location, but other values, must be \
+        empty behind the last entry";
 
     /// A frame has several chunks of one name.
     Damage "repeated" Repeated {
@@ -198,12 +182,9 @@ findings! {
         /// The id.
         id: u16,
     }
-    |facts| of_chunk(at(facts, IndexEntry::id, *offset), *frame, *id),
-    |f| {
-        let field = name_of(IndexEntry::id);
-        write!(f, "{field} at offset {offset} is {id}, but frame {frame} has a chunk of that ")?;
-        f.write_str("name already")
-    };
+    |facts| of_chunk(at(facts, IndexEntry::id, *offset), *frame, *id)
+    => "{} at offset {offset} is {id}, but frame {frame} has a chunk of that name already",
+        name_of(IndexEntry::id);
 
     /// A chunk is after the end that the commit record states: the next append overwrites it.
     Damage "behind_end" BehindEnd {
@@ -217,12 +198,9 @@ findings! {
     |facts| {
         let facts = at(facts, IndexEntry::location, *offset).value(span.offset()).max(*data_end);
         Facts { len: Some(span.len()), ..facts }
-    },
-    |f| {
-        let (start, end) = (span.offset(), span.end());
-        write!(f, "{} at offset {offset} is {start}, ", name_of(IndexEntry::location))?;
-        write!(f, "where the chunk ends at {end}, must end at {data_end} at most")
-    };
+    }
+    => "{} at offset {offset} is {}, where the chunk ends at {}, must end at {data_end} at most",
+        name_of(IndexEntry::location), span.offset(), span.end();
 
     /// A frame number is not below the number of slots, as in a file with many frames without
     /// chunks: gsd refuses such a file, although it may have written it.
@@ -239,12 +217,9 @@ findings! {
     |facts| {
         let facts = at(facts, IndexEntry::frame, *offset).value(*frame);
         Facts { frame: Some(*frame), ..facts.max(slots.saturating_sub(1)).count(*count) }
-    },
-    |f| {
-        let (field, entries) = (name_of(IndexEntry::frame), Count(*count, "slot"));
-        write!(f, "{field} of {entries} is not below {slots}, as many as the index has, first ")?;
-        write!(f, "{frame} at offset {offset}: gsd refuses the file")
-    };
+    }
+    => "{} of {} is not below {slots}, as many as the index has, first {frame} at offset {offset}: \
+        gsd refuses the file", name_of(IndexEntry::frame), Count(*count, "slot");
 
     /// Chunks have no rows: gsd's C library refuses to read them.
     Note "no_rows" NoRows {
@@ -253,12 +228,9 @@ findings! {
         /// Their number.
         count: u64,
     }
-    |facts| at(facts, IndexEntry::n, *offset).value(0).count(*count),
-    |f| {
-        let (field, chunks) = (name_of(IndexEntry::n), Count(*count, "chunk"));
-        write!(f, "{field} of {chunks} is 0, first at offset {offset}: gsd's C library refuses ")?;
-        f.write_str("to read such")
-    };
+    |facts| at(facts, IndexEntry::n, *offset).value(0).count(*count)
+    => "{} of {} is 0, first at offset {offset}: gsd's C library refuses to read such",
+        name_of(IndexEntry::n), Count(*count, "chunk");
 
     /// The file has chunks of text, which its layer version does not have: readers of that layer
     /// refuse the file.
@@ -268,12 +240,9 @@ findings! {
         /// Their number.
         count: u64,
     }
-    |facts| at(facts, IndexEntry::kind, *offset).value(11).count(*count),
-    |f| {
-        let (field, chunks) = (name_of(IndexEntry::kind), Count(*count, "chunk"));
-        write!(f, "{field} of {chunks} is 11, first at offset {offset}, usually so only in ")?;
-        f.write_str("files of layer 2.1 or later")
-    };
+    |facts| at(facts, IndexEntry::kind, *offset).value(11).count(*count)
+    => "{} of {} is 11, first at offset {offset}, usually so only in files of layer 2.1 or later",
+        name_of(IndexEntry::kind), Count(*count, "chunk");
 
     /// A name occurs twice: readers take one of them, or refuse the file.
     Damage "name_repeated" NameRepeated {
@@ -284,11 +253,8 @@ findings! {
         /// The id of the first one.
         first: u16,
     }
-    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset) },
-    |f| {
-        let name = name_of(NameSlot::name);
-        write!(f, "{name} {id} at offset {offset} is that of {first}, must be another")
-    };
+    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset) }
+    => "{} {id} at offset {offset} is that of {first}, must be another", name_of(NameSlot::name);
 
     /// A name is not UTF-8: readers in Python refuse the file.
     Damage "name_not_text" NameNotText {
@@ -321,11 +287,8 @@ findings! {
         /// Its id.
         id: u16,
     }
-    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset) },
-    |f| {
-        let name = name_of(NameSlot::name);
-        write!(f, "{name} {id} at offset {offset} has no NUL, must end with one")
-    };
+    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset) }
+    => "{} {id} at offset {offset} has no NUL, must end with one", name_of(NameSlot::name);
 
     /// Bytes after the names, or in layer 1 after the end of a name, are not zero.
     Note "name_junk" NameJunk {
@@ -334,12 +297,9 @@ findings! {
         /// Their number.
         count: u64,
     }
-    |facts| at(facts, NameSlot::name, *offset).count(*count),
-    |f| {
-        let bytes = Count(*count, "byte");
-        write!(f, "{bytes} behind names are not zero, the first at offset {offset}: ")?;
-        f.write_str("pygsd takes them for names")
-    };
+    |facts| at(facts, NameSlot::name, *offset).count(*count)
+    => "{} behind names are not zero, the first at offset {offset}: pygsd takes them for names",
+        Count(*count, "byte");
 
     /// Names that no chunk has.
     Note "names_unused" NamesUnused {
@@ -350,11 +310,8 @@ findings! {
         /// Their number.
         count: u64,
     }
-    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset).count(*count) },
-    |f| {
-        let names = Count(*count, "name");
-        write!(f, "{names} no chunk has, the first is {id} at offset {offset}")
-    };
+    |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset).count(*count) }
+    => "{} no chunk has, the first is {id} at offset {offset}", Count(*count, "name");
 
     /// The bytes of a chunk, or its entry, differ from its checksum.
     Damage "chunk_checksum" Chunk {
@@ -389,11 +346,9 @@ findings! {
         /// The id of the chunk's name.
         id: u32,
     }
-    |facts| Facts { frame: Some(*frame), ..at(facts, ChecksumRow::id, *offset).value(*id) },
-    |f| {
-        let field = name_of(ChecksumRow::id);
-        write!(f, "{field} at offset {offset} is {id}, but frame {frame} has no chunk of that name")
-    };
+    |facts| Facts { frame: Some(*frame), ..at(facts, ChecksumRow::id, *offset).value(*id) }
+    => "{} at offset {offset} is {id}, but frame {frame} has no chunk of that name",
+        name_of(ChecksumRow::id);
 
     /// A frame with checksums has no checksum for one of its chunks.
     Damage "chunk_unsealed" ChunkUnsealed {
@@ -404,11 +359,9 @@ findings! {
         /// The chunk's bytes.
         span: Span,
     }
-    |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id),
-    |f| {
-        write!(f, "chunk {id} of frame {frame}, at offset {}, has no ", span.offset())?;
-        f.write_str("checksum among those of its frame, must have one")
-    };
+    |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id)
+    => "chunk {id} of frame {frame}, at offset {}, has no checksum among those of its frame, must \
+        have one", span.offset();
 
     /// Some frames have no checksums, although other frames of the file have them.
     Note "frames_unsealed" FramesUnsealed {
@@ -417,11 +370,9 @@ findings! {
         /// Their number.
         count: u64,
     }
-    |facts| Facts { frame: Some(*frame), ..facts.count(*count) },
-    |f| {
-        let (frames, have) = (Count(*count, "frame"), if *count == 1 { "has" } else { "have" });
-        write!(f, "{frames} {have} no checksums, the first is {frame}; others do")
-    };
+    |facts| Facts { frame: Some(*frame), ..facts.count(*count) }
+    => "{} {} no checksums, the first is {frame}; others do",
+        Count(*count, "frame"), if *count == 1 { "has" } else { "have" };
 
     /// The bytes of a chunk are inside the file but cannot be read.
     Damage "unreadable_chunk" UnreadableChunk {
@@ -436,8 +387,8 @@ findings! {
         /// The store's message.
         message: String,
     }
-    |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id),
-    |f| write!(f, "chunk {id} of frame {frame}, at offset {}: {message}", span.offset());
+    |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id)
+    => "chunk {id} of frame {frame}, at offset {}: {message}", span.offset();
 
     /// The schema `hoomd`: a chunk is not as it must be, so that readers refuse it or see something
     /// else.
@@ -447,8 +398,8 @@ findings! {
         /// The error.
         error: Hoomd,
     }
-    |_facts| Facts { offset: Some(*offset), ..hoomd_facts(error) },
-    |f| write!(f, "{error}, says offset {offset}");
+    |_facts| Facts { offset: Some(*offset), ..hoomd_facts(error) }
+    => "{error}, says offset {offset}";
 
     /// The schema `hoomd`: a value is not as it must be, so that HOOMD-blue refuses to go on from
     /// it.
@@ -458,8 +409,8 @@ findings! {
         /// The error.
         error: Hoomd,
     }
-    |_facts| Facts { offset: Some(*offset), ..hoomd_value_facts(error) },
-    |f| write!(f, "{error}, says offset {offset}");
+    |_facts| Facts { offset: Some(*offset), ..hoomd_value_facts(error) }
+    => "{error}, says offset {offset}";
 
     /// Bytes that no part of the file uses, most often old index blocks and name lists.
     Note "unused" Unused {
@@ -470,11 +421,9 @@ findings! {
         /// The number of places.
         count: u64,
     }
-    |facts| facts.span(*offset, *len).count(*count),
-    |f| {
-        let (bytes, places) = (Count(*len, "byte"), Count(*count, "place"));
-        write!(f, "{bytes} in {places} are not used, the first at offset {offset}")
-    };
+    |facts| facts.span(*offset, *len).count(*count)
+    => "{} in {} are not used, the first at offset {offset}",
+        Count(*len, "byte"), Count(*count, "place");
 
     /// Bytes from the end of the used part to the end of the file.
     Note "trailing" Trailing {
@@ -483,11 +432,8 @@ findings! {
         /// Their number.
         len: u64,
     }
-    |facts| facts.span(*offset, *len),
-    |f| {
-        let bytes = Count(*len, "byte");
-        write!(f, "{bytes} at offset {offset} are behind all that is read, usually 0")
-    };
+    |facts| facts.span(*offset, *len)
+    => "{} at offset {offset} are behind all that is read, usually 0", Count(*len, "byte");
 
     reading {
         /// Its kind of error.

@@ -27,8 +27,8 @@ findings! {
     |facts| Facts {
         usual: Some(usual.clone()),
         ..facts.field(raw::TABLES, *field, *offset).text(value)
-    },
-    |f| write!(f, "{} at offset {offset} is {value}, usually {usual}", name(*field));
+    }
+    => "{} at offset {offset} is {value}, usually {usual}", name(*field);
 
     /// The used bytes of a chunk overlap META2 or the mapping.
     Damage "overlap" Overlap {
@@ -46,13 +46,15 @@ findings! {
     |facts| {
         let facts = facts.field(raw::TABLES, raw::BlocksizeEntry::blocksize, *offset);
         in_chunk(facts, *task, *chunk).value(used.len())
-    },
-    |f| {
-        let (field, len) = (name(raw::BlocksizeEntry::blocksize), used.len());
-        write!(f, "{field} at offset {offset} is {len}: the used part of chunk {chunk} of ")?;
-        write!(f, "task {task} is from {} to {}, must not ", used.offset(), used.end())?;
-        write!(f, "overlap the tables from {} to {}", tables.offset(), tables.end())
-    };
+    }
+    => "{} at offset {offset} is {}: the used part of chunk {chunk} of task {task} is from {} to \
+        {}, must not overlap the tables from {} to {}",
+        name(raw::BlocksizeEntry::blocksize),
+        used.len(),
+        used.offset(),
+        used.end(),
+        tables.offset(),
+        tables.end();
 
     /// A task's stream is not made of whole key-value records.
     Damage "record_cut" Record {
@@ -66,11 +68,9 @@ findings! {
     |facts| Facts {
         task: Some(*task),
         ..facts.field(raw::TABLES, raw::RecordHeader::len, *offset)
-    },
-    |f| {
-        let field = name(raw::RecordHeader::len);
-        write!(f, "{field} behind offset {offset}, in the stream of task {task}: {error}")
-    };
+    }
+    => "{} behind offset {offset}, in the stream of task {task}: {error}",
+        name(raw::RecordHeader::len);
 
     /// An entry of the mapping names a task with another global rank, although a task with this
     /// rank exists.
@@ -116,11 +116,9 @@ findings! {
     |facts| Facts {
         offset: None, // they are in several places
         ..facts.field(raw::TABLES, raw::GlobalrankEntry::globalrank, 0).value(*globalrank)
-    },
-    |f| {
-        let field = name(raw::GlobalrankEntry::globalrank);
-        write!(f, "{field} of {tasks} tasks is {globalrank}, usually that of one")
-    };
+    }
+    => "{} of {tasks} tasks is {globalrank}, usually that of one",
+        name(raw::GlobalrankEntry::globalrank);
 
     /// Bytes from the end of the part that readers read to the end of the file.
     Note "trailing" Trailing {
@@ -129,8 +127,8 @@ findings! {
         /// Their number.
         len: u64,
     }
-    |facts| facts.span(*offset, *len),
-    |f| write!(f, "{len} bytes at offset {offset} are behind all that is read, usually 0");
+    |facts| facts.span(*offset, *len)
+    => "{len} bytes at offset {offset} are behind all that is read, usually 0";
 
     /// The used bytes of a chunk differ from the checksum in the seal.
     Damage "chunk_checksum" Chunk {
@@ -149,12 +147,9 @@ findings! {
         let facts = facts.field(raw::TABLES, raw::ChunkCrcEntry::crc, 0);
         let facts = facts.span(used.offset(), used.len()).crcs(*stored, *computed);
         in_chunk(facts, *task, *chunk)
-    },
-    |f| {
-        let (field, offset, len) = (name(raw::ChunkCrcEntry::crc), used.offset(), used.len());
-        write!(f, "{field} of chunk {chunk} of task {task} is {stored:#010x}, but ")?;
-        write!(f, "the {len} bytes at offset {offset} that it seals have {computed:#010x}")
-    };
+    }
+    => "{} of chunk {chunk} of task {task} is {stored:#010x}, but the {} bytes at offset {} that \
+        it seals have {computed:#010x}", name(raw::ChunkCrcEntry::crc), used.len(), used.offset();
 
     /// The used bytes of a chunk are inside the file but cannot be read.
     Damage "unreadable_chunk" UnreadableChunk {
@@ -169,21 +164,18 @@ findings! {
         /// The store's message.
         message: String,
     }
-    |facts| in_chunk(facts.span(used.offset(), used.len()), *task, *chunk),
-    |f| write!(f, "chunk {chunk} of task {task}, at offset {}: {message}", used.offset());
+    |facts| in_chunk(facts.span(used.offset(), used.len()), *task, *chunk)
+    => "chunk {chunk} of task {task}, at offset {}: {message}", used.offset();
 
     /// The seal belongs to another state of the file.
     Note "stale_seal" StaleSeal {
         /// The offset of its trailer.
         offset: u64,
     }
-    |facts| facts.span(*offset, raw::SealTrailer::TABLE.len.into()),
-    |f| write!(
-        f,
-        "the seal that ends with the {} bytes at offset {offset} is that of an older state: the \
-         file was changed later and not sealed again, so its data were not checked",
-        raw::SealTrailer::TABLE.len
-    );
+    |facts| facts.span(*offset, raw::SealTrailer::TABLE.len.into())
+    => "the seal that ends with the {} bytes at offset {offset} is that of an older state: the \
+        file was changed later and not sealed again, so its data were not checked",
+        raw::SealTrailer::TABLE.len;
 
     /// Files of the set are missing, from this one up to number `last`.
     Damage "missing" Missing {
@@ -228,12 +220,9 @@ findings! {
     |facts| {
         let facts = facts.field(raw::TABLES, raw::SealTrailerV2::set_identity, 0);
         Facts { offset: None, ..facts.value(*identity).expected(*usual) }
-    },
-    |f| {
-        let field = name(raw::SealTrailerV2::set_identity);
-        write!(f, "{field} is {identity:#010x}, but {usual:#010x} in the other files of the ")?;
-        f.write_str("set: this file belongs to another set")
-    };
+    }
+    => "{} is {identity:#010x}, but {usual:#010x} in the other files of the set: this file belongs \
+        to another set", name(raw::SealTrailerV2::set_identity);
 
     /// The set has too many tasks to compare global ranks: they were not checked.
     Note "too_many_tasks" TooManyTasks {
@@ -242,11 +231,9 @@ findings! {
         /// The largest number that is compared.
         limit: u64,
     }
-    |facts| facts.value(*ntasks).max(*limit),
-    |f| {
-        let field = name(raw::GlobalrankEntry::globalrank);
-        write!(f, "{field} of {ntasks} tasks was not compared, at most that of {limit} is")
-    };
+    |facts| facts.value(*ntasks).max(*limit)
+    => "{} of {ntasks} tasks was not compared, at most that of {limit} is",
+        name(raw::GlobalrankEntry::globalrank);
 
     reading {
         /// Its kind of error.

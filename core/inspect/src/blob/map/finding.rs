@@ -18,8 +18,8 @@ findings! {
         /// The number of elements of the array.
         total: u64,
     }
-    |facts| of_run(facts, *id, request).max(*total),
-    |f| write!(f, "D{id}: {} ends after the array of {total} elements", Named(request));
+    |facts| of_run(facts, *id, request).max(*total)
+    => "D{id}: {} ends after the array of {total} elements", Named(request);
 
     /// An element of a text map is larger than the array. E3SM-IO leaves it out.
     Damage "beyond" Beyond {
@@ -47,12 +47,9 @@ findings! {
         ..facts
     }
     .value(*element)
-    .max(*total),
-    |f| write!(
-        f,
-        "D{id}: line {line}, offset {offset}: element {index} of rank {rank} is {element}, the \
-         array has {total}"
-    );
+    .max(*total)
+    => "D{id}: line {line}, offset {offset}: element {index} of rank {rank} is {element}, the \
+        array has {total}";
 
     /// Two requests of a rank have elements in common. E3SM-IO merges them to one request of both
     /// lengths, which has elements that the rank does not have.
@@ -64,8 +61,8 @@ findings! {
         /// The request that begins inside of it.
         second: Run,
     }
-    |facts| of_run(facts, *id, second),
-    |f| write!(f, "D{id}: {} overlaps {}", Named(second), Named(first));
+    |facts| of_run(facts, *id, second)
+    => "D{id}: {} overlaps {}", Named(second), Named(first);
 
     /// Requests of two ranks have elements in common: both ranks write them.
     Damage "overlap" Across {
@@ -76,8 +73,8 @@ findings! {
         /// The request that begins inside of it.
         second: Run,
     }
-    |facts| of_run(facts, *id, second),
-    |f| write!(f, "D{id}: {} overlaps {}", Named(second), Named(first));
+    |facts| of_run(facts, *id, second)
+    => "D{id}: {} overlaps {}", Named(second), Named(first);
 
     /// A request has no elements.
     Note "empty" Empty {
@@ -86,8 +83,8 @@ findings! {
         /// The request.
         request: Run,
     }
-    |facts| of_run(facts, *id, request),
-    |f| write!(f, "D{id}: {} has no elements", Named(request));
+    |facts| of_run(facts, *id, request)
+    => "D{id}: {} has no elements", Named(request);
 
     /// No rank has some elements of the array: the place of the first hole, the number of holes,
     /// and the number of all elements in holes as the value.
@@ -105,14 +102,9 @@ findings! {
     }
     |facts| Facts { decomposition: Some(id.get()), ..facts.span(*offset, *len) }
         .count(*count)
-        .value(*elements),
-    |f| write!(
-        f,
-        "D{id}: no rank has {} in {}, the first of {} from {offset} on",
-        Count(*elements, "element"),
-        Count(*count, "hole"),
-        Count(*len, "element")
-    );
+        .value(*elements)
+    => "D{id}: no rank has {} in {}, the first of {} from {offset} on",
+        Count(*elements, "element"), Count(*count, "hole"), Count(*len, "element");
 
     /// Some ranks have requests that fill holes. E3SM-IO without `-u` then reads wrong requests for
     /// the ranks from this one on.
@@ -124,12 +116,9 @@ findings! {
         /// The number of requests that fill holes.
         count: u64,
     }
-    |facts| Facts { decomposition: Some(id.get()), rank: Some(*rank), ..facts.count(*count) },
-    |f| write!(
-        f,
-        "D{id}: {count} requests fill holes; E3SM-IO without -u reads wrong requests from rank \
-         {rank} on"
-    );
+    |facts| Facts { decomposition: Some(id.get()), rank: Some(*rank), ..facts.count(*count) }
+    => "D{id}: {count} requests fill holes; E3SM-IO without -u reads wrong requests from rank \
+        {rank} on";
 
     /// There are requests after those of all ranks.
     Note "unused" Unused {
@@ -138,8 +127,8 @@ findings! {
         /// Their number.
         count: u64,
     }
-    |facts| Facts { decomposition: Some(id.get()), ..facts.count(*count) },
-    |f| write!(f, "D{id}: {count} requests belong to no rank");
+    |facts| Facts { decomposition: Some(id.get()), ..facts.count(*count) }
+    => "D{id}: {count} requests belong to no rank";
 
     reading
     also
