@@ -18,7 +18,7 @@ const FSBLKSIZE: u32 = 512;
 
 /// Attributes of the new file: those of the old one. A set of `nfiles` files.
 fn attributes(part: &Part, nfiles: u32) -> Attributes {
-    let head = part.remains().head();
+    let head = part.remains.head();
     let meta1 = &head.meta1;
     let has_data = meta1.layout().first_chunk() <= head.file_len;
     Attributes {
@@ -33,7 +33,7 @@ fn attributes(part: &Part, nfiles: u32) -> Attributes {
 
 /// Global rank and chunksize of each task.
 fn tasks(part: &Part) -> Vec<(i64, u64)> {
-    part.tasks().iter().map(|task| (task.globalrank, task.recovered.bytes)).collect()
+    part.tasks.iter().map(|task| (task.globalrank, task.recovered.bytes)).collect()
 }
 
 /// META1 of the new file, and its blocks.
@@ -46,7 +46,7 @@ fn plan(part: &Part, nfiles: u32) -> Result<(Meta1, Blocks), Error> {
 
 /// The end of the new file, or the reason why there can be none.
 pub(super) fn end(part: &Part, entries: u64) -> Result<u64, Error> {
-    let (meta1, blocks) = plan(part, part.remains().head().meta1.nfiles())?;
+    let (meta1, blocks) = plan(part, part.remains.head().meta1.nfiles())?;
     end_of((&meta1, &blocks), (entries, false), 1)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn end_of(
 
 /// The bytes of META1, META2 with one row, and the mapping, whatever the chunks are.
 pub(super) fn tables_len(part: &Part, entries: u64) -> Option<u64> {
-    let meta1 = &part.remains().head().meta1;
+    let meta1 = &part.remains.head().meta1;
     let no_blocks = Blocks { first: meta1.layout().meta1_end(), globalskip: 0 };
     end_of((meta1, &no_blocks), (entries, false), 1).ok()
 }
@@ -76,7 +76,7 @@ impl Recovery {
         checksum: Checksum,
         copy: &mut CopySpan<'_, S, T>,
     ) -> Result<(), CopyFailed<S, T>> {
-        let old = part.remains().head();
+        let old = part.remains.head();
         let is_alone = old.meta1.is_first_of_several() && mapping.is_empty();
         let nfiles = if is_alone { 1 } else { old.meta1.nfiles() };
         let refused = |error| Unwritten::Write(DriveError::Format(error));
@@ -99,7 +99,7 @@ impl Recovery {
             ends.push(next);
             next = next.saturating_add(*len);
         }
-        for used in part.used() {
+        for used in &part.used {
             let end = usize::try_from(used.local).ok().and_then(|local| ends.get_mut(local));
             if let (Some(place), Some(end)) = (part.place(used), end) {
                 copy(to, place, *end, Bytes::Data)?;

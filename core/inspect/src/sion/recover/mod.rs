@@ -115,7 +115,7 @@ impl Recovery {
     /// the streams of that one, and not the empty tasks of a buddy set. Call this before
     /// [`examine`](Self::examine).
     pub fn take_for_lost(&mut self, number: usize) {
-        self.parts.get_mut(number).into_iter().for_each(Part::take_for_lost);
+        self.parts.get_mut(number).into_iter().for_each(|part| part.is_copy = true);
     }
 
     /// Whether the streams of file `number` do not keep their places: the file would be larger than
@@ -147,14 +147,14 @@ impl Recovery {
 
     /// The most entries that the mapping of the new set can have.
     fn entries(&self) -> u64 {
-        let ntasks = self.parts.iter().map(|part| u64::from(part.remains().head().meta1.ntasks()));
+        let ntasks = self.parts.iter().map(|part| u64::from(part.remains.head().meta1.ntasks()));
         if self.parts.len() < 2 { 0 } else { ntasks.fold(0, u64::saturating_add) }
     }
 
     /// Number of files of the set; 1 if this is not the first of several.
     #[must_use]
     pub fn nfiles(&self) -> u32 {
-        let first = self.parts.first().map(|part| part.remains().head().meta1);
+        let first = self.parts.first().map(|part| part.remains.head().meta1);
         first.filter(|meta1| meta1.is_first_of_several()).map_or(1, |meta1| meta1.nfiles())
     }
 
@@ -172,7 +172,7 @@ impl Recovery {
     /// # Errors
     /// The first contradiction between the files.
     pub fn check_set(&self) -> Result<(), Error> {
-        check_set(self.parts.iter().map(|part| part.remains().head()))
+        check_set(self.parts.iter().map(|part| part.remains.head()))
     }
 
     /// Finds the lengths of all streams of file `number`, which is in `store`.
@@ -200,7 +200,7 @@ impl Recovery {
     /// All tasks in order.
     pub fn tasks(&self) -> impl Iterator<Item = RecoveredTask> {
         let tasks = (0..).zip(&self.parts).flat_map(|(file, part)| {
-            part.tasks().iter().map(move |task| (file, task.globalrank, task.recovered))
+            part.tasks.iter().map(move |task| (file, task.globalrank, task.recovered))
         });
         (0..).zip(tasks).map(|(task, (file, globalrank, recovered))| RecoveredTask {
             task,
@@ -220,7 +220,7 @@ impl Recovery {
     #[must_use]
     pub fn part_of_set(&self) -> Option<PartOfSet> {
         let [part] = self.parts.as_slice() else { return None };
-        PartOfSet::of(&part.remains().head().meta1)
+        PartOfSet::of(&part.remains.head().meta1)
     }
 
     /// The words of all streams together. Files of different sets, or of different commits of the

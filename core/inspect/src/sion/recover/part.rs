@@ -34,12 +34,13 @@ pub(super) struct TaskPart {
 /// time.
 #[derive(Debug)]
 pub(super) struct Part {
-    remains: Remains,
-    tasks: Vec<TaskPart>,
+    /// The state of the file.
+    pub(super) remains: Remains,
+    pub(super) tasks: Vec<TaskPart>,
     /// The used chunks, in file order.
-    used: Vec<Used>,
+    pub(super) used: Vec<Used>,
     /// Whether this is a file of a buddy set, in place of a lost one.
-    is_copy: bool,
+    pub(super) is_copy: bool,
 }
 
 impl Part {
@@ -47,14 +48,6 @@ impl Part {
     pub(super) fn read<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
         let remains = Remains::read(store, checksum, &mut vec![0; WINDOW])?;
         Ok(Self { remains, tasks: Vec::new(), used: Vec::new(), is_copy: false })
-    }
-
-    pub(super) const fn take_for_lost(&mut self) {
-        self.is_copy = true;
-    }
-
-    pub(super) const fn is_copy(&self) -> bool {
-        self.is_copy
     }
 
     /// This file with each stream in one chunk, one after another.
@@ -95,24 +88,6 @@ impl Part {
         number: u32,
     ) -> Result<Option<Remains>, Failed<S>> {
         self.remains.at_set_commit(store, number, &mut vec![0; WINDOW])
-    }
-
-    /// Takes the file in this state.
-    pub(super) const fn set_remains(&mut self, remains: Remains) {
-        self.remains = remains;
-    }
-
-    /// The state of the file.
-    pub(super) const fn remains(&self) -> &Remains {
-        &self.remains
-    }
-
-    pub(super) fn tasks(&self) -> &[TaskPart] {
-        &self.tasks
-    }
-
-    pub(super) fn used(&self) -> &[Used] {
-        &self.used
     }
 
     /// The span of the used bytes of a chunk.

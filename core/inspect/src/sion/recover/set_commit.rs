@@ -114,7 +114,7 @@ impl Recovery {
         mut open: impl FnMut(usize) -> Result<S, E>,
         failed: impl Fn(usize, Failed<S>) -> E,
     ) -> Result<(), E> {
-        let identities = self.parts.iter().map(|part| part.remains().set_identity());
+        let identities = self.parts.iter().map(|part| part.remains.set_identity());
         if let Some(usual) = identity_of(identities.clone()) {
             let is_other =
                 |(_, identity): &(u32, Option<u32>)| identity.is_some_and(|it| it != usual);
@@ -125,7 +125,7 @@ impl Recovery {
                 return Ok(());
             }
         }
-        let commits = self.parts.iter().map(|part| part.remains().set_commit());
+        let commits = self.parts.iter().map(|part| part.remains.set_commit());
         let commits: Vec<_> = commits.collect();
         let newest = commits.iter().map(|commit| match commit {
             SetCommit::Number(number) => *number,
@@ -152,7 +152,7 @@ impl Recovery {
                 let brought = (0..).zip(&commits).filter(is_brought).map(|(file, _)| file);
                 self.of_set = OfSet::Same { number: target, brought: brought.collect() };
                 for (part, remains) in self.parts.iter_mut().zip(found) {
-                    part.set_remains(remains);
+                    part.remains = remains;
                 }
                 return Ok(());
             }

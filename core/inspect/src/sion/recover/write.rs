@@ -55,10 +55,24 @@ pub fn copy<S: ReadAt, T: WriteAt>(
 }
 
 impl Recovery {
-    /// The mapping of the new set, for all calls of [`write`](Self::write).
+    /// The mapping of the new set, for all calls of [`write`](Self::write): the file and local rank
+    /// of each global rank. Collectors of a buddy set have negative global ranks, no data and no
+    /// entry.
     #[must_use]
     pub fn mapping(&self) -> Vec<Address> {
-        mapping(&self.parts)
+        if self.parts.len() < 2 {
+            return Vec::new();
+        }
+        let tasks = (0..).zip(&self.parts).flat_map(|(file, part)| {
+            let tasks = (0..).zip(&part.tasks);
+            tasks.map(move |(local, task)| (task, (file, local)))
+        });
+        let is_collector = |task: &TaskPart| task.globalrank < 0 && task.recovered.bytes == 0;
+        let all: Vec<_> = tasks.clone().map(|(task, at)| (task.globalrank, at)).collect();
+        let others = tasks.filter(|(task, _)| !is_collector(task));
+        let others: Vec<_> = others.map(|(task, at)| (task.globalrank, at)).collect();
+        let is_buddy = !others.is_empty() && are_all_ranks(others.iter().map(|(rank, _)| *rank));
+        mapping_of(if is_buddy { &others } else { &all })
     }
 
     /// Writes file `number` of a closed set from the old file `from` to the empty file `to`. `copy`
@@ -84,7 +98,7 @@ impl Recovery {
         if self.is_placed_anew(number) {
             return Self::write_anew((part, mapping), from, to, checksum, copy);
         }
-        let meta1 = part.remains().head().meta1;
+        let meta1 = part.remains.head().meta1;
         let tables = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
         copy(to, tables, 0, Bytes::Tables)?;
         let meta1 = match meta1.is_first_of_several() && mapping.is_empty() {
@@ -96,7 +110,7 @@ impl Recovery {
         let is_sealed = part.is_sealed() && !self.of_set().is_contradiction();
         let crcs = is_sealed.then(|| part.sealed_crcs(from)).transpose();
         let crcs = crcs.map_err(Unwritten::Read)?;
-        let places = (&meta1, part.remains().blocks());
+        let places = (&meta1, part.remains.blocks());
         close(to, (part, mapping, crcs), places, checksum).map_err(Unwritten::Write)
     }
 }
@@ -119,7 +133,7 @@ pub(super) fn close<T: WriteAt>(
         false => 0,
     };
     let book = Book::create(meta1, blocks, entries, sealed);
-    let set_identity = part.remains().set_identity().filter(|_| sealed).unwrap_or(0);
+    let set_identity = part.remains.set_identity().filter(|_| sealed).unwrap_or(0);
     let book = book.map_err(DriveError::Format)?.with_meta1_crc(meta1_crc);
     let mut book = book.with_set_identity(set_identity);
     let set_number = if sealed { part.set_number() } else { 0 };
@@ -131,7 +145,7 @@ pub(super) fn close<T: WriteAt>(
 /// Calls `each` with the used bytes of all chunks; adjacent full chunks are joined.
 fn each_run<E>(part: &Part, mut each: impl FnMut(Span) -> Result<(), E>) -> Result<(), E> {
     let mut next = Span::ZERO;
-    for place in part.used().iter().filter_map(|used| part.place(used)) {
+    for place in part.used.iter().filter_map(|used| part.place(used)) {
         next = match next.joined(place) {
             Some(together) => together,
             None => {
@@ -141,24 +155,6 @@ fn each_run<E>(part: &Part, mut each: impl FnMut(Span) -> Result<(), E>) -> Resu
         };
     }
     each(next)
-}
-
-/// The file and local rank of each global rank of the set. Collectors of a buddy set have negative
-/// global ranks, no data and no entry.
-fn mapping(parts: &[Part]) -> Vec<Address> {
-    if parts.len() < 2 {
-        return Vec::new();
-    }
-    let tasks = (0..).zip(parts).flat_map(|(file, part)| {
-        let tasks = (0..).zip(part.tasks());
-        tasks.map(move |(local, task)| (task, (file, local)))
-    });
-    let is_collector = |task: &TaskPart| task.globalrank < 0 && task.recovered.bytes == 0;
-    let all: Vec<_> = tasks.clone().map(|(task, at)| (task.globalrank, at)).collect();
-    let others = tasks.filter(|(task, _)| !is_collector(task));
-    let others: Vec<_> = others.map(|(task, at)| (task.globalrank, at)).collect();
-    let is_buddy = !others.is_empty() && are_all_ranks(others.iter().map(|(rank, _)| *rank));
-    mapping_of(if is_buddy { &others } else { &all })
 }
 
 /// Turns the first file of a set that was recovered alone into a set of one file, because its other
@@ -191,7 +187,7 @@ impl Written for Lengths<'_> {
         match entries.column() {
             Column::Blockcounts => {
                 let first = usize::try_from(range.start).unwrap_or(usize::MAX);
-                let tasks = self.part.tasks().get(first..).unwrap_or_default();
+                let tasks = self.part.tasks.get(first..).unwrap_or_default();
                 for (local, task) in range.zip(tasks) {
                     entries.set(local, task.recovered.blockcount);
                 }
@@ -218,7 +214,7 @@ impl Written for Lengths<'_> {
 impl Lengths<'_> {
     /// Calls `each` with the used chunks of these tasks in this block and their checksums.
     fn each(&self, chunk: u32, tasks: Range<u32>, mut each: impl FnMut(&Used, u32)) {
-        let used = self.part.used();
+        let used = &self.part.used;
         let place = |local: u32| used.partition_point(|u| (u.chunk, u.local) < (chunk, local));
         for index in place(tasks.start)..place(tasks.end) {
             if let Some(used) = used.get(index) {

@@ -123,12 +123,8 @@ pub(super) fn check(
         }
         _ => {}
     }
-    let offset = end;
-    match head.file_len.checked_sub(offset).and_then(|len| Span::new(offset, len)) {
-        Some(rest) if !rest.is_empty() => {
-            report.add(FindingKind::Trailing { offset, len: rest.len() });
-        }
-        _ => {}
+    if let Some(rest) = Span::between(end, head.file_len).filter(|rest| !rest.is_empty()) {
+        report.add(FindingKind::Trailing { offset: end, len: rest.len() });
     }
     match behind {
         Behind::Mapping(mapping) if head.meta1.is_first_of_several() => Some(*mapping),
