@@ -30,24 +30,25 @@ pub(super) fn judge<S: Subject>(recovery: &mut Recovery, subject: &S) -> Result<
         left = left.saturating_sub(1);
         let Found { flaws, error, first, unsaved, late } = find(recovery, subject)?;
         let lost = flaws.iter().map(|flaw| flaw.limit).find(|limit| !limit.is_saved());
-        recovery.forbidden = recovery.forbidden.take().or(error);
-        recovery.coverage = without(recovery.coverage, unsaved);
+        let Recovery { evidence, names, judged, forbidden, .. } = &mut *recovery;
+        *forbidden = forbidden.take().or(error);
+        judged.coverage = without(judged.coverage, unsaved);
         if lost.is_none() {
-            recovery.coverage = without(recovery.coverage, late);
+            judged.coverage = without(judged.coverage, late);
         }
-        let had_first = has_first(&recovery.runs);
-        recovery.runs = limited(&recovery.runs, &flaws, lost.is_none());
-        if had_first && !has_first(&recovery.runs) {
-            let Recovery { evidence, names, runs, taken, .. } = recovery;
-            let old = mem::take(runs);
-            (*runs, *taken) = without_first(subject, evidence, names, old, Some(&first))?;
+        let had_first = has_first(&judged.runs);
+        judged.runs = limited(&judged.runs, &flaws, lost.is_none());
+        if had_first && !has_first(&judged.runs) {
+            let old = mem::take(&mut judged.runs);
+            (judged.runs, judged.taken) =
+                without_first(subject, evidence, names, old, Some(&first))?;
         }
         if let Some(lost) = lost.filter(|_| left == 0) {
-            let saved = recovery.runs.iter_mut().filter(|run| run.certainty.is_saved());
+            let saved = judged.runs.iter_mut().filter(|run| run.certainty.is_saved());
             saved.for_each(|run| run.certainty = lost);
-            recovery.coverage = Coverage::default();
+            judged.coverage = Coverage::default();
         }
-        Run::number(&mut recovery.runs);
+        Run::number(&mut judged.runs);
         if lost.is_none() || left == 0 {
             return Ok(());
         }
@@ -158,7 +159,7 @@ struct Checked<'a, S> {
 impl<S> Checked<'_, S> {
     /// The number of the present frame in the damaged file.
     fn old(&mut self) -> u64 {
-        while let Some(run) = self.recovery.runs.get(self.run) {
+        while let Some(run) = self.recovery.judged.runs.get(self.run) {
             let after = run.first.and_then(|first| self.number.checked_sub(first));
             if let Some(after) = after.filter(|&after| after < run.count()) {
                 return run.frames.start.saturating_add(after);
@@ -170,7 +171,7 @@ impl<S> Checked<'_, S> {
 
     /// Limits the present frame, of which this number of bytes is not saved.
     fn limit(&mut self, limit: Certainty, old: u64, bytes: u64) {
-        let right = &self.recovery.right;
+        let right = &self.recovery.judged.right;
         let after = right.partition_point(|frames| frames.end <= old);
         let is_right = right.get(after).is_some_and(|frames| frames.contains(&old));
         let coverage = match limit.is_saved() {

@@ -171,12 +171,13 @@ fn frame_of_damaged(entry: &IndexEntry, max_frames: u64) -> Option<u64> {
 }
 
 impl Entries {
-    /// Begins the next frame, in the same memory.
-    fn begin(&mut self, frame: u64) {
-        self.chunks.clear();
-        (self.frame, self.slots) = (frame, u64::MAX..u64::MAX);
-        (self.has_lost, self.lost_before, self.lost_after) = (false, false, false);
-        (self.is_disordered, self.torn) = (false, None);
+    /// A frame without entries so far, in the memory of another one.
+    fn begin(frame: u64, mut chunks: Vec<Chunk>) -> Self {
+        chunks.clear();
+        let slots = u64::MAX..u64::MAX;
+        let (has_lost, lost_before, lost_after) = (false, false, false);
+        let (is_disordered, torn) = (false, None);
+        Self { frame, chunks, slots, has_lost, lost_before, lost_after, is_disordered, torn }
     }
 
     /// Adds the next entry.
@@ -274,7 +275,7 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
                         present.keep_last();
                     }
                     (self.each)(present)?;
-                    present.begin(was.chunk.frame);
+                    *present = Entries::begin(was.chunk.frame, mem::take(&mut present.chunks));
                 }
                 present.add(was.slot, was.chunk, self.is_sorted);
                 *was = next;
@@ -370,18 +371,13 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
                 present.keep_last();
             }
             (self.each)(present)?;
-            chunks = mem::take(&mut present.chunks); // their memory is the next frame's
-            chunks.clear();
+            chunks = mem::take(&mut present.chunks);
         }
         self.present = next.map(|frame| Entries {
-            frame,
-            chunks,
-            slots: u64::MAX..u64::MAX,
             has_lost: is_damaged(next),
             lost_before: is_unknown || self.crash.is_some(),
-            lost_after: false,
-            is_disordered: false,
             torn: self.is_last_doubtful.then_some(Torn::Front),
+            ..Entries::begin(frame, chunks)
         });
         self.damaged.clear();
         (self.many_damaged, self.crash) = (false, None);

@@ -22,15 +22,16 @@ use striae_hoomd::room::Room;
 const COMMITTED: Certainty = Certainty::AsFound(Proof::Committed);
 
 /// The results for all frames.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Judged {
     pub(super) runs: Vec<Run>,
     /// The bytes of saved chunks, and how many of them were compared with checksums.
     pub(super) coverage: Coverage,
     /// Saved frames whose checksums are right.
     pub(super) right: Vec<Range<u64>>,
-    /// The number of chunks that are saved.
+    /// The number of chunks of saved frames, or more.
     pub(super) chunks: u64,
+    /// Whether there are chunks of text, which layer 1 does not have.
     pub(super) has_text: bool,
     /// The values that frames take from a lost frame 0.
     pub(super) taken: Option<FirstFrame>,

@@ -45,12 +45,13 @@ pub use write::{Copied, IntoWriter, Output, Unwritten};
 use super::verify;
 use super::{Contents, Failed, FindingKind, Stale};
 use crate::certainty::{self, Tally};
-use crate::finding::{Coverage, Found, Severity};
+use crate::finding::{Found, Severity};
 use crate::size::Demand;
 use crate::subject::Subject;
 use alloc::vec::Vec;
 use core::ops::Range;
 use evidence::Evidence;
+use judge::Judged;
 use striae_core::gsd::{Attributes, Version};
 use striae_core::texts;
 use striae_hoomd::schema;
@@ -180,21 +181,11 @@ impl Run {
 pub struct Recovery {
     evidence: Evidence,
     names: names::Names,
-    runs: Vec<Run>,
-    /// The bytes of saved chunks, and how many of them were compared with checksums.
-    coverage: Coverage,
-    /// Saved frames whose checksums are right.
-    right: Vec<Range<u64>>,
-    /// The number of chunks of saved frames, or more.
-    chunks: u64,
+    judged: Judged,
     /// Whether `verify` finds no damage in header, names and index.
     is_whole: bool,
     /// What the schema forbids and a frame has.
     forbidden: Option<striae_hoomd::Error>,
-    /// Whether there are chunks of text, which layer 1 does not have.
-    has_text: bool,
-    /// The values that frames take from a lost frame 0.
-    taken: Option<trajectory::FirstFrame>,
 }
 
 impl Recovery {
@@ -206,27 +197,14 @@ impl Recovery {
         let mut evidence = Evidence::gather(subject)?;
         let mut names = names::Names::find(subject, &evidence)?;
         evidence.complete(subject)?;
-        let judge::Judged { runs, coverage, right, chunks, has_text, taken } =
-            judge::judge(subject, &evidence, &mut names)?;
+        let judged = judge::judge(subject, &evidence, &mut names)?;
         let mut is_whole = true;
         let verified = verify::tables(subject, &mut |finding| match finding {
             FindingKind::Torn { .. } => {}
             finding => is_whole &= finding.severity() != Severity::Damage,
         });
         is_whole &= verified.is_ok();
-        let forbidden = None;
-        let mut recovery = Self {
-            evidence,
-            names,
-            runs,
-            coverage,
-            right,
-            chunks,
-            is_whole,
-            forbidden,
-            has_text,
-            taken,
-        };
+        let mut recovery = Self { evidence, names, judged, is_whole, forbidden: None };
         if recovery.has_schema() {
             forbid::judge(&mut recovery, subject)?;
         }
@@ -244,7 +222,7 @@ impl Recovery {
     #[must_use]
     pub fn attributes(&self) -> Attributes<'_> {
         let Evidence { record, stale, version, .. } = &self.evidence;
-        let layer = match version.is_sorted() || self.has_text {
+        let layer = match version.is_sorted() || self.judged.has_text {
             true => Version::LAYER,
             false => Version { major: 1, minor: 0 },
         };
@@ -264,15 +242,15 @@ impl Recovery {
     /// All known frames, in order.
     #[must_use]
     pub fn runs(&self) -> impl ExactSizeIterator<Item = &Run> {
-        self.runs.iter()
+        self.judged.runs.iter()
     }
 
     /// The number of frames with each word, and how many bytes of their chunks were compared with
     /// checksums.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        let mut tally = Tally { coverage: self.coverage, ..Tally::default() };
-        for run in &self.runs {
+        let mut tally = Tally { coverage: self.judged.coverage, ..Tally::default() };
+        for run in &self.judged.runs {
             tally.add(run.certainty.word(), run.count());
         }
         let is_all = self.is_whole && self.evidence.lost_entries() == Some(0);
@@ -321,18 +299,18 @@ impl Recovery {
     /// Bytes of the chunks that are saved.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
-        self.coverage.bytes
+        self.judged.coverage.bytes
     }
 
     /// The size that the new file has at most, if this number of bytes of the damaged file exist:
     /// all but its holes. Bytes that many chunks share count for each of them.
     #[must_use]
     pub fn demand(&self, existing: u64) -> Demand {
-        let taken = self.taken.as_ref().map_or_else(Default::default, |taken| taken.taken);
+        let taken = self.judged.taken.as_ref().map_or_else(Default::default, |taken| taken.taken);
         let contents = Contents {
-            data: self.coverage.bytes.saturating_add(taken.bytes),
+            data: self.judged.coverage.bytes.saturating_add(taken.bytes),
             // The last frame of a trajectory may get its step.
-            chunks: self.chunks.saturating_add(taken.chunks).saturating_add(1),
+            chunks: self.judged.chunks.saturating_add(taken.chunks).saturating_add(1),
             frames: self.frames(),
             names: self.names.bytes(),
             align: self.attributes().align,

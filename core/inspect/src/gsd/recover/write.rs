@@ -58,9 +58,9 @@ impl Recovery {
     /// # Errors
     /// An error of the store; an error of the output.
     pub fn save<S: Subject, O: Output>(&self, subject: &S, output: &mut O) -> Saved<S, O> {
-        let mut runs = self.runs.iter().peekable();
+        let mut runs = self.judged.runs.iter().peekable();
         let mut failed = None;
-        let (taken, logs) = (self.taken.clone(), BTreeSet::new());
+        let (taken, logs) = (self.judged.taken.clone(), BTreeSet::new());
         let mut new = New {
             recovery: self,
             frames: self.frames(),
