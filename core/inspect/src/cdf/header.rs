@@ -155,23 +155,25 @@ impl Header {
     /// [`Error`] if the bytes are not a header.
     pub fn parse(bytes: &[u8], order: ByteOrder) -> Result<Self, Error> {
         let file_len = usize_to_u64(bytes.len());
-        let mut held = Held { store: bytes, file_len, bytes: bytes.to_vec() };
-        match Self::of(&mut held, order, false, &mut Err) {
-            Ok((header, None)) => Ok(header),
-            Ok((_, Some(error))) | Err(DriveError::Format(error)) => Err(error),
-            // Never: all bytes are there.
-            Err(_) => Err(Error::Cut { field: Header1::magic, offset: file_len, file_len }),
-        }
+        Self::of_bytes(Held { store: bytes, file_len, bytes: bytes.to_vec() }, order, false)
     }
 
     /// The header in the first bytes of a file of `file_len` bytes.
     pub(super) fn of_file_start(bytes: Vec<u8>, file_len: u64) -> Result<Self, Error> {
-        let cut = Error::Cut { field: Header1::magic, offset: usize_to_u64(bytes.len()), file_len };
-        let mut held = Held { store: &[][..], file_len, bytes };
-        match Self::of(&mut held, ByteOrder::Big, true, &mut Err) {
+        Self::of_bytes(Held { store: &[][..], file_len, bytes }, ByteOrder::Big, true)
+    }
+
+    /// A header of which all bytes are held.
+    fn of_bytes(
+        mut held: Held<'_, [u8]>,
+        order: ByteOrder,
+        has_values: bool,
+    ) -> Result<Self, Error> {
+        let (offset, file_len) = (usize_to_u64(held.bytes.len()), held.file_len);
+        match Self::of(&mut held, order, has_values, &mut Err) {
             Ok((header, None)) => Ok(header),
             Ok((_, Some(error))) | Err(DriveError::Format(error)) => Err(error),
-            Err(_) => Err(cut), // never: the caller has all of it
+            Err(_) => Err(Error::Cut { field: Header1::magic, offset, file_len }), // never
         }
     }
 

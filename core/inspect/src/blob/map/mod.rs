@@ -139,6 +139,13 @@ impl Map {
 }
 
 impl Decomposition {
+    /// A decomposition of an array of these dimensions, without requests so far.
+    fn new(id: NonZeroU32, dims: Vec<u64>, nprocs: u64) -> Result<Self, Error> {
+        let grid = Grid::new(&dims).ok_or(Error::Grid { id })?;
+        let (requests, lists) = (Vec::new(), Vec::new());
+        Ok(Self { id, dims, grid, nprocs, requests, lists, beyond: None })
+    }
+
     /// The number, from 1.
     #[must_use]
     pub const fn id(&self) -> NonZeroU32 {
@@ -352,12 +359,10 @@ impl Text {
     }
 
     fn begin(&mut self) -> Result<(), Error> {
-        let dims: Vec<_> = self.dims.iter().rev().copied().collect();
-        let (id, nprocs) = (self.id, self.nprocs);
-        let grid = Grid::new(&dims).ok_or(Error::Grid { id })?;
-        let (requests, lists) = (Vec::new(), Vec::new());
-        let known = Decomposition { id, dims, grid, nprocs, requests, lists, beyond: None };
-        self.known = Some((known, Join::new(grid)));
+        let dims = self.dims.iter().rev().copied().collect();
+        let known = Decomposition::new(self.id, dims, self.nprocs)?;
+        let join = Join::new(known.grid);
+        self.known = Some((known, join));
         Ok(())
     }
 
@@ -421,15 +426,11 @@ fn read_table<S: ReadAt>(
     let id = table.id;
     let dims = column(store, table.dims)?;
     let dims: Option<Vec<u64>> = dims.iter().map(|&length| u64::try_from(length).ok()).collect();
-    let grid = dims.as_deref().and_then(Grid::new);
-    let (Some(dims), Some(grid)) = (dims, grid) else {
-        return Err(DriveError::Format(Error::Grid { id }));
-    };
+    let known = dims.ok_or(Error::Grid { id });
+    let known = known.and_then(|dims| Decomposition::new(id, dims, table.nprocs()));
+    let mut known = known.map_err(DriveError::Format)?;
     let nreqs = column(store, table.nreqs)?;
     let fills = table.fill_starts.map(|fills| column(store, fills)).transpose()?;
-    let (requests, lists) = (Vec::new(), Vec::new());
-    let nprocs = table.nprocs();
-    let mut known = Decomposition { id, dims, grid, nprocs, requests, lists, beyond: None };
     let mut ranks = Ranks::new(id, rule, table.total());
     for (rank, &all) in (0_u64..).zip(&nreqs) {
         let fill = fills.as_ref().map(|fills| {

@@ -5,6 +5,7 @@
 //! once. After a line that is neither, the next lines are a guess until a line has three numbers or
 //! more: such a line has elements, so the one before it is that of their rank.
 
+use super::tokens::END;
 use super::{Decomposition, Map, text};
 use crate::certainty::{Certainty as Words, Tally};
 use crate::subject::{Failed, WINDOW, read_windows};
@@ -14,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU32;
-use striae_core::blob::map::{Error, Event, Flaw, Grid, Join, Parser, Request};
+use striae_core::blob::map::{Error, Event, Flaw, Join, Parser, Request};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -201,31 +202,24 @@ impl Lines {
         }
         let is_whole = *ndims > 0 && usize_to_u64(dims.len()) == *ndims;
         if is_whole && byte == b'\n' {
-            let id = NonZeroU32::MIN;
-            let dims: Vec<_> = dims.iter().rev().copied().collect();
-            let grid = Grid::new(&dims).ok_or(Error::Grid { id })?;
-            let (nprocs, line) = (*nprocs, parser.line());
-            let (requests, lists) = (Vec::new(), Vec::new());
-            let known = Decomposition { id, dims, grid, nprocs, requests, lists, beyond: None };
+            let dims = dims.iter().rev().copied().collect();
+            let known = Decomposition::new(NonZeroU32::MIN, dims, *nprocs)?;
             *self = Self::Ranks(Box::new(Ranks {
+                join: Join::new(known.grid),
                 known,
                 found: Vec::new(),
-                line,
+                line: parser.line(),
                 pending: None,
                 is_sure: true,
                 has_damage: false,
                 has_ended: false,
                 is_cut: false,
                 now: Numbers::default(),
-                join: Join::new(grid),
             }));
         }
         Ok(())
     }
 }
-
-/// The first word after a map.
-const END: &[u8] = b"Obtained";
 
 impl Ranks {
     fn take(&mut self, byte: u8) {

@@ -11,7 +11,7 @@ use striae_core::store::ReadAt;
 const KEPT: usize = 32;
 
 /// The first word after a map.
-const END: &[u8] = b"Obtained";
+pub(super) const END: &[u8] = b"Obtained";
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
     /// Compares the copies of each variable with that in the first subfile, which counts. Those in
     /// damaged netCDF files are not compared: the number of records may be any number there.
     pub(super) fn each_copy(&self, set: &Known, report: &mut Report<'_>) {
-        let variables = &set.grammar.canonical.variables;
+        let variables = &set.canonical().variables;
         let is_whole = |(_, variable): &(u64, &Variable)| variable.decomposition.is_none();
         let whole: Vec<_> = (0..).zip(variables).filter(is_whole).collect();
         let mut first: Option<Vec<Option<Copied>>> = None;

@@ -22,7 +22,7 @@ mod seals;
 
 use super::definition::Definition;
 use super::finding::{FindingKind, SetFinding};
-use super::grammar::{Attribute, Grammar};
+use super::grammar::{Attribute, Canonical, Grammar};
 use super::map::{Lists, Map, Origin};
 use super::subfile::{Container, Head, Subfile, container};
 use super::verdict::{Jury, Verdict, steady};
@@ -123,25 +123,19 @@ pub fn verify<F: Files + ?Sized>(
 
 /// What all subfiles must have.
 struct Known {
-    /// The number of the subfile whose header counts.
-    number: u32,
-    container: Container,
-    grammar: Grammar,
+    verdict: Verdict,
     /// The attributes of the canonical file, then those of each variable.
     attributes: Vec<Vec<Attribute>>,
-    /// The subfiles that do not belong to the set.
-    strangers: Vec<(u32, Flaw)>,
-    /// The subfiles that have no seal, although others have one.
-    unsealed: Vec<u32>,
-    /// The subfiles that their seals tie to the set.
-    tied: Vec<u32>,
 }
 
-impl From<Verdict> for Known {
-    fn from(verdict: Verdict) -> Self {
-        let Verdict { number, head, strangers, unsealed, tied, .. } = verdict;
-        let (container, attributes) = (head.container(), attributes_of(&head.definition()));
-        Self { number, container, attributes, grammar: head.grammar, strangers, unsealed, tied }
+impl Known {
+    fn new(verdict: Verdict) -> Self {
+        let attributes = attributes_of(&verdict.head.definition());
+        Self { verdict, attributes }
+    }
+
+    const fn canonical(&self) -> &Canonical {
+        &self.verdict.head.grammar.canonical
     }
 }
 
@@ -169,10 +163,10 @@ impl<F: Files + ?Sized> Check<'_, F> {
             Some(number) => vec![number],
             None => self.files.there()?.into_iter().collect(),
         };
-        self.set = self.judge(&there).map(Known::from);
+        self.set = self.judge(&there).map(Known::new);
         if let Some(set) = &self.set {
-            let canonical = &set.grammar.canonical;
-            report.summary.container = Some(set.container);
+            let canonical = set.canonical();
+            report.summary.container = Some(set.verdict.head.container());
             report.summary.nsubfiles = canonical.nsubfiles;
             report.summary.decompositions = usize_to_u64(canonical.decompositions.len());
             report.summary.variables = usize_to_u64(canonical.variables.len());
@@ -239,16 +233,16 @@ impl<F: Files + ?Sized> Check<'_, F> {
             report.add(FindingKind::NotCanonical { name, error }.into());
         }
         let Some(set) = &self.set else { return Ok(()) }; // never: it has a header
-        let nsubfiles = set.grammar.canonical.nsubfiles;
+        let nsubfiles = set.canonical().nsubfiles;
         if u64::from(number) >= nsubfiles {
             report.add(FindingKind::Extra { number, nsubfiles }.into());
             return Ok(());
         }
-        let stranger = set.strangers.iter().find(|(stranger, _)| *stranger == number);
-        if let Some((_, flaw)) = stranger {
+        if let Some(flaw) = set.verdict.flaw(number) {
             return Err(DriveError::Format(flaw.clone()));
         }
-        head.must_belong(&set.grammar.canonical, set.container).map_err(DriveError::Format)?;
+        let belongs = head.must_belong(set.canonical(), set.verdict.head.container());
+        belongs.map_err(DriveError::Format)?;
         compare(set, (&head.grammar, &definition), report);
         let max_nreqs = head.grammar.locals.iter().map(|local| local.max_nreqs).collect();
         let subfile = Subfile::examine(&store, &head, &mut |error| {
@@ -258,7 +252,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let sum = &mut report.summary;
         sum.subfiles = sum.subfiles.saturating_add(1);
         sum.blobs = sum.blobs.saturating_add(usize_to_u64(subfile.nblobs));
-        if set.unsealed.contains(&number) {
+        if set.verdict.unsealed.contains(&number) {
             report.add(SetFinding::wrong(Flaw::NoSeal));
         }
         if subfile.is_stray() {
@@ -280,7 +274,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let first = numrecs.first().copied().unwrap_or(0);
         report.summary.numrecs = first;
         for (Member { number, subfile, .. }, value) in self.members.iter().zip(numrecs) {
-            let variables = set.grammar.canonical.variables.iter();
+            let variables = set.canonical().variables.iter();
             let claimed = variables.fold(0_u64, |sum, variable| {
                 sum.saturating_add(bytes_of(variable, subfile)) // of any number of records
             });
@@ -288,18 +282,18 @@ impl<F: Files + ?Sized> Check<'_, F> {
             if value != first {
                 report.file = *number;
                 let expected = first;
-                let is_cut = value > first && set.tied.contains(number);
+                let is_cut = value > first && set.verdict.tied.contains(number);
                 report.add(match is_cut {
                     true => FindingKind::Uncounted { value, expected }.into(),
                     false => FindingKind::Records { value, expected }.into(),
                 });
             }
         }
-        let canonical = &set.grammar.canonical;
+        let canonical = set.canonical();
         let (value, expected) = (report.summary.blobs, canonical.nprocs);
         let is_whole = usize_to_u64(self.members.len()) == canonical.nsubfiles;
         if is_whole && value != expected {
-            report.file = set.number;
+            report.file = set.verdict.number;
             report.add(FindingKind::Nblobs { value, expected }.into());
         }
     }
@@ -344,7 +338,7 @@ fn bytes_of(variable: &super::grammar::Variable, subfile: &Subfile) -> u64 {
 
 /// Reports the subfiles that are missing.
 fn missing(set: &Known, there: &[u32], report: &mut Report<'_>) {
-    let end = u32::try_from(set.grammar.canonical.nsubfiles).unwrap_or(u32::MAX);
+    let end = u32::try_from(set.canonical().nsubfiles).unwrap_or(u32::MAX);
     let mut next = 0;
     for &number in there.iter().filter(|number| **number < end).chain([&end]) {
         if next < number {
@@ -358,12 +352,11 @@ fn missing(set: &Known, there: &[u32], report: &mut Report<'_>) {
 
 /// Compares what may differ in subfiles of a set.
 fn compare(set: &Known, (own, definition): (&Grammar, &Definition<'_>), report: &mut Report<'_>) {
-    let known = &set.grammar;
-    let (value, expected) = (own.canonical.nprocs, known.canonical.nprocs);
+    let (value, expected) = (own.canonical.nprocs, set.canonical().nprocs);
     if value != expected {
         report.add(FindingKind::Nprocs { value, expected }.into());
     }
-    let names = known.canonical.variables.iter().map(|variable| &*variable.name);
+    let names = set.canonical().variables.iter().map(|variable| &*variable.name);
     let names = [""].into_iter().chain(names);
     for (name, (known, own)) in names.zip(set.attributes.iter().zip(attributes_of(definition))) {
         compare_attributes(name, known, &own, report);

@@ -18,9 +18,9 @@ impl<F: Files + ?Sized> Check<'_, F> {
         blobs: &BlobLists,
         report: &mut Report<'_>,
     ) {
-        report.file = set.number;
+        report.file = set.verdict.number;
         let other = |what| FindingKind::OtherMap { what }.into();
-        let canonical = &set.grammar.canonical;
+        let canonical = set.canonical();
         let [(_, right), _] = map;
         let (given, own) = (right.decompositions().len(), canonical.decompositions.len());
         if given != own {

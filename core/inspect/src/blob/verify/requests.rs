@@ -40,7 +40,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             }
             done.unwrap_or_else(|error: Failure<F>| report.failed(error));
         }
-        let canonical = &set.grammar.canonical;
+        let canonical = set.canonical();
         for (index, decomposition) in canonical.decompositions.iter().enumerate() {
             let dim = |&index: &u64| {
                 let dim = usize::try_from(index).ok().and_then(|index| canonical.dims.get(index));
@@ -61,7 +61,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
             }
             report.summary.requests =
                 report.summary.requests.saturating_add(usize_to_u64(runs.len()));
-            report.file = set.number;
+            report.file = set.verdict.number;
             self.faults(&mut runs, own, report);
         }
         lists

@@ -27,7 +27,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
         if let Some(error) = sealed.damaged_copy() {
             report.add(FindingKind::SealCopy { error }.into());
         }
-        let canonical = &set.grammar.canonical;
+        let canonical = set.canonical();
         sealed.read_all(store, (subfile, canonical));
         let (maps, values) = (canonical.decompositions.len(), canonical.variables.len());
         for variable in Sealable::all(maps, values) {
