@@ -3,6 +3,7 @@
 use crate::finding::{Facts, error_facts, findings};
 use alloc::string::String;
 use striae_core::cdf::{Error, raw};
+use striae_core::field::FieldId;
 use striae_core::span::Span;
 
 findings! {
@@ -62,7 +63,7 @@ findings! {
         /// The number of records in the header.
         records: u64,
     }
-    |facts| facts.field(raw::TABLES, raw::Header1::numrecs, 4).value(*records)
+    |facts| at(facts, raw::Header1::numrecs, 4).value(*records)
     => "header.numrecs at offset 4 is {records}, must be 0 as no variable has records";
 
     /// The bytes after a name or after the values of an attribute, up to a multiple of 4, are not
@@ -97,10 +98,8 @@ findings! {
         /// The right value.
         expected: u64,
     }
-    |facts| Facts {
-        variable: Some(*number),
-        ..facts.field(raw::TABLES, raw::Var1::vsize, *offset).value(*value).expected(*expected)
-    }
+    |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::vsize, *offset) }
+        .value(*value).expected(*expected)
     => "var.vsize at offset {offset} is {value}, must be {expected}";
 
     /// Values of a variable do not begin at a multiple of 4.
@@ -112,10 +111,7 @@ findings! {
         /// The value found.
         value: u64,
     }
-    |facts| Facts {
-        variable: Some(*number),
-        ..facts.field(raw::TABLES, raw::Var1::begin, *offset).value(*value)
-    }
+    |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::begin, *offset) }.value(*value)
     => "var.begin at offset {offset} is {value}, which is no multiple of 4";
 
     /// The header has no number of records: readers compute it from the length of the file, or
@@ -124,7 +120,7 @@ findings! {
         /// The number of records in the file.
         records: u64,
     }
-    |facts| facts.field(raw::TABLES, raw::Header1::numrecs, 4).value(*records)
+    |facts| at(facts, raw::Header1::numrecs, 4).value(*records)
     => "header.numrecs at offset 4 is that of a stream; the file has {records} records";
 
     /// The file is longer than its header says. The libraries ignore the rest; ncvalidator 1.12
@@ -142,36 +138,36 @@ findings! {
     Damage Wrong(Error) error_facts, ERRORS;
 }
 
+fn at(facts: Facts, field: FieldId, offset: u64) -> Facts {
+    facts.field(raw::TABLES, field, offset)
+}
+
 error_facts! {
     /// What an error of a file says, as values.
     pub fn error_facts(Error), Damage ERRORS;
 
     /// The file does not start like a classic netCDF file.
-    "not_cdf" NotCdf { magic }
-        |facts| facts.field(raw::TABLES, raw::Header1::magic, 0).bytes(&magic);
+    "not_cdf" NotCdf { magic } |facts| at(facts, raw::Header1::magic, 0).bytes(&magic);
     /// The file ends inside the header.
-    "cut" Cut { field, offset, file_len }
-        |facts| facts.field(raw::TABLES, field, offset).max(file_len);
+    "cut" Cut { field, offset, file_len } |facts| at(facts, field, offset).max(file_len);
     /// A list has the wrong tag.
     "tag" Tag { offset, tag, expected }
-        |facts| facts.field(raw::TABLES, raw::List1::tag, offset).value(tag).expected(expected);
+        |facts| at(facts, raw::List1::tag, offset).value(tag).expected(expected);
     /// The version has no type with this number.
     "no_type" NoType { offset, nc_type }
-        |facts| facts.field(raw::TABLES, raw::Var1::nc_type, offset).value(nc_type);
+        |facts| at(facts, raw::Var1::nc_type, offset).value(nc_type);
     /// A variable has a dimension that does not exist.
     "no_dim" NoDim { offset, dimid, ndims }
-        |facts| facts
-            .field(raw::TABLES, raw::Dimid1::dimid, offset)
-            .value(dimid)
-            .max(i128::from(ndims).saturating_sub(1));
+        |facts| at(facts, raw::Dimid1::dimid, offset)
+            .value(dimid).max(i128::from(ndims).saturating_sub(1));
     /// A name is not UTF-8.
     "not_utf8" NotUtf8 { offset } |facts| Facts { offset: Some(offset), ..facts };
     /// A number is below the smallest allowed value.
     "too_small" TooSmall { field, offset, value, min }
-        |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
+        |facts| at(facts, field, offset).value(value).min(min);
     /// A number is above the largest allowed value.
     "too_large" TooLarge { field, offset, value, max }
-        |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
+        |facts| at(facts, field, offset).value(value).max(max);
     /// Two dimensions have length 0; only the record dimension may have it.
     "two_record_dims" TwoRecordDims { second, .. } |facts| facts.value(second);
     /// The record dimension is not the first one of a variable.

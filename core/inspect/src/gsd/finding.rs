@@ -108,10 +108,8 @@ findings! {
         /// Number of the commit.
         number: u32,
     }
-    |facts| {
-        let offset = offset.saturating_add(raw::Shadow::new.offset().into());
-        at(facts, raw::Shadow::new, offset).value(*number)
-    }
+    |facts| at(facts, raw::Shadow::new, offset.saturating_add(raw::Shadow::new.offset().into()))
+        .value(*number)
     => "the shadow at offset {offset} has commit {number}, cut off or damaged";
 
     /// gsd has appended since the last commit: all entries up to the first empty slot count. The
@@ -195,10 +193,8 @@ findings! {
         /// The end of the used part of the file.
         data_end: u64,
     }
-    |facts| {
-        let facts = at(facts, IndexEntry::location, *offset).value(span.offset()).max(*data_end);
-        Facts { len: Some(span.len()), ..facts }
-    }
+    |facts| Facts { len: Some(span.len()), ..at(facts, IndexEntry::location, *offset) }
+        .value(span.offset()).max(*data_end)
     => "{} at offset {offset} is {}, where the chunk ends at {}, must end at {data_end} at most",
         name_of(IndexEntry::location), span.offset(), span.end();
 
@@ -214,10 +210,8 @@ findings! {
         /// The number of such entries.
         count: u64,
     }
-    |facts| {
-        let facts = at(facts, IndexEntry::frame, *offset).value(*frame);
-        Facts { frame: Some(*frame), ..facts.max(slots.saturating_sub(1)).count(*count) }
-    }
+    |facts| Facts { frame: Some(*frame), ..at(facts, IndexEntry::frame, *offset) }
+        .value(*frame).max(slots.saturating_sub(1)).count(*count)
     => "{} of {} is not below {slots}, as many as the index has, first {frame} at offset {offset}: \
         gsd refuses the file", name_of(IndexEntry::frame), Count(*count, "slot");
 
@@ -326,16 +320,11 @@ findings! {
         /// The checksum of the present bytes.
         computed: u32,
     }
-    |facts| {
-        let facts = at(facts, ChecksumRow::crc, 0).span(span.offset(), span.len());
-        of_chunk(facts.crcs(*stored, *computed), *frame, *id)
-    },
-    |f| {
-        let (field, offset) = (name_of(ChecksumRow::crc), span.offset());
-        write!(f, "{field} of chunk {id} of frame {frame} is {stored:#010x}, but its ")?;
-        let bytes = Count(span.len(), "byte");
-        write!(f, "{bytes} at offset {offset} and its entry have {computed:#010x}")
-    };
+    |facts| of_chunk(at(facts, ChecksumRow::crc, 0), *frame, *id)
+        .span(span.offset(), span.len()).crcs(*stored, *computed)
+    => "{} of chunk {id} of frame {frame} is {stored:#010x}, but its {} at offset {} and its entry \
+        have {computed:#010x}",
+        name_of(ChecksumRow::crc), Count(span.len(), "byte"), span.offset();
 
     /// A frame has a checksum for a chunk that it does not have.
     Damage "chunk_lost" ChunkLost {
@@ -505,15 +494,12 @@ error_facts! {
     /// The chunk with the checksums of a frame is damaged or missing.
     "no_checksums" NoChecksums { frame, id } |facts| of_chunk(facts, frame, id);
     /// A chunk has an id without a name.
-    "unnamed" Unnamed { offset, id, names } |facts| {
-        let max = i64::from(names).saturating_sub(1);
-        at(facts, IndexEntry::id, offset).value(id).max(max)
-    };
+    "unnamed" Unnamed { offset, id, names } |facts| at(facts, IndexEntry::id, offset)
+        .value(id).max(i64::from(names).saturating_sub(1));
     /// An entry has a lower frame number than the entry before it.
-    "order" Order { offset, frame, before } |facts| {
-        let facts = at(facts, IndexEntry::frame, offset).value(frame).min(before);
-        Facts { frame: Some(frame), ..facts }
-    };
+    "order" Order { offset, frame, before }
+        |facts| Facts { frame: Some(frame), ..at(facts, IndexEntry::frame, offset) }
+            .value(frame).min(before);
 }
 
 error_facts! {

@@ -1,7 +1,6 @@
 //! The findings of verifying a SIONlib set.
 
 use crate::finding::{Facts, FieldName, error_facts, findings};
-use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use embedded_io::ErrorKind;
@@ -24,10 +23,7 @@ findings! {
         /// The usual value.
         usual: String,
     }
-    |facts| Facts {
-        usual: Some(usual.clone()),
-        ..facts.field(raw::TABLES, *field, *offset).text(value)
-    }
+    |facts| Facts { usual: Some(usual.clone()), ..at(facts, *field, *offset).text(value) }
     => "{} at offset {offset} is {value}, usually {usual}", name(*field);
 
     /// The used bytes of a chunk overlap META2 or the mapping.
@@ -43,18 +39,12 @@ findings! {
         /// META2 and the mapping.
         tables: Span,
     }
-    |facts| {
-        let facts = facts.field(raw::TABLES, raw::BlocksizeEntry::blocksize, *offset);
-        in_chunk(facts, *task, *chunk).value(used.len())
-    }
+    |facts| in_chunk(at(facts, raw::BlocksizeEntry::blocksize, *offset), *task, *chunk)
+        .value(used.len())
     => "{} at offset {offset} is {}: the used part of chunk {chunk} of task {task} is from {} to \
         {}, must not overlap the tables from {} to {}",
-        name(raw::BlocksizeEntry::blocksize),
-        used.len(),
-        used.offset(),
-        used.end(),
-        tables.offset(),
-        tables.end();
+        name(raw::BlocksizeEntry::blocksize), used.len(),
+        used.offset(), used.end(), tables.offset(), tables.end();
 
     /// A task's stream is not made of whole key-value records.
     Damage "record_cut" Record {
@@ -65,10 +55,7 @@ findings! {
         /// The error.
         error: Error,
     }
-    |facts| Facts {
-        task: Some(*task),
-        ..facts.field(raw::TABLES, raw::RecordHeader::len, *offset)
-    }
+    |facts| Facts { task: Some(*task), ..at(facts, raw::RecordHeader::len, *offset) }
     => "{} behind offset {offset}, in the stream of task {task}: {error}",
         name(raw::RecordHeader::len);
 
@@ -113,10 +100,7 @@ findings! {
         /// The number of tasks that have it.
         tasks: u64,
     }
-    |facts| Facts {
-        offset: None, // they are in several places
-        ..facts.field(raw::TABLES, raw::GlobalrankEntry::globalrank, 0).value(*globalrank)
-    }
+    |facts| of(facts, raw::GlobalrankEntry::globalrank).value(*globalrank)
     => "{} of {tasks} tasks is {globalrank}, usually that of one",
         name(raw::GlobalrankEntry::globalrank);
 
@@ -143,11 +127,9 @@ findings! {
         /// The checksum of the present bytes.
         computed: u32,
     }
-    |facts| {
-        let facts = facts.field(raw::TABLES, raw::ChunkCrcEntry::crc, 0);
-        let facts = facts.span(used.offset(), used.len()).crcs(*stored, *computed);
-        in_chunk(facts, *task, *chunk)
-    }
+    |facts| in_chunk(at(facts, raw::ChunkCrcEntry::crc, 0), *task, *chunk)
+        .span(used.offset(), used.len())
+        .crcs(*stored, *computed)
     => "{} of chunk {chunk} of task {task} is {stored:#010x}, but the {} bytes at offset {} that \
         it seals have {computed:#010x}", name(raw::ChunkCrcEntry::crc), used.len(), used.offset();
 
@@ -198,10 +180,7 @@ findings! {
         /// The number of the first file's commit.
         usual: u32,
     }
-    |facts| {
-        let facts = facts.field(raw::TABLES, raw::SealTrailer::set_number, 0);
-        Facts { offset: None, ..facts.value(*number).expected(*usual) }
-    },
+    |facts| of(facts, raw::SealTrailer::set_number).value(*number).expected(*usual),
     |f| {
         let field = name(raw::SealTrailer::set_number);
         let (by, age) = (number.abs_diff(*usual), if number < usual { "older" } else { "newer" });
@@ -217,10 +196,7 @@ findings! {
         /// That of the other files.
         usual: u32,
     }
-    |facts| {
-        let facts = facts.field(raw::TABLES, raw::SealTrailerV2::set_identity, 0);
-        Facts { offset: None, ..facts.value(*identity).expected(*usual) }
-    }
+    |facts| of(facts, raw::SealTrailerV2::set_identity).value(*identity).expected(*usual)
     => "{} is {identity:#010x}, but {usual:#010x} in the other files of the set: this file belongs \
         to another set", name(raw::SealTrailerV2::set_identity);
 
@@ -250,13 +226,21 @@ const fn name(field: FieldId) -> FieldName {
     FieldName(raw::TABLES, field)
 }
 
+fn at(facts: Facts, field: FieldId, offset: u64) -> Facts {
+    facts.field(raw::TABLES, field, offset)
+}
+
+/// A field of several places, or of several files.
+fn of(facts: Facts, field: FieldId) -> Facts {
+    Facts { offset: None, ..at(facts, field, 0) }
+}
+
 fn in_chunk(facts: Facts, task: u32, chunk: u64) -> Facts {
     Facts { task: Some(task), chunk: Some(chunk), ..facts }
 }
 
 fn misled(facts: Facts, (offset, entry, globalrank): (u64, u64, i64)) -> Facts {
-    let facts = facts.field(raw::TABLES, raw::MappingEntry::filenumber, offset);
-    facts.value(globalrank).expected(entry)
+    at(facts, raw::MappingEntry::filenumber, offset).value(globalrank).expected(entry)
 }
 
 fn write_misled(
@@ -275,46 +259,38 @@ error_facts! {
     pub fn error_facts(Error), Damage ERRORS;
 
     /// The file does not start with the magic of SIONlib files.
-    "not_sion" NotSion { magic } |facts| {
-        facts.field(raw::TABLES, raw::Ident::magic, 0).text(&format!("{}", magic.escape_ascii()))
-    };
+    "not_sion" NotSion { magic } |facts| at(facts, raw::Ident::magic, 0).bytes(&magic);
     /// The file was written by SIONlib 2, which uses another format.
     "sionlib2" Sionlib2 { version }
-        |facts| facts.field(raw::TABLES, raw::Ident::version, 8).value(version).max(1999);
+        |facts| at(facts, raw::Ident::version, 8).value(version).max(1999);
     /// The format version is not supported.
-    "format_version" FormatVersion { fileformat_version } |facts| {
-        let facts = facts.field(raw::TABLES, raw::Ident::fileformat_version, 16);
-        facts.value(fileformat_version).min(2).max(5)
-    };
+    "format_version" FormatVersion { fileformat_version }
+        |facts| at(facts, raw::Ident::fileformat_version, 16)
+            .value(fileformat_version).min(2).max(5);
     /// The file ends inside a part that must be there.
-    "cut" Cut { field, offset, file_len, .. } |facts| {
-        facts.field(raw::TABLES, field, offset).span(offset, file_len.saturating_sub(offset))
-    };
+    "cut" Cut { field, offset, file_len, .. }
+        |facts| at(facts, field, offset).span(offset, file_len.saturating_sub(offset));
     /// A number is below the smallest allowed value.
     "too_small" TooSmall { field, offset, value, min }
-        |facts| facts.field(raw::TABLES, field, offset).value(value).min(min);
+        |facts| at(facts, field, offset).value(value).min(min);
     /// A number is above the largest allowed value.
     "too_large" TooLarge { field, offset, value, max }
-        |facts| facts.field(raw::TABLES, field, offset).value(value).max(max);
+        |facts| at(facts, field, offset).value(value).max(max);
     /// A field contradicts the rest of the file or of the set.
-    "differs" Differs { field, value, expected, .. } |facts| {
-        facts.field(raw::TABLES, field, field.offset().into()).value(value).expected(expected)
-    };
+    "differs" Differs { field, value, expected, .. }
+        |facts| at(facts, field, field.offset().into()).value(value).expected(expected);
     /// A stream ends inside a key-value record.
     "record_cut" RecordCut { .. } |facts| facts;
     /// The file was never closed: it has no META2.
-    "not_closed" NotClosed { offset } |facts| {
-        facts.field(raw::TABLES, raw::CommitFields::start_of_varheader, offset).value(0)
-    };
+    "not_closed" NotClosed { offset }
+        |facts| at(facts, raw::CommitFields::start_of_varheader, offset).value(0);
     /// The stored checksum differs from the checksum of the bytes that it covers.
     "checksum" Checksum { field, offset, stored, computed }
-        |facts| facts.field(raw::TABLES, field, offset).crcs(stored, computed);
+        |facts| at(facts, field, offset).crcs(stored, computed);
     /// A field differs from the seal, but all other bytes of its table agree with the seal.
     "not_as_sealed" NotAsSealed { field, offset, value, sealed }
-        |facts| facts.field(raw::TABLES, field, offset).value(value).expected(sealed);
+        |facts| at(facts, field, offset).value(value).expected(sealed);
     /// The magic of a seal is wrong, but its checksum is right.
-    "seal_magic" SealMagic { offset, magic } |facts| {
-        let facts = facts.field(raw::TABLES, raw::SealTrailer::magic, offset);
-        facts.text(&format!("{}", magic.escape_ascii()))
-    };
+    "seal_magic" SealMagic { offset, magic }
+        |facts| at(facts, raw::SealTrailer::magic, offset).bytes(&magic);
 }

@@ -39,15 +39,10 @@ findings! {
         total: u64,
     }
     |facts| Facts {
-        decomposition: Some(id.get()),
-        rank: Some(*rank),
-        index: Some(*index),
         line: Some(*line),
         offset: Some(*offset),
-        ..facts
+        ..of_element(facts, *id, *rank, *index).value(*element).max(*total)
     }
-    .value(*element)
-    .max(*total)
     => "D{id}: line {line}, offset {offset}: element {index} of rank {rank} is {element}, the \
         array has {total}";
 
@@ -150,10 +145,12 @@ impl core::fmt::Display for Named<'_> {
     }
 }
 
+fn of_element(facts: Facts, id: NonZeroU32, rank: u64, index: u64) -> Facts {
+    Facts { decomposition: Some(id.get()), rank: Some(rank), index: Some(index), ..facts }
+}
+
 fn of_run(facts: Facts, id: NonZeroU32, run: &Run) -> Facts {
-    let (rank, index) = (run.place.blob.into(), run.place.position);
-    let decomposition = Some(id.get());
-    Facts { decomposition, rank: Some(rank), index: Some(index), ..facts }.span(run.offset, run.len)
+    of_element(facts, id, run.place.blob.into(), run.place.position).span(run.offset, run.len)
 }
 
 error_facts! {
@@ -165,8 +162,7 @@ error_facts! {
     "text" Text { line, offset, flaw: _ }
         |facts| Facts { line: Some(line), offset: Some(offset), ..facts };
     /// A variable or an attribute of a netCDF map is missing, or has a wrong type or shape.
-    "column" Column { id, column: _ }
-        |facts| Facts { decomposition: Some(id.get()), ..facts };
+    "column" Column { id, column: _ } |facts| Facts { decomposition: Some(id.get()), ..facts };
     /// A number of a rank is negative or too large.
     "number" Rank { id, column: _, rank, value }
         |facts| Facts { decomposition: Some(id.get()), rank: Some(rank), ..facts }.value(value);
