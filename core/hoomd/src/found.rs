@@ -34,9 +34,7 @@ impl<F: Source> Frame<'_, F> {
     pub fn find_named(&self, name: impl AsRef<[u8]>) -> Result<Option<Found>, F::Error> {
         let name = name.as_ref();
         if name.starts_with(b"log/") {
-            let first = || self.trajectory().named(self.trajectory().first()?, name);
-            let chunk = self.own(name)?.map_or_else(first, |chunk| Ok(Some(chunk)))?;
-            return Ok(chunk.copied().map(Found::Chunk));
+            return Ok(self.logged(name)?.copied().map(Found::Chunk));
         }
         match schema::by_name(name).filter(|field| field.until.is_none()) {
             Some(field) => self.find_field(field),

@@ -134,13 +134,15 @@ impl<'a, F: Source> Frame<'a, F> {
     /// # Errors
     /// See [`Frame`].
     pub fn log(&self, name: impl AsRef<[u8]>) -> Result<Option<Quantity>, F::Error> {
-        let name = [b"log/", name.as_ref()].concat();
-        match self.own(&name)? {
-            Some(chunk) => self.quantity(chunk).map(Some),
-            None => {
-                let first = self.trajectory.named(self.trajectory.first()?, &name)?;
-                first.map(|chunk| self.quantity(chunk)).transpose()
-            }
+        let chunk = self.logged(&[b"log/", name.as_ref()].concat())?;
+        chunk.map(|chunk| self.quantity(chunk)).transpose()
+    }
+
+    /// The chunk of a logged quantity, of the frame itself or of frame 0.
+    pub(crate) fn logged(&self, name: &[u8]) -> Result<Option<&Chunk>, F::Error> {
+        match self.own(name)? {
+            Some(chunk) => Ok(Some(chunk)),
+            None => self.trajectory.named(self.trajectory.first()?, name),
         }
     }
 

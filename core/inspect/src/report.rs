@@ -44,6 +44,13 @@ impl<'a, K: Found, C: Counts> Report<'a, K, C> {
         (self.each)(self.file, what);
     }
 
+    /// Adds a finding of cases, if there are any.
+    pub(crate) fn cases<T>(&mut self, cases: Cases<T>, what: impl FnOnce(T, u64) -> K) {
+        if let Some((first, count)) = cases.0 {
+            self.add(what(first, count));
+        }
+    }
+
     /// Adds an error of the file.
     pub(crate) fn wrong<E>(&mut self, error: E)
     where

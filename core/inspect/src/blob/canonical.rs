@@ -8,7 +8,7 @@ use core::num::NonZeroU32;
 use striae_core::blob::map::Request;
 use striae_core::blob::{Error, Part};
 use striae_core::cdf::Type;
-use striae_core::endian::{ByteOrder, U32, U64};
+use striae_core::endian::{ByteOrder, I32, I64};
 use striae_core::span::Span;
 use zerocopy::FromBytes;
 
@@ -57,14 +57,8 @@ pub fn numbers(
     order: ByteOrder,
 ) -> impl Iterator<Item = Result<u64, i64>> {
     let of = move |bytes: &[u8]| match nc_type {
-        Type::Int64 => {
-            U64::read_from_bytes(bytes).map_or(0, |value| value.get(order).cast_signed())
-        }
-        _ => {
-            let value =
-                U32::read_from_bytes(bytes).map_or(0, |value| value.get(order).cast_signed());
-            i64::from(value)
-        }
+        Type::Int64 => I64::read_from_bytes(bytes).map_or(0, |value| value.get(order)),
+        _ => I32::read_from_bytes(bytes).map_or(0, |value| value.get(order)).into(),
     };
     let size = usize::try_from(nc_type.size()).unwrap_or(8);
     bytes.chunks_exact(size).map(move |bytes| u64::try_from(of(bytes)).map_err(|_| of(bytes)))

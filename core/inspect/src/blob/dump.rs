@@ -27,14 +27,11 @@ pub fn dump<'a, S: ReadAt>(store: &'a S, each: &'a mut Each<'a, S>) -> Result<()
     } else {
         let (header, _) = datasets(store)?;
         let bytes = bytes_of(store, header)?;
-        let done = cdf::each_line(&bytes[..], order_of(&bytes), &mut |line| {
-            tell(match line {
-                Line::Field { name, offset, len, bytes, value, position } => {
-                    let offset = offset.saturating_add(header.offset());
-                    Line::Field { name, offset, len, bytes, value, position }
-                }
-                line => line,
-            })
+        let done = cdf::each_line(&bytes[..], order_of(&bytes), &mut |mut line| {
+            if let Line::Field { offset, .. } = &mut line {
+                *offset = offset.saturating_add(header.offset());
+            }
+            tell(line)
         });
         done.map_err(Flaw::of_cdf).map_err(Flaw::of_memory)?;
     }

@@ -188,22 +188,18 @@ fn values(
     nc_type: Type,
     bytes: &[u8],
 ) -> Option<Line> {
-    let line = text("attr.values", index, span, bytes)?;
-    match (line, nc_type) {
-        (Line::Field { name, offset, len, bytes, position, .. }, nc_type)
-            if nc_type != Type::Char =>
-        {
-            let mut big = bytes.clone();
-            if order == ByteOrder::Little {
-                swap(&mut big, nc_type.size());
-            }
-            let all = super::OwnedValues::from_be(nc_type, &big).texts();
-            let mut value = all.join(" ");
-            if usize_to_u64(bytes.len()) < len {
-                value.push_str(" ..");
-            }
-            Some(Line::Field { name, offset, len, bytes, value, position })
+    let mut line = text("attr.values", index, span, bytes)?;
+    if let Line::Field { len, bytes, value, .. } = &mut line
+        && nc_type != Type::Char
+    {
+        let mut big = bytes.clone();
+        if order == ByteOrder::Little {
+            swap(&mut big, nc_type.size());
         }
-        (line, _) => Some(line),
+        *value = super::OwnedValues::from_be(nc_type, &big).texts().join(" ");
+        if usize_to_u64(bytes.len()) < *len {
+            value.push_str(" ..");
+        }
     }
+    Some(line)
 }

@@ -137,7 +137,11 @@ impl<S: ReadAt> Dump<'_, S> {
         for id in 0..list.len() {
             let bytes = match version.is_sorted() {
                 true => self.packed_name(left)?,
-                false => self.slot(left)?,
+                false => {
+                    let len = left.len().min(table.len.into());
+                    let len = usize::try_from(len).unwrap_or(usize::MAX);
+                    self.out.bytes(left.offset(), len)?.to_vec()
+                }
             };
             if bytes.first().is_none_or(|&byte| byte == 0) {
                 break;
@@ -151,12 +155,6 @@ impl<S: ReadAt> Dump<'_, S> {
             left = rest;
         }
         Ok(())
-    }
-
-    fn slot(&mut self, left: Span) -> Result<Vec<u8>, Failed<S>> {
-        let len = usize::try_from(left.len()).unwrap_or(usize::MAX);
-        let len = len.min(raw::NameSlot::TABLE.len.into());
-        Ok(self.out.bytes(left.offset(), len)?.to_vec())
     }
 
     /// The bytes up to and including a NUL, or all that are left.

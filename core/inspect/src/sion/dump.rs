@@ -5,7 +5,7 @@
 //! key-value records come last, task by task, because they are scattered between META1 and META2.
 //! Data is not shown.
 
-use super::verify::{Behind, Failed, Fixed, look_behind, look_for_seal};
+use super::verify::{Behind, Failed, Fixed, look_behind, look_for_seal, start_field};
 use crate::dump::{Each, Line, Lines, WINDOW, name_of};
 use crate::subject::Subject;
 use alloc::format;
@@ -323,9 +323,7 @@ impl<S: Subject> Dump<'_, S> {
 }
 
 fn not_closed<E>(meta1: &Meta1) -> DriveError<E, Error> {
-    let field = raw::CommitFields::start_of_varheader;
-    let offset = meta1.layout().commit_fields().offset().saturating_add(field.offset().into());
-    DriveError::Format(Error::NotClosed { offset })
+    DriveError::Format(Error::NotClosed { offset: start_field(meta1) })
 }
 
 /// The nested structure that a field holds, if any.

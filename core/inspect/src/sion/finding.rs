@@ -1,6 +1,6 @@
 //! The findings of verifying a SIONlib set.
 
-use crate::finding::{Facts, FieldName, error_facts, findings};
+use crate::finding::{Count, Facts, FieldName, error_facts, findings};
 use alloc::string::String;
 use core::fmt;
 use embedded_io::ErrorKind;
@@ -180,14 +180,11 @@ findings! {
         /// The number of the first file's commit.
         usual: u32,
     }
-    |facts| of(facts, raw::SealTrailer::set_number).value(*number).expected(*usual),
-    |f| {
-        let field = name(raw::SealTrailer::set_number);
-        let (by, age) = (number.abs_diff(*usual), if number < usual { "older" } else { "newer" });
-        write!(f, "{field} is {number}, but {usual} in the first file: this file is {by} ")?;
-        write!(f, "commit{} {age}", if by == 1 { "" } else { "s" })?;
-        write!(f, "; `striae recover` brings files to one commit if a crash ended the newer one")
-    };
+    |facts| of(facts, raw::SealTrailer::set_number).value(*number).expected(*usual)
+    => "{} is {number}, but {usual} in the first file: this file is {} {}; `striae recover` brings \
+        files to one commit if a crash ended the newer one",
+        name(raw::SealTrailer::set_number), Count(number.abs_diff(*usual).into(), "commit"),
+        if number < usual { "older" } else { "newer" };
 
     /// The file is of another set than most files: its seal has another identity.
     Damage "other_set" OtherSet {

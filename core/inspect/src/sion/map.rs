@@ -1,6 +1,6 @@
 //! Whose bytes are where in a physical file.
 
-use super::verify::{Fixed, look_behind, look_for_seal};
+use super::verify::{Fixed, find_meta2, look_behind, look_for_seal};
 use crate::map::{Body, Kind, Map, Region, up_to};
 use crate::subject::{self, Subject, read, read_windows};
 use alloc::vec;
@@ -36,17 +36,8 @@ pub fn map<S: Subject>(store: &S) -> Result<Map<'_, S, Error>, Failed<S>> {
     };
     let mut damage = first;
     let mut head = Head { file_len: fixed.file_len, meta1, meta2: None };
-    let fields = meta1.layout().commit_fields();
-    let left = Span::between(fields.offset(), head.file_len).map_or(0, Span::len);
-    let mut bytes = vec![0; usize::try_from(left.min(fields.len())).unwrap_or(0)];
-    read(store, fields.offset(), &mut bytes)?;
-    match Meta2::parse(&bytes, &meta1, head.file_len) {
-        Ok(Some(meta2)) => head.meta2 = Some(meta2),
-        Ok(None) => {
-            let field = raw::CommitFields::start_of_varheader.offset();
-            let offset = fields.offset().saturating_add(field.into());
-            damage = damage.or(Some(Error::NotClosed { offset }));
-        }
+    match find_meta2(store, &head)? {
+        Ok(meta2) => head.meta2 = Some(meta2),
         Err(error) => damage = damage.or(Some(error)),
     }
     let mut parts = tables_of(&meta1);

@@ -125,12 +125,8 @@ impl<F: Files + ?Sized> Check<'_, F> {
                 lists.push(list);
             }
         }
-        if let Some((of, count)) = unsorted.0 {
-            report.add(FindingKind::Unsorted { of, count }.into());
-        }
-        if let Some((of, count)) = crossing.0 {
-            report.add(FindingKind::Crosses { of, count }.into());
-        }
+        report.cases(unsorted, |of, count| FindingKind::Unsorted { of, count }.into());
+        report.cases(crossing, |of, count| FindingKind::Crosses { of, count }.into());
         let value = member.max_nreqs.get(own.index).copied().unwrap_or(0);
         if most < value && member.subfile.found == member.subfile.nblobs {
             report.add(FindingKind::MaxNreqs { id: own.id, value, expected: most }.into());

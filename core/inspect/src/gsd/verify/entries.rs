@@ -214,16 +214,16 @@ impl Entries<'_, '_> {
     }
 
     fn finish(self) {
-        if let Some(((frame, offset), count)) = self.many_frames.0 {
-            let slots = self.head.allocated;
-            self.report.add(FindingKind::ManyFrames { offset, frame, slots, count });
-        }
-        if let Some((offset, count)) = self.no_rows.0 {
-            self.report.add(FindingKind::NoRows { offset, count });
-        }
-        if let Some((offset, count)) = self.early_text.0 {
-            self.report.add(FindingKind::EarlyText { offset, count });
-        }
+        let slots = self.head.allocated;
+        self.report.cases(self.many_frames, |(frame, offset), count| FindingKind::ManyFrames {
+            offset,
+            frame,
+            slots,
+            count,
+        });
+        self.report.cases(self.no_rows, |offset, count| FindingKind::NoRows { offset, count });
+        self.report
+            .cases(self.early_text, |offset, count| FindingKind::EarlyText { offset, count });
         self.names.report_unused(self.report);
         if let Some(record) = self.head.record {
             compare(Commit::index_crc, record.index_crc, self.crc, self.report);

@@ -192,14 +192,12 @@ pub(super) fn check<S: Subject>(
         last = bytes.last().copied().unwrap_or(last);
         true
     })?;
-    let (starts, sums, junk) = (list.starts, list.sums, list.junk.0);
+    let (starts, sums, junk) = (list.starts, list.sums, list.junk);
     if last != 0 {
         let offset = span.end().saturating_sub(1);
         report.wrong(Error::NotTerminated { offset, value: last });
     }
-    if let Some((offset, count)) = junk {
-        report.add(FindingKind::NameJunk { offset, count });
-    }
+    report.cases(junk, |offset, count| FindingKind::NameJunk { offset, count });
     let names = Names { used: vec![false; starts.len()], starts, sums };
     if let Some(record) = record {
         compare(Commit::names_crc, record.names_crc, crc, report);

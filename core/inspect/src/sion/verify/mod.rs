@@ -35,7 +35,7 @@ pub use files::PartOfSet;
 
 pub(super) use behind::{Behind, look_behind};
 pub(super) use fixed::Fixed;
-pub(super) use part::each_entry;
+pub(super) use part::{each_entry, find_meta2, start_field};
 pub(super) use seal::look_for_seal;
 
 use super::finding::FindingKind;

@@ -127,6 +127,28 @@ fn check_chunksizes<S: ReadAt>(
     Ok(is_right.then_some(sum.blocks()))
 }
 
+/// The place of META2 that the commit fields state, or what is wrong with them.
+pub(in super::super) fn find_meta2<S: ReadAt>(
+    store: &S,
+    head: &Head,
+) -> Result<Result<Meta2, Error>, Failed<S>> {
+    let span = head.meta1.layout().commit_fields();
+    let mut bytes = [0; 12];
+    let left = Span::between(span.offset(), head.file_len).map_or(0, Span::len);
+    let left = usize::try_from(left).unwrap_or(usize::MAX).min(12);
+    let bytes = bytes.get_mut(..left).unwrap_or_default();
+    read(store, span.offset(), bytes)?;
+    let meta2 = Meta2::parse(bytes, &head.meta1, head.file_len);
+    let offset = start_field(&head.meta1);
+    Ok(meta2.and_then(|meta2| meta2.ok_or(Error::NotClosed { offset })))
+}
+
+/// The offset of the field with the place of META2.
+pub(in super::super) fn start_field(meta1: &Meta1) -> u64 {
+    let field = raw::CommitFields::start_of_varheader;
+    meta1.layout().commit_fields().offset().saturating_add(field.offset().into())
+}
+
 /// Returns the place of META2, if it is in the file.
 fn check_commit_fields<S: ReadAt>(
     store: &S,
@@ -134,22 +156,8 @@ fn check_commit_fields<S: ReadAt>(
     blocks: Option<Blocks>,
     report: &mut Report<'_>,
 ) -> Result<Option<Meta2>, Failed<S>> {
-    let (meta1, file_len) = (&head.meta1, head.file_len);
-    let span = meta1.layout().commit_fields();
-    let mut bytes = [0; 12];
-    let left = Span::between(span.offset(), file_len).map_or(0, Span::len);
-    let left = usize::try_from(left).unwrap_or(usize::MAX).min(12);
-    let bytes = bytes.get_mut(..left).unwrap_or_default();
-    read(store, span.offset(), bytes)?;
-
-    let field = raw::CommitFields::start_of_varheader;
-    let offset = span.offset().saturating_add(field.offset().into());
-    let meta2 = match Meta2::parse(bytes, meta1, file_len) {
-        Ok(Some(meta2)) => meta2,
-        Ok(None) => {
-            report.wrong(Error::NotClosed { offset });
-            return Ok(None);
-        }
+    let meta2 = match find_meta2(store, head)? {
+        Ok(meta2) => meta2,
         Err(error) => {
             report.wrong(error);
             return Ok(None);
@@ -159,6 +167,7 @@ fn check_commit_fields<S: ReadAt>(
     if let Some(usual) = blocks.and_then(|blocks| blocks.end(meta2.maxchunks().into()))
         && usual != meta2.start()
     {
+        let (field, offset) = (raw::CommitFields::start_of_varheader, start_field(&head.meta1));
         let usual = format_args!("{usual} when the file is closed, and anywhere until then");
         report.unusual(field, offset, meta2.start(), usual);
     }
