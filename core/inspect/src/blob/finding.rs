@@ -202,14 +202,7 @@ findings! {
         name.escape_debug();
 
     /// A request has elements outside of the array.
-    Damage "outside" Outside {
-        /// The request.
-        of: Of,
-        /// Its elements.
-        run: Request,
-        /// The number of elements of the array.
-        total: u64,
-    }
+    Damage "outside" Outside { of: Of, run: Request, total: u64 }
     |facts| of.facts(facts).span(run.offset, run.len).max(*total)
     => "{of} {} ends after the array of {total} elements", Elements(*run);
 
@@ -243,9 +236,8 @@ findings! {
 
     /// A request has no elements.
     Note "empty" Empty {
-        /// The request.
         of: Of,
-        /// Its offset.
+        /// Its offset in the array.
         offset: u64,
     }
     |facts| of.facts(facts).span(*offset, 0)
@@ -271,23 +263,13 @@ findings! {
 
     /// The requests of blobs are not in the order of their offsets, as E3SM-IO with `-q` writes
     /// them: the first such request, and the number of them.
-    Note "unsorted" Unsorted {
-        /// The first such request.
-        of: Of,
-        /// The number of such requests in the subfile.
-        count: u64,
-    }
+    Note "unsorted" Unsorted { of: Of, count: u64 }
     |facts| of.facts(facts).count(*count)
     => "{of} begins before the one before; {} not in order", Count(*count, "request");
 
     /// Requests go on in the next row of the array, which E3SM-IO's own never do: the first one,
     /// and the number of them.
-    Note "crosses" Crosses {
-        /// The first such request.
-        of: Of,
-        /// The number of such requests in the subfile.
-        count: u64,
-    }
+    Note "crosses" Crosses { of: Of, count: u64 }
     |facts| of.facts(facts).count(*count)
     => "{of} crosses the end of a row; {} so", Count(*count, "request");
 
@@ -321,10 +303,7 @@ findings! {
     => "{} from blob {first} on: nothing says where it is", Count(*count, "blob");
 
     /// One copy of the seal is damaged; the other one is used.
-    Note "seal_copy" SealCopy {
-        /// The damage.
-        error: Error,
-    }
+    Note "seal_copy" SealCopy { error: Error }
     |facts| Facts { kind: facts.kind, ..table_facts(error) }
     => "a copy of the seal is damaged: {error}";
 

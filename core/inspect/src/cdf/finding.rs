@@ -11,12 +11,7 @@ findings! {
     pub enum FindingKind;
 
     /// Values of a variable are not in the file.
-    Damage Variable {
-        /// Its number.
-        number: u64,
-        /// The error.
-        error: Error,
-    }
+    Damage Variable { number: u64, error: Error }
     |facts| Facts { variable: Some(*number), ..error_facts(error) }
     => "variable {number}: {error}";
 
@@ -68,49 +63,23 @@ findings! {
 
     /// The bytes after a name or after the values of an attribute, up to a multiple of 4, are not
     /// null. The libraries do not check them, ncvalidator does.
-    Note "padding" Padding {
-        /// The item, in words.
-        item: String,
-        /// The padding.
-        span: Span,
-    }
+    Note "padding" Padding { item: String, span: Span }
     |facts| facts.span(span.offset(), span.len()).text(item)
     => "{item}: the padding at offset {} is not null", span.offset();
 
     /// A name has characters that the libraries refuse when they define a name.
-    Note "name" Name {
-        /// The item, in words.
-        item: String,
-        /// The offset of the name.
-        offset: u64,
-    }
+    Note "name" Name { item: String, offset: u64 }
     |facts| Facts { offset: Some(*offset), ..facts }.text(item)
     => "{item}: the name at offset {offset} cannot be defined with the libraries";
 
     /// The stored size of a variable is not that of its dimensions. Readers compute it.
-    Note "vsize" Vsize {
-        /// The number of the variable.
-        number: u64,
-        /// The offset of the field.
-        offset: u64,
-        /// The value found.
-        value: u64,
-        /// The right value.
-        expected: u64,
-    }
+    Note "vsize" Vsize { number: u64, offset: u64, value: u64, expected: u64 }
     |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::vsize, *offset) }
         .value(*value).expected(*expected)
     => "var.vsize at offset {offset} is {value}, must be {expected}";
 
     /// Values of a variable do not begin at a multiple of 4.
-    Note "unaligned" Unaligned {
-        /// The number of the variable.
-        number: u64,
-        /// The offset of the field.
-        offset: u64,
-        /// The value found.
-        value: u64,
-    }
+    Note "unaligned" Unaligned { number: u64, offset: u64, value: u64 }
     |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::begin, *offset) }.value(*value)
     => "var.begin at offset {offset} is {value}, which is no multiple of 4";
 
@@ -125,10 +94,7 @@ findings! {
 
     /// The file is longer than its header says. The libraries ignore the rest; ncvalidator 1.12
     /// does not.
-    Note "tail" Tail {
-        /// The rest.
-        span: Span,
-    }
+    Note "tail" Tail { span: Span }
     |facts| facts.span(span.offset(), span.len())
     => "{} bytes at offset {} are after the end of all variables", span.len(), span.offset();
 

@@ -9,12 +9,7 @@ findings! {
     pub enum FindingKind;
 
     /// A sample is damaged, or where it should start or end.
-    Damage Sample {
-        /// Its number.
-        number: u64,
-        /// The error.
-        error: Error,
-    }
+    Damage Sample { number: u64, error: Error }
     |facts| Facts { sample: Some(*number), ..error_facts(error) }
     => "sample {number}: {error}";
 
@@ -26,20 +21,14 @@ findings! {
         versions";
 
     /// There are bytes between the tables and the first sample.
-    Note "gap" Gap {
-        /// The bytes.
-        span: Span,
-    }
+    Note "gap" Gap { span: Span }
     |facts| facts.span(span.offset(), span.len())
     => "{} bytes at offset {} between the tables and the first sample belong to none",
         span.len(), span.offset();
 
     /// All samples together have more than twice the bytes of the file, so many share bytes:
     /// samples from this one on were not compared with their checksums.
-    Damage "shared" Shared {
-        /// The first such sample.
-        number: u64,
-    }
+    Damage "shared" Shared { number: u64 }
     |facts| Facts { sample: Some(*number), ..facts }
     => "samples have more than twice the bytes of the file together: those from sample {number} on \
         were not compared with their checksums";

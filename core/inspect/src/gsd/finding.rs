@@ -33,16 +33,7 @@ findings! {
     pub enum FindingKind;
 
     /// A field has a harmless value that no known writer stores.
-    Note "unusual" Unusual {
-        /// The field.
-        field: FieldId,
-        /// Its offset, or the offset of its unusual part.
-        offset: u64,
-        /// The value found.
-        value: String,
-        /// The usual value.
-        usual: &'static str,
-    }
+    Note "unusual" Unusual { field: FieldId, offset: u64, value: String, usual: &'static str }
     |facts| Facts { usual: Some((*usual).into()), ..at(facts, *field, *offset).text(value) }
     => "{} at offset {offset} is {value}, usually {usual}", name_of(*field);
 
@@ -63,12 +54,7 @@ findings! {
     => "{} at offset {offset} is {value}, must be {expected} {by}", name_of(*field);
 
     /// A text of the header has no NUL, so readers in C continue into the next field.
-    Damage "not_terminated" NotTerminated {
-        /// The field.
-        field: FieldId,
-        /// Its offset.
-        offset: u64,
-    }
+    Damage "not_terminated" NotTerminated { field: FieldId, offset: u64 }
     |facts| at(facts, *field, *offset)
     => "{} at offset {offset} has no NUL, must end with one", name_of(*field);
 
@@ -161,12 +147,7 @@ findings! {
 
     /// A slot after the last entry has no location but is not empty: the write of an entry was cut
     /// off, and its frame lacks that chunk.
-    Damage "half_entry" HalfEntry {
-        /// The offset of the slot.
-        offset: u64,
-        /// Its number.
-        slot: u64,
-    }
+    Damage "half_entry" HalfEntry { offset: u64, slot: u64 }
     |facts| at(facts, IndexEntry::location, offset.saturating_add(16)).value(0)
     => "slot {slot} of the index at offset {offset} has no location, but other values, must be \
         empty behind the last entry";
@@ -216,24 +197,14 @@ findings! {
         gsd refuses the file", name_of(IndexEntry::frame), Count(*count, "slot");
 
     /// Chunks have no rows: gsd's C library refuses to read them.
-    Note "no_rows" NoRows {
-        /// The offset of the `N` of the first one.
-        offset: u64,
-        /// Their number.
-        count: u64,
-    }
+    Note "no_rows" NoRows { offset: u64, count: u64 }
     |facts| at(facts, IndexEntry::n, *offset).value(0).count(*count)
     => "{} of {} is 0, first at offset {offset}: gsd's C library refuses to read such",
         name_of(IndexEntry::n), Count(*count, "chunk");
 
     /// The file has chunks of text, which its layer version does not have: readers of that layer
     /// refuse the file.
-    Note "early_text" EarlyText {
-        /// The offset of the type of the first one.
-        offset: u64,
-        /// Their number.
-        count: u64,
-    }
+    Note "early_text" EarlyText { offset: u64, count: u64 }
     |facts| at(facts, IndexEntry::kind, *offset).value(11).count(*count)
     => "{} of {} is 11, first at offset {offset}, usually so only in files of layer 2.1 or later",
         name_of(IndexEntry::kind), Count(*count, "chunk");
@@ -251,75 +222,33 @@ findings! {
     => "{} {id} at offset {offset} is that of {first}, must be another", name_of(NameSlot::name);
 
     /// A name is not UTF-8: readers in Python refuse the file.
-    Damage "name_not_text" NameNotText {
-        /// Its offset.
-        offset: u64,
-        /// Its id.
-        id: u16,
-        /// The name.
-        name: Box<[u8]>,
-    }
+    Damage "name_not_text" NameNotText { offset: u64, id: u16, name: Box<[u8]> }
     |facts| name_facts(facts, *offset, *id, name),
     |f| name_not_text(f, *offset, *id, name);
 
     /// A name of layer 1 is not UTF-8, because gsd has cut it inside a character.
-    Note "name_not_text" NameCut {
-        /// Its offset.
-        offset: u64,
-        /// Its id.
-        id: u16,
-        /// The name.
-        name: Box<[u8]>,
-    }
+    Note "name_not_text" NameCut { offset: u64, id: u16, name: Box<[u8]> }
     |facts| name_facts(facts, *offset, *id, name),
     |f| name_not_text(f, *offset, *id, name);
 
     /// A name of layer 1 fills its slot without a NUL, so readers in C continue into the next name.
-    Damage "name_not_terminated" NameNotTerminated {
-        /// Its offset.
-        offset: u64,
-        /// Its id.
-        id: u16,
-    }
+    Damage "name_not_terminated" NameNotTerminated { offset: u64, id: u16 }
     |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset) }
     => "{} {id} at offset {offset} has no NUL, must end with one", name_of(NameSlot::name);
 
     /// Bytes after the names, or in layer 1 after the end of a name, are not zero.
-    Note "name_junk" NameJunk {
-        /// The offset of the first one.
-        offset: u64,
-        /// Their number.
-        count: u64,
-    }
+    Note "name_junk" NameJunk { offset: u64, count: u64 }
     |facts| at(facts, NameSlot::name, *offset).count(*count)
     => "{} behind names are not zero, the first at offset {offset}: pygsd takes them for names",
         Count(*count, "byte");
 
     /// Names that no chunk has.
-    Note "names_unused" NamesUnused {
-        /// The offset of the first one.
-        offset: u64,
-        /// Its id.
-        id: u16,
-        /// Their number.
-        count: u64,
-    }
+    Note "names_unused" NamesUnused { offset: u64, id: u16, count: u64 }
     |facts| Facts { id: Some(*id), ..at(facts, NameSlot::name, *offset).count(*count) }
     => "{} no chunk has, the first is {id} at offset {offset}", Count(*count, "name");
 
     /// The bytes of a chunk, or its entry, differ from its checksum.
-    Damage "chunk_checksum" Chunk {
-        /// The frame.
-        frame: u64,
-        /// The id of the chunk's name.
-        id: u16,
-        /// The chunk's bytes.
-        span: Span,
-        /// The checksum in the frame.
-        stored: u32,
-        /// The checksum of the present bytes.
-        computed: u32,
-    }
+    Damage "chunk_checksum" Chunk { frame: u64, id: u16, span: Span, stored: u32, computed: u32 }
     |facts| of_chunk(at(facts, ChecksumRow::crc, 0), *frame, *id)
         .span(span.offset(), span.len()).crcs(*stored, *computed)
     => "{} of chunk {id} of frame {frame} is {stored:#010x}, but its {} at offset {} and its entry \
@@ -340,87 +269,44 @@ findings! {
         name_of(ChecksumRow::id);
 
     /// A frame with checksums has no checksum for one of its chunks.
-    Damage "chunk_unsealed" ChunkUnsealed {
-        /// The frame.
-        frame: u64,
-        /// The id of the chunk's name.
-        id: u16,
-        /// The chunk's bytes.
-        span: Span,
-    }
+    Damage "chunk_unsealed" ChunkUnsealed { frame: u64, id: u16, span: Span }
     |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id)
     => "chunk {id} of frame {frame}, at offset {}, has no checksum among those of its frame, must \
         have one", span.offset();
 
     /// Some frames have no checksums, although other frames of the file have them.
-    Note "frames_unsealed" FramesUnsealed {
-        /// The first one.
-        frame: u64,
-        /// Their number.
-        count: u64,
-    }
+    Note "frames_unsealed" FramesUnsealed { frame: u64, count: u64 }
     |facts| Facts { frame: Some(*frame), ..facts.count(*count) }
     => "{} {} no checksums, the first is {frame}; others do",
         Count(*count, "frame"), if *count == 1 { "has" } else { "have" };
 
     /// The bytes of a chunk are inside the file but cannot be read.
     Damage "unreadable_chunk" UnreadableChunk {
-        /// The frame.
-        frame: u64,
-        /// The id of the chunk's name.
-        id: u16,
-        /// The chunk's bytes.
-        span: Span,
-        /// The store's kind of error.
-        kind: ErrorKind,
-        /// The store's message.
-        message: String,
+        frame: u64, id: u16, span: Span, kind: ErrorKind, message: String,
     }
     |facts| of_chunk(facts.span(span.offset(), span.len()), *frame, *id)
     => "chunk {id} of frame {frame}, at offset {}: {message}", span.offset();
 
     /// The schema `hoomd`: a chunk is not as it must be, so that readers refuse it or see something
     /// else.
-    Damage Hoomd {
-        /// The offset of the field or the value.
-        offset: u64,
-        /// The error.
-        error: Hoomd,
-    }
+    Damage Hoomd { offset: u64, error: Hoomd }
     |_facts| Facts { offset: Some(*offset), ..hoomd_facts(error) }
     => "{error}, says offset {offset}";
 
     /// The schema `hoomd`: a value is not as it must be, so that HOOMD-blue refuses to go on from
     /// it.
-    Note HoomdValue {
-        /// The offset of the value.
-        offset: u64,
-        /// The error.
-        error: Hoomd,
-    }
+    Note HoomdValue { offset: u64, error: Hoomd }
     |_facts| Facts { offset: Some(*offset), ..hoomd_value_facts(error) }
     => "{error}, says offset {offset}";
 
     /// Bytes that no part of the file uses, most often old index blocks and name lists.
-    Note "unused" Unused {
-        /// The offset of the first of them.
-        offset: u64,
-        /// Their total number.
-        len: u64,
-        /// The number of places.
-        count: u64,
-    }
+    Note "unused" Unused { offset: u64, len: u64, count: u64 }
     |facts| facts.span(*offset, *len).count(*count)
     => "{} in {} are not used, the first at offset {offset}",
         Count(*len, "byte"), Count(*count, "place");
 
     /// Bytes from the end of the used part to the end of the file.
-    Note "trailing" Trailing {
-        /// Their offset.
-        offset: u64,
-        /// Their number.
-        len: u64,
-    }
+    Note "trailing" Trailing { offset: u64, len: u64 }
     |facts| facts.span(*offset, *len)
     => "{} at offset {offset} are behind all that is read, usually 0", Count(*len, "byte");
 

@@ -13,16 +13,7 @@ findings! {
     pub enum FindingKind;
 
     /// A field has a harmless value that no known writer stores.
-    Note "unusual" Unusual {
-        /// The field.
-        field: FieldId,
-        /// Its offset, or the offset of its unusual part.
-        offset: u64,
-        /// The value found.
-        value: String,
-        /// The usual value.
-        usual: String,
-    }
+    Note "unusual" Unusual { field: FieldId, offset: u64, value: String, usual: String }
     |facts| Facts { usual: Some(usual.clone()), ..at(facts, *field, *offset).text(value) }
     => "{} at offset {offset} is {value}, usually {usual}", name(*field);
 
@@ -105,28 +96,12 @@ findings! {
         name(raw::GlobalrankEntry::globalrank);
 
     /// Bytes from the end of the part that readers read to the end of the file.
-    Note "trailing" Trailing {
-        /// Their offset.
-        offset: u64,
-        /// Their number.
-        len: u64,
-    }
+    Note "trailing" Trailing { offset: u64, len: u64 }
     |facts| facts.span(*offset, *len)
     => "{len} bytes at offset {offset} are behind all that is read, usually 0";
 
     /// The used bytes of a chunk differ from the checksum in the seal.
-    Damage "chunk_checksum" Chunk {
-        /// The task's local rank.
-        task: u32,
-        /// The chunk, from 0.
-        chunk: u64,
-        /// The used bytes.
-        used: Span,
-        /// The checksum in the seal.
-        stored: u32,
-        /// The checksum of the present bytes.
-        computed: u32,
-    }
+    Damage "chunk_checksum" Chunk { task: u32, chunk: u64, used: Span, stored: u32, computed: u32 }
     |facts| in_chunk(at(facts, raw::ChunkCrcEntry::crc, 0), *task, *chunk)
         .span(used.offset(), used.len())
         .crcs(*stored, *computed)
@@ -135,25 +110,13 @@ findings! {
 
     /// The used bytes of a chunk are inside the file but cannot be read.
     Damage "unreadable_chunk" UnreadableChunk {
-        /// The task's local rank.
-        task: u32,
-        /// The chunk, from 0.
-        chunk: u64,
-        /// The used bytes.
-        used: Span,
-        /// The store's kind of error.
-        kind: ErrorKind,
-        /// The store's message.
-        message: String,
+        task: u32, chunk: u64, used: Span, kind: ErrorKind, message: String,
     }
     |facts| in_chunk(facts.span(used.offset(), used.len()), *task, *chunk)
     => "chunk {chunk} of task {task}, at offset {}: {message}", used.offset();
 
     /// The seal belongs to another state of the file.
-    Note "stale_seal" StaleSeal {
-        /// The offset of its trailer.
-        offset: u64,
-    }
+    Note "stale_seal" StaleSeal { offset: u64 }
     |facts| facts.span(*offset, raw::SealTrailer::TABLE.len.into())
     => "the seal that ends with the {} bytes at offset {offset} is that of an older state: the \
         file was changed later and not sealed again, so its data were not checked",

@@ -72,12 +72,7 @@ findings! {
     => "D{id}: {} overlaps {}", Named(second), Named(first);
 
     /// A request has no elements.
-    Note "empty" Empty {
-        /// The decomposition.
-        id: NonZeroU32,
-        /// The request.
-        request: Run,
-    }
+    Note "empty" Empty { id: NonZeroU32, request: Run }
     |facts| of_run(facts, *id, request)
     => "D{id}: {} has no elements", Named(request);
 
@@ -116,12 +111,7 @@ findings! {
         {rank} on";
 
     /// There are requests after those of all ranks.
-    Note "unused" Unused {
-        /// The decomposition.
-        id: NonZeroU32,
-        /// Their number.
-        count: u64,
-    }
+    Note "unused" Unused { id: NonZeroU32, count: u64 }
     |facts| Facts { decomposition: Some(id.get()), ..facts.count(*count) }
     => "D{id}: {count} requests belong to no rank";
 
