@@ -1,5 +1,6 @@
 //! Frames in memory, in the form in which they are written.
 
+use crate::element::Element;
 use crate::error::Error;
 use crate::frame::{Bonds, Frame};
 use crate::schema::{self, Field, Topology};
@@ -131,11 +132,8 @@ impl ConfigurationData {
         let Self { step, dimensions, box_ } = self;
         let lengths = box_.map(|lengths| Cow::Owned(Floats::F64(lengths.to_vec())));
         let values = [
-            (&schema::STEP, step.as_ref().map(|step| Value::U64(Cow::Borrowed(from_ref(step))))),
-            (
-                &schema::DIMENSIONS,
-                dimensions.as_ref().map(|of| Value::U8(Cow::Borrowed(from_ref(of)))),
-            ),
+            (&schema::STEP, step.as_ref().map(|step| Value::integers(from_ref(step)))),
+            (&schema::DIMENSIONS, dimensions.as_ref().map(|of| Value::integers(from_ref(of)))),
             (&schema::BOX, lengths.map(Value::Floats)),
         ];
         put(values, to);
@@ -145,19 +143,19 @@ impl ConfigurationData {
 impl ParticleData {
     fn values<'a>(&'a self, to: &mut Vec<(&'static Field, Value<'a>)>) {
         let values = [
-            (&schema::PARTICLES_N, Some(Value::U32(Cow::Borrowed(from_ref(&self.n))))),
+            (&schema::PARTICLES_N, Some(Value::integers(from_ref(&self.n)))),
             (&schema::TYPES, texts(&self.types)),
-            (&schema::TYPEID, u32s(&self.typeid)),
+            (&schema::TYPEID, integers(&self.typeid)),
             (&schema::MASS, floats(&self.mass)),
             (&schema::CHARGE, floats(&self.charge)),
             (&schema::DIAMETER, floats(&self.diameter)),
-            (&schema::BODY, i32s(&self.body)),
+            (&schema::BODY, integers(&self.body)),
             (&schema::MOMENT_INERTIA, floats(&self.moment_inertia)),
             (&schema::POSITION, floats(&self.position)),
             (&schema::ORIENTATION, floats(&self.orientation)),
             (&schema::VELOCITY, floats(&self.velocity)),
             (&schema::ANGMOM, floats(&self.angmom)),
-            (&schema::IMAGE, i32s(&self.image)),
+            (&schema::IMAGE, integers(&self.image)),
             (&schema::TYPE_SHAPES, texts(&self.type_shapes)),
         ];
         put(values, to);
@@ -167,10 +165,10 @@ impl ParticleData {
 impl BondData {
     fn values<'a>(&'a self, fields: &'static Topology, to: &mut Vec<(&'static Field, Value<'a>)>) {
         let values = [
-            (&fields.n, Some(Value::U32(Cow::Borrowed(from_ref(&self.n))))),
+            (&fields.n, Some(Value::integers(from_ref(&self.n)))),
             (&fields.types, texts(&self.types)),
-            (&fields.typeid, u32s(&self.typeid)),
-            (&fields.group, u32s(&self.group)),
+            (&fields.typeid, integers(&self.typeid)),
+            (&fields.group, integers(&self.group)),
         ];
         put(values, to);
     }
@@ -179,9 +177,9 @@ impl BondData {
 impl ConstraintData {
     fn values<'a>(&'a self, to: &mut Vec<(&'static Field, Value<'a>)>) {
         let values = [
-            (&schema::CONSTRAINTS_N, Some(Value::U32(Cow::Borrowed(from_ref(&self.n))))),
+            (&schema::CONSTRAINTS_N, Some(Value::integers(from_ref(&self.n)))),
             (&schema::VALUE, floats(&self.value)),
-            (&schema::CONSTRAINTS_GROUP, u32s(&self.group)),
+            (&schema::CONSTRAINTS_GROUP, integers(&self.group)),
         ];
         put(values, to);
     }
@@ -198,12 +196,8 @@ fn texts(texts: &Option<Vec<String>>) -> Option<Value<'_>> {
     texts.as_deref().map(|texts| Value::Texts(Cow::Borrowed(texts)))
 }
 
-fn u32s(values: &Option<Vec<u32>>) -> Option<Value<'_>> {
-    values.as_deref().map(|values| Value::U32(Cow::Borrowed(values)))
-}
-
-fn i32s(values: &Option<Vec<i32>>) -> Option<Value<'_>> {
-    values.as_deref().map(|values| Value::I32(Cow::Borrowed(values)))
+fn integers<T: Element>(values: &Option<Vec<T>>) -> Option<Value<'_>> {
+    values.as_deref().map(Value::integers)
 }
 
 fn floats(values: &Option<Floats>) -> Option<Value<'_>> {

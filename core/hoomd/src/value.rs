@@ -1,6 +1,6 @@
 //! A value of the schema of any type, ready to be written.
 
-use crate::element::raw;
+use crate::element::{Element, raw};
 use crate::error::Error;
 use crate::schema::{Field, Group, Initial, Kind, Rows};
 use crate::values::{Floats, Precision, Quantity, Values};
@@ -15,10 +15,8 @@ use striae_core::store::usize_to_u64;
 /// The values of a [`Field`].
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
-    U8(Cow<'a, [u8]>),
-    U32(Cow<'a, [u32]>),
-    U64(Cow<'a, [u64]>),
-    I32(Cow<'a, [i32]>),
+    /// Integers: their type, and their bytes in a file.
+    Integers(ChunkType, Cow<'a, [u8]>),
     Floats(Cow<'a, Floats>),
     Texts(Cow<'a, [String]>),
 }
@@ -47,10 +45,10 @@ impl Value<'static> {
             Initial::None => return None,
         };
         let value = match field.kind {
-            Kind::U8 => Self::U8(Cow::Owned(converted(row))),
-            Kind::U32 | Kind::Tag => Self::U32(Cow::Owned(converted(row))),
-            Kind::U64 => Self::U64(Cow::Owned(converted(row))),
-            Kind::I32 => Self::I32(Cow::Owned(converted(row))),
+            Kind::U8 => Value::integers(&converted::<u8>(row)).into_owned(),
+            Kind::U32 | Kind::Tag => Value::integers(&converted::<u32>(row)).into_owned(),
+            Kind::U64 => Value::integers(&converted::<u64>(row)).into_owned(),
+            Kind::I32 => Value::integers(&converted::<i32>(row)).into_owned(),
             Kind::Float | Kind::F64 | Kind::Text => {
                 let row = row.iter().copied().map(f32::from).collect();
                 Self::Floats(Cow::Owned(Floats::F32(row)))
@@ -65,14 +63,15 @@ fn converted<T: TryFrom<i8>>(row: &[i8]) -> Vec<T> {
     row.iter().filter_map(|&value| T::try_from(value).ok()).collect()
 }
 
-impl Value<'_> {
+impl<'a> Value<'a> {
+    pub(crate) fn integers<T: Element>(values: &'a [T]) -> Self {
+        Self::Integers(T::KIND, raw(values))
+    }
+
     /// Copies the value into its own memory.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
-            Self::U8(values) => Value::U8(Cow::Owned(values.into_owned())),
-            Self::U32(values) => Value::U32(Cow::Owned(values.into_owned())),
-            Self::U64(values) => Value::U64(Cow::Owned(values.into_owned())),
-            Self::I32(values) => Value::I32(Cow::Owned(values.into_owned())),
+            Self::Integers(kind, bytes) => Value::Integers(kind, Cow::Owned(bytes.into_owned())),
             Self::Floats(values) => Value::Floats(Cow::Owned(values.into_owned())),
             Self::Texts(texts) => Value::Texts(Cow::Owned(texts.into_owned())),
         }
@@ -91,10 +90,7 @@ impl Value<'_> {
     /// The type and bytes in a file; texts are [`padded`].
     pub(crate) fn bytes(&self) -> (ChunkType, Cow<'_, [u8]>) {
         match self {
-            Self::U8(values) => (ChunkType::U8, raw(values)),
-            Self::U32(values) => (ChunkType::U32, raw(values)),
-            Self::U64(values) => (ChunkType::U64, raw(values)),
-            Self::I32(values) => (ChunkType::I32, raw(values)),
+            Self::Integers(kind, bytes) => (*kind, Cow::Borrowed(bytes)),
             Self::Floats(values) => match &**values {
                 Floats::F32(values) => (ChunkType::F32, raw(values)),
                 Floats::F64(values) => (ChunkType::F64, raw(values)),
@@ -103,24 +99,20 @@ impl Value<'_> {
         }
     }
 
-    fn len(&self) -> usize {
+    fn len(&self) -> u64 {
         match self {
-            Self::U8(values) => values.len(),
-            Self::U32(values) => values.len(),
-            Self::U64(values) => values.len(),
-            Self::I32(values) => values.len(),
-            Self::Floats(values) => values.len(),
-            Self::Texts(texts) => texts.len(),
+            Self::Integers(kind, bytes) => usize_to_u64(bytes.len()) / kind.size(),
+            Self::Floats(values) => usize_to_u64(values.len()),
+            Self::Texts(texts) => usize_to_u64(texts.len()),
         }
     }
 
     /// Whether a reader gets the same values, bit for bit.
     pub(crate) fn is_same(&self, other: &Value<'_>) -> bool {
         match (self, other) {
-            (Self::U8(these), Value::U8(those)) => these == those,
-            (Self::U32(these), Value::U32(those)) => these == those,
-            (Self::U64(these), Value::U64(those)) => these == those,
-            (Self::I32(these), Value::I32(those)) => these == those,
+            (Self::Integers(kind, these), Value::Integers(other, those)) => {
+                kind == other && these == those
+            }
             (Self::Floats(these), Value::Floats(those)) => these.is_same(those),
             (Self::Texts(these), Value::Texts(those)) => these == those,
             _ => false,
@@ -131,10 +123,10 @@ impl Value<'_> {
     pub(crate) fn is_default(&self, field: &Field) -> bool {
         match (self, field.default) {
             (Self::Texts(texts), Initial::Texts(default)) => texts.iter().eq(default),
-            (Self::U8(values), Initial::Values(row)) => is_repeated(values, row),
-            (Self::U32(values), Initial::Values(row)) => is_repeated(values, row),
-            (Self::U64(values), Initial::Values(row)) => is_repeated(values, row),
-            (Self::I32(values), Initial::Values(row)) => is_repeated(values, row),
+            (Self::Integers(_, bytes), Initial::Values(_)) => {
+                let row = field.default_row().map(|(_, _, row)| row).unwrap_or_default();
+                bytes.chunks(row.len().max(1)).all(|have| row.starts_with(have))
+            }
             (Self::Floats(values), Initial::Values(row)) => {
                 let row = row.iter().cycle().map(|&value| f64::from(value).to_bits());
                 match &**values {
@@ -161,7 +153,7 @@ impl Value<'_> {
             Rows::Types | Rows::Sum => return self.check_texts(field),
         };
         let want = rows.saturating_mul(field.columns.unwrap_or(1).into());
-        let found = usize_to_u64(self.len());
+        let found = self.len();
         if found == want { Ok(()) } else { Err(Error::Length { name: name(), found, want }) }
     }
 
@@ -180,13 +172,6 @@ impl Value<'_> {
         }
         Ok(())
     }
-}
-
-fn is_repeated<T: TryFrom<i8> + PartialEq>(values: &[T], row: &[i8]) -> bool {
-    values
-        .iter()
-        .zip(row.iter().cycle())
-        .all(|(have, &want)| T::try_from(want).ok().as_ref() == Some(have))
 }
 
 impl Quantity {

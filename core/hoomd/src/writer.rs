@@ -230,7 +230,7 @@ impl<W: Sink> Writer<W> {
         if items.is_empty() {
             // A frame without chunks is lost if it is the last one.
             let step = step.or_else(|| self.first_value(&schema::STEP).cloned());
-            let step = step.unwrap_or(Value::U64(Cow::Borrowed(&[0])));
+            let step = step.unwrap_or(Value::integers(&[0_u64]));
             items.push(Item::Value(&schema::STEP, step));
         }
         Ok(items)
@@ -309,11 +309,11 @@ impl<F: Source> Frame<'_, F> {
     /// The value of a field, in the form that the writer compares.
     fn value(&self, field: &Field) -> Result<Value<'static>, F::Error> {
         Ok(match field.kind {
-            Kind::U8 => Value::U8(Cow::Owned(self.numbers(field)?)),
-            Kind::U32 => Value::U32(Cow::Owned(self.numbers(field)?)),
-            Kind::U64 => Value::U64(Cow::Owned(self.numbers(field)?)),
-            Kind::I32 => Value::I32(Cow::Owned(self.numbers(field)?)),
-            Kind::Tag => Value::U32(Cow::Owned(self.tags(field)?)),
+            Kind::U8 => Value::integers(&self.numbers::<u8>(field)?).into_owned(),
+            Kind::U32 => Value::integers(&self.numbers::<u32>(field)?).into_owned(),
+            Kind::U64 => Value::integers(&self.numbers::<u64>(field)?).into_owned(),
+            Kind::I32 => Value::integers(&self.numbers::<i32>(field)?).into_owned(),
+            Kind::Tag => Value::integers(&self.tags(field)?).into_owned(),
             Kind::Text => Value::Texts(Cow::Owned(self.texts(field)?)),
             Kind::Float | Kind::F64 => Value::Floats(Cow::Owned(self.floats(field)?)),
         })
