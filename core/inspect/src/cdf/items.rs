@@ -47,13 +47,13 @@ impl Header {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
         let attrs = self.attrs.get(range).unwrap_or_default();
-        attrs.iter().map(|attr| Attribute::new(self, attr))
+        attrs.iter().map(|attr| Attribute { header: self, attr })
     }
 
     /// The variables, in the order of their ids.
     #[must_use]
     pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
-        self.variables.iter().map(|known| Variable::new(self, known))
+        self.variables.iter().map(|known| Variable { header: self, known })
     }
 
     /// The variable with this name. This compares all names.
@@ -82,10 +82,6 @@ pub struct Attribute<'a> {
 }
 
 impl<'a> Attribute<'a> {
-    pub(super) const fn new(header: &'a Header, attr: &'a Attr) -> Self {
-        Self { header, attr }
-    }
-
     /// The attribute in the header.
     pub(super) const fn attr(self) -> Attr {
         *self.attr
@@ -145,10 +141,6 @@ pub struct Variable<'a> {
 }
 
 impl<'a> Variable<'a> {
-    pub(super) const fn new(header: &'a Header, known: &'a Known) -> Self {
-        Self { header, known }
-    }
-
     /// The name.
     #[must_use]
     pub fn name(self) -> &'a str {

@@ -1,7 +1,6 @@
 //! Copies the values to the new file.
 
-use super::records::Records;
-use super::records::there;
+use super::records::{Records, there};
 use super::{Recovery, Unwritten};
 use crate::cdf::header::Header;
 use crate::cdf::items::Variable;
@@ -37,8 +36,7 @@ impl<S: Subject + ?Sized, W: WriteAt> Copy<'_, S, W> {
     /// Copies all that is saved.
     pub(super) fn all(&mut self, recovery: &Recovery) -> Copied<S, W> {
         let Recovery { old, header, places, records, .. } = recovery;
-        let kept = places.kept.iter().filter_map(|new| old.variables.get(new.number));
-        let kept = kept.map(|known| Variable::new(old, known));
+        let kept = places.kept.iter().filter_map(|new| old.variables().nth(new.number));
         let mut parts = Vec::new();
         let to = header.first_record().map_or(0, Span::offset);
         for (from, new) in kept.zip(header.variables()) {

@@ -88,7 +88,7 @@ pub fn verify<S: Subject>(
     depth: Depth,
     each: &mut dyn FnMut(FindingKind),
 ) -> Result<Summary, S::Error> {
-    report_of(subject, (depth, true), each)
+    report::verify::<S, _, _, _>(each, |report| check(subject, (depth, true), report))
 }
 
 /// Checks header, names and index of a file, and nothing that its schema says.
@@ -96,15 +96,8 @@ pub(super) fn tables<S: Subject>(
     subject: &S,
     each: &mut dyn FnMut(FindingKind),
 ) -> Result<Summary, S::Error> {
-    report_of(subject, (Depth::Structure, false), each)
-}
-
-fn report_of<S: Subject>(
-    subject: &S,
-    depth: (Depth, bool),
-    each: &mut dyn FnMut(FindingKind),
-) -> Result<Summary, S::Error> {
-    report::verify::<S, _, _, _>(each, |report| check(subject, depth, report))
+    let how = (Depth::Structure, false);
+    report::verify::<S, _, _, _>(each, |report| check(subject, how, report))
 }
 
 fn check<S: Subject>(
