@@ -57,8 +57,7 @@ impl Row {
 /// Defines the errors of a format, one row each: the party that is to blame, the variant with its
 /// fields, and its text: that of `write!`, or code with a formatter.
 ///
-/// Fields of these names need no documentation of their own: `field`, `offset`, `value`, `min`,
-/// `max`, `file_len`, `stored` and `computed`.
+/// Fields whose names say it need no documentation of their own: `about` lists them.
 #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
 macro_rules! errors {
     (
@@ -82,7 +81,7 @@ macro_rules! errors {
                 ///
                 #[doc = $crate::error::blames!($party)]
                 $Variant $({
-                    $(#[doc = $crate::error::about!($field $($about)*)] $field: $type),+
+                    $(#[doc = $crate::about!($field $($about)*)] $field: $type),+
                 })? $(($inner_type))?,
             )+
         }
@@ -175,19 +174,49 @@ macro_rules! blames {
     };
 }
 
-/// The documentation of a field: its own, or that of its name.
-#[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
+/// The documentation of a field of an error, of a finding or of a reason: its own, or that of its
+/// name, in all packages of striae.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! about {
     (field) => { "The field." };
-    (offset) => { "Its offset in the file, in bytes." };
+    (offset) => { "Its offset in the file, in bytes; of several, that of the first one." };
     (value) => { "The value found." };
+    (usual) => { "The usual value." };
+    (expected) => { "The right value." };
     (min) => { "The smallest right value." };
     (max) => { "The largest right value." };
+    (found) => { "What was found." };
+    (want) => { "What must be there; `None` where anything may be." };
+    (count) => { "How many there are." };
     (file_len) => { "The length of the file in bytes." };
+    (span) => { "Its bytes." };
+    (len) => { "The number of its bytes." };
+    (bytes) => { "The number of bytes." };
     (stored) => { "The checksum in the file." };
     (computed) => { "The checksum of the bytes as they are now." };
+    (error) => { "The error." };
+    (kind) => { "The store's kind of error." };
+    (message) => { "The store's message." };
+    (name) => { "The name." };
+    (number) => { "Its number; of several, that of the first one." };
+    (item) => { "What it is, in words, with its number." };
+    (version) => { "The version." };
+    (precision) => { "The precision." };
+    (task) => { "The task's local rank." };
+    (chunk) => { "The chunk, from 0." };
+    (used) => { "The used bytes." };
+    (slot) => { "The number of the slot." };
+    (frame) => { "The frame; of several, the first one. It may be 0 for all that take from it." };
+    (frames) => { "The number of frames." };
+    (id) => { "GSD: the id of the name. Blob set, decomposition map: the decomposition." };
+    (blob) => { "The blob, from 0." };
+    (of) => { "The request; of several, the first one." };
+    (request) => { "The request." };
+    (run) => { "Its elements." };
+    (total) => { "The number of elements of the array." };
     ($field:ident $($own:literal)+) => { concat!($($own, "\n"),+) };
 }
 
 #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
-pub(crate) use {about, blames, errors, party};
+pub(crate) use {blames, errors, party};

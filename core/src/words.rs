@@ -27,6 +27,7 @@ macro_rules! words {
 
 /// Defines an enum whose values have fields, and a text each: that of `write!`, or code with a
 /// formatter. The packages of striae that allocate have their reasons and errors as such tables.
+/// Fields whose names say it need no documentation of their own, as in tables of `errors`.
 ///
 /// `texts! { #[derive(Debug)] pub enum Loss; /// It is cut. Cut { /// How many. len: u64 } =>
 /// "{len} bytes are missing"; ... }`
@@ -39,7 +40,7 @@ macro_rules! texts {
         $(
             $(#[doc = $about:literal])+
             $Value:ident
-            $({ $($(#[doc = $what:literal])+ $field:ident: $type:ty),+ $(,)? })?
+            $({ $($(#[doc = $what:literal])* $field:ident: $type:ty),+ $(,)? })?
             $(($inner:ident: $inner_type:ty))?
             => $(|$f:ident| $code:block)? $($text:literal $(, $arg:expr)*)?;
         )+
@@ -48,7 +49,9 @@ macro_rules! texts {
         pub enum $Enum {
             $(
                 $(#[doc = $about])+
-                $Value $({ $($(#[doc = $what])+ $field: $type),+ })? $(($inner_type))?,
+                $Value $({
+                    $(#[doc = $crate::about!($field $($what)*)] $field: $type),+
+                })? $(($inner_type))?,
             )+
         }
 

@@ -24,32 +24,13 @@ texts! {
     } => "header.schema is \"{}\", must be \"{}\"",
         Name(schema.as_bytes()), schema::NAME;
     /// The file's schema version is neither 1.x nor 2.x.
-    Version {
-        /// The version in its header.
-        version: Version,
-    } => "header.schema_version is {version}, must be 1.x or 2.x";
+    Version { version: Version } => "header.schema_version is {version}, must be 1.x or 2.x";
     /// The file: the values of a chunk have a type that the schema does not allow.
-    Type {
-        /// The chunk's name.
-        name: Box<[u8]>,
-        /// The frame of the chunk; it may be frame 0 for all frames that take the chunk from it.
-        frame: u64,
-        /// The type found.
-        found: ChunkType,
-        /// The allowed types.
-        want: &'static [ChunkType],
-    } => "{} is of type {found}, must be {}", Chunk(name, *frame), Types(want);
+    Type { name: Box<[u8]>, frame: u64, found: ChunkType, want: &'static [ChunkType] }
+        => "{} is of type {found}, must be {}", Chunk(name, *frame), Types(want);
     /// The file: a chunk has a number of rows or columns that the schema does not allow.
-    Shape {
-        /// The chunk's name.
-        name: Box<[u8]>,
-        /// The frame of the chunk; it may be frame 0 for all frames that take the chunk from it.
-        frame: u64,
-        /// Rows and columns found.
-        found: (u64, u32),
-        /// The required rows and columns; `None`: any.
-        want: (Option<u64>, Option<u32>),
-    } => "{} has {} rows of {}, must have {}",
+    Shape { name: Box<[u8]>, frame: u64, found: (u64, u32), want: (Option<u64>, Option<u32>) }
+        => "{} has {} rows of {}, must have {}",
         Chunk(name, *frame), found.0, found.1, Wanted(*want);
     /// The file: a text is not UTF-8.
     NotText {
@@ -64,16 +45,8 @@ texts! {
     } => "{} is no UTF-8 text at byte {at} of its row {row}", Chunk(name, *frame);
     /// The file claims more members of a group than its length allows. Members with default values
     /// need no bytes in the file.
-    Members {
-        /// The name of the chunk that states the number.
-        name: Box<[u8]>,
-        /// The frame that was asked for.
-        frame: u64,
-        /// The number.
-        value: u64,
-        /// The largest number that is accepted.
-        max: u64,
-    } => "{} is {value}, must be at most {max} in a file of this length",
+    Members { name: Box<[u8]>, frame: u64, value: u64, max: u64 }
+        => "{} is {value}, must be at most {max} in a file of this length",
         Chunk(name, *frame);
     /// The file: a logged quantity is not in frame 0, so frames without it have no value.
     Late {
@@ -94,20 +67,11 @@ texts! {
         end: u64,
     } => "{} has {value}, for HOOMD-blue it must be below {end}", Chunk(name, *frame);
     /// The file: the dimensions are neither 2 nor 3.
-    Dimensions {
-        /// The frame.
-        frame: u64,
-        /// The dimensions.
-        value: u8,
-    } => "{} is {value}, for HOOMD-blue it must be 2 or 3",
+    Dimensions { frame: u64, value: u8 } => "{} is {value}, for HOOMD-blue it must be 2 or 3",
         Chunk(b"configuration/dimensions", *frame);
     /// The file claims more frames than its length allows; most of them are empty.
-    Frames {
-        /// The number of frames.
-        frames: u64,
-        /// The largest number that is accepted.
-        max: u64,
-    } => "there are {frames} frames, must be at most {max} for a series";
+    Frames { frames: u64, max: u64 }
+        => "there are {frames} frames, must be at most {max} for a series";
     /// The file: frame 0 logs large values, and many frames repeat them without any bytes in the
     /// file. Series of these frames would need more memory than the length of the file allows.
     /// Reading fewer frames or names at once may work.
@@ -178,27 +142,16 @@ texts! {
         text: String,
     } => "chunk {} cannot have {text:?} twice", Shown::new(name);
     /// The caller: frame 0 does not have this quantity, so frames without it would have no value.
-    NotInFrame0 {
-        /// The chunk's name.
-        name: Box<[u8]>,
-    } => "chunk {} must be in frame 0 if it is in any frame", Shown::new(name);
+    NotInFrame0 { name: Box<[u8]> }
+        => "chunk {} must be in frame 0 if it is in any frame", Shown::new(name);
     /// The caller: two quantities have the same name.
-    SameName {
-        /// The chunk's name.
-        name: Box<[u8]>,
-    } => "a frame cannot have chunk {} twice", Shown::new(name);
+    SameName { name: Box<[u8]> } => "a frame cannot have chunk {} twice", Shown::new(name);
     /// The caller: a part of the frame was written before with other values.
-    OtherFrame {
-        /// The frame.
-        frame: u64,
-    } => "frame {frame} was begun with other values, and must be ended with those";
+    OtherFrame { frame: u64 }
+        => "frame {frame} was begun with other values, and must be ended with those";
     /// The caller: a file of this version cannot have values of this precision.
-    Precision {
-        /// The file's version.
-        version: Version,
-        /// The requested precision.
-        precision: Precision,
-    } => "a file of schema {version} cannot be of {precision} precision";
+    Precision { version: Version, precision: Precision }
+        => "a file of schema {version} cannot be of {precision} precision";
 }
 
 impl Error {
@@ -231,14 +184,7 @@ texts! {
     /// The GSD file is damaged, or it does not have the requested part.
     Gsd(error: gsd::Error) => "{error}";
     /// A chunk is damaged, or it does not have the requested part.
-    Chunk {
-        /// The frame of the chunk.
-        frame: u64,
-        /// The name of the chunk.
-        name: Box<[u8]>,
-        /// The error.
-        error: gsd::Error,
-    } => "{}: {error}", Chunk(name, *frame);
+    Chunk { frame: u64, name: Box<[u8]>, error: gsd::Error } => "{}: {error}", Chunk(name, *frame);
     /// The bytes of a chunk of text are not UTF-8.
     NotText {
         /// The frame of the chunk.

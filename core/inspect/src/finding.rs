@@ -298,7 +298,7 @@ impl Facts {
 /// crate, or findings of another table: they name a function that returns their facts, and the list
 /// of their kinds; `kinds` is the list for errors in rows without a kind.
 ///
-/// A field whose name says it needs no documentation of its own; `about` lists them.
+/// A field whose name says it needs no documentation of its own: `about` of core lists them.
 ///
 /// With `reading` before `also`, there are the rows of a store that fails; fields in braces come
 /// before the message.
@@ -367,7 +367,7 @@ macro_rules! findings {
             $(
                 $(#[doc = $meaning])+
                 $variant {
-                    $(#[doc = $crate::finding::about!($field $($about)*)] $field: $type),*
+                    $(#[doc = striae_core::about!($field $($about)*)] $field: $type),*
                 },
             )*
             $(
@@ -430,37 +430,6 @@ macro_rules! findings {
     };
 }
 
-/// The documentation of a field of a finding: its own, or that of its name.
-macro_rules! about {
-    (field) => { "The field." };
-    (offset) => { "Where it is in the file; of several, where the first one is." };
-    (value) => { "The value found." };
-    (usual) => { "The usual value." };
-    (expected) => { "The right value." };
-    (count) => { "How many there are." };
-    (span) => { "Its bytes." };
-    (len) => { "The number of its bytes." };
-    (stored) => { "The checksum in the file." };
-    (computed) => { "The checksum of the bytes as they are now." };
-    (error) => { "The error." };
-    (kind) => { "The store's kind of error." };
-    (message) => { "The store's message." };
-    (name) => { "Its name." };
-    (number) => { "Its number; of several, that of the first one." };
-    (item) => { "What it is, in words, with its number." };
-    (task) => { "The task's local rank." };
-    (chunk) => { "The chunk, from 0." };
-    (used) => { "The used bytes." };
-    (slot) => { "The number of the slot." };
-    (frame) => { "The frame; of several, the first one." };
-    (id) => { "GSD: the id of the name. Blob set, decomposition map: the decomposition." };
-    (of) => { "The request; of several, the first one." };
-    (request) => { "The request." };
-    (run) => { "Its elements." };
-    (total) => { "The number of elements of the array." };
-    ($field:ident $($own:literal)+) => { concat!($($own, "\n"),+) };
-}
-
 /// Defines the [`Facts`] of core's errors, one row each: meaning, kind, variant with its fields,
 /// and values. Errors without a row blame the caller and are never found in a file.
 macro_rules! error_facts {
@@ -498,4 +467,4 @@ macro_rules! error_facts {
 }
 
 #[allow(unused_imports, reason = "without a format nobody uses them")]
-pub(crate) use {about, error_facts, findings};
+pub(crate) use {error_facts, findings};

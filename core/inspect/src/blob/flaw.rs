@@ -29,74 +29,35 @@ texts! {
     /// The file is cut.
     Cut => "the file is cut";
     /// The file is an HDF5 file without one of the two datasets.
-    NoDataset {
-        /// The name of the dataset.
-        name: &'static str,
-    } => "is an HDF5 file without a dataset {name}; {ONLY}";
+    NoDataset { name: &'static str } => "is an HDF5 file without a dataset {name}; {ONLY}";
     /// The header does not have this attribute.
-    NoAttribute {
-        /// The name of the attribute.
-        name: &'static str,
-    } => "has no attribute {name}";
+    NoAttribute { name: &'static str } => "has no attribute {name}";
     /// An attribute of the file does not have the value that it must have.
-    Attribute {
-        /// The name of the attribute.
-        name: &'static str,
-    } => "the attribute {name} has a wrong value";
+    Attribute { name: &'static str } => "the attribute {name} has a wrong value";
     /// The header does not have this dimension.
-    NoDimension {
-        /// The dimension.
-        name: Name,
-    } => "has no dimension {name}";
+    NoDimension { name: Name } => "has no dimension {name}";
     /// The header does not have this variable, which describes a decomposition.
-    NoMap {
-        /// The variable.
-        name: Name,
-    } => "has no variable {name}";
+    NoMap { name: Name } => "has no variable {name}";
     /// A variable that describes a decomposition has a type without integers.
-    MapType {
-        /// The variable.
-        name: Name,
-    } => "variable {name} is not of type int or int64";
+    MapType { name: Name } => "variable {name} is not of type int or int64";
     /// The variables that describe the decompositions are not in the order that the HDF5 container
     /// must have.
     Order => "the variables of the decompositions are out of order";
     /// Two dimensions have length 0.
-    TwoRecordDims {
-        /// The name of the second one.
-        name: Box<str>,
-    } => "dimension {} is a second one of length 0", name.escape_debug();
+    TwoRecordDims { name: Box<str> }
+        => "dimension {} is a second one of length 0", name.escape_debug();
     /// The values of a variable are more than a file can have.
-    Size {
-        /// The name of the variable.
-        name: Box<str>,
-    } => "variable {} is larger than any file", name.escape_debug();
+    Size { name: Box<str> } => "variable {} is larger than any file", name.escape_debug();
     /// A variable does not have the dimensions that it must have.
-    Shape {
-        /// The name of the variable.
-        name: Box<str>,
-    } => "variable {} has wrong dimensions", name.escape_debug();
+    Shape { name: Box<str> } => "variable {} has wrong dimensions", name.escape_debug();
     /// The attribute `global_dimids` of a variable is not there or is wrong.
-    Dimids {
-        /// The name of the variable.
-        name: Box<str>,
-    } => "variable {}: wrong attribute global_dimids", name.escape_debug();
+    Dimids { name: Box<str> } => "variable {}: wrong attribute global_dimids", name.escape_debug();
     /// The attribute `decomposition_ID` of a variable is no decomposition.
-    DecompositionId {
-        /// The name of the variable.
-        name: Box<str>,
-    } => "variable {}: wrong attribute decomposition_ID", name.escape_debug();
+    DecompositionId { name: Box<str> }
+        => "variable {}: wrong attribute decomposition_ID", name.escape_debug();
     /// A blob of a variable is not as it was sealed.
-    NotAsSealed {
-        /// The name of the variable.
-        name: Box<str>,
-        /// The blob, from 0.
-        blob: u32,
-        /// The checksum in the seal.
-        stored: u32,
-        /// The checksum of the blob's bytes.
-        computed: u32,
-    } => "variable {}: blob {blob} is not as sealed: its bytes have {computed:#010x}, the seal \
+    NotAsSealed { name: Box<str>, blob: u32, stored: u32, computed: u32 }
+        => "variable {}: blob {blob} is not as sealed: its bytes have {computed:#010x}, the seal \
          has {stored:#010x}",
         name.escape_debug();
     /// The subfile does not have what the other subfiles have: it belongs to another set.

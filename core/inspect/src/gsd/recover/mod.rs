@@ -111,10 +111,7 @@ texts! {
     /// A chunk of it is past the end of the file.
     Cut => "a chunk ends after the end of the file";
     /// A chunk of it does not have its checksum.
-    Checksum {
-        /// The id of the chunk's name.
-        id: u16,
-    } => "the chunk of name {id} is not as its checksum says";
+    Checksum { id: u16 } => "the chunk of name {id} is not as its checksum says";
     /// The chunk with its checksums is damaged.
     Checksums => "the checksums are damaged";
     /// Its chunks and its checksums do not belong together.
@@ -130,10 +127,7 @@ texts! {
     /// The operating system cannot read it.
     Unreadable => "a chunk cannot be read";
     /// Its schema is hoomd, and no reader could read a chunk of it.
-    Forbidden {
-        /// The id of the chunk's name.
-        id: u16,
-    } => "the schema forbids the chunk of name {id}";
+    Forbidden { id: u16 } => "the schema forbids the chunk of name {id}";
 }
 
 /// Consecutive frames with the same result.
