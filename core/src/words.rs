@@ -36,7 +36,7 @@ macro_rules! words {
 macro_rules! texts {
     (
         $(#[$meta:meta])*
-        pub enum $Enum:ident;
+        pub enum $Reason:ident;
         $(
             $(#[doc = $about:literal])+
             $Value:ident
@@ -46,7 +46,7 @@ macro_rules! texts {
         )+
     ) => {
         $(#[$meta])*
-        pub enum $Enum {
+        pub enum $Reason {
             $(
                 $(#[doc = $about])+
                 $Value $({
@@ -55,7 +55,7 @@ macro_rules! texts {
             )+
         }
 
-        impl core::fmt::Display for $Enum {
+        impl core::fmt::Display for $Reason {
             #[allow(clippy::too_many_lines, reason = "a list: the text of each value")]
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 match self {

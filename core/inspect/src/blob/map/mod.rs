@@ -426,9 +426,8 @@ fn read_table<S: ReadAt>(
     let id = table.id;
     let dims = column(store, table.dims)?;
     let dims: Option<Vec<u64>> = dims.iter().map(|&length| u64::try_from(length).ok()).collect();
-    let known = dims.ok_or(Error::Grid { id });
-    let known = known.and_then(|dims| Decomposition::new(id, dims, table.nprocs()));
-    let mut known = known.map_err(DriveError::Format)?;
+    let dims = dims.ok_or(DriveError::Format(Error::Grid { id }))?;
+    let mut known = Decomposition::new(id, dims, table.nprocs()).map_err(DriveError::Format)?;
     let nreqs = column(store, table.nreqs)?;
     let fills = table.fill_starts.map(|fills| column(store, fills)).transpose()?;
     let mut ranks = Ranks::new(id, rule, table.total());
