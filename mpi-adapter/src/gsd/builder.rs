@@ -10,7 +10,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use striae::gsd::{Durability, FileOptions};
+use striae::gsd::{Durability, FileOptions, WriteOptions};
 use striae::lock::{Locked, lock, lock_replaced};
 use striae::posix::PosixFile;
 use striae::publish::Publish;
@@ -24,7 +24,7 @@ use striae_core::store::WriteAt;
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     file: FileOptions,
-    reopen: Reopen,
+    write: WriteOptions,
 }
 
 impl Builder {
@@ -36,22 +36,7 @@ impl Builder {
     }
 
     striae::gsd_file_options!(application schema layer align checksums index_slots names_len);
-    striae::gsd_file_options!(overwrite);
-
-    /// Sets what commits survive.
-    #[must_use]
-    pub const fn durability(mut self, durability: Durability) -> Self {
-        self.reopen = self.reopen.durability(durability);
-        self
-    }
-
-    /// Whether rank 0 locks the file against other writers, and a file with another writer is not
-    /// replaced; by default `true`.
-    #[must_use]
-    pub const fn lock(mut self, lock: bool) -> Self {
-        self.reopen = self.reopen.lock(lock);
-        self
-    }
+    striae::gsd_file_options!(overwrite durability lock);
 
     /// Makes an empty file at `path`. All ranks call this. It takes three calls of the message
     /// layer.
@@ -75,7 +60,7 @@ impl Builder {
             comm,
             (Operation::GsdCreate, self.fingerprint(path)),
             || begin()?,
-            |number| self.reopen.open_same(path, number),
+            |number| open_same(path, self.write, number),
         )
     }
 
@@ -103,19 +88,19 @@ impl Builder {
         &self,
         path: &Path,
     ) -> Result<Result<(Root<PosixFile>, u64), Failure>, striae::Error> {
-        let is_locked = self.reopen.lock;
+        let is_locked = self.write.lock;
         let publish = Publish::new(path, NonZeroU32::MIN, self.file.overwrite)?;
         let replaced = if is_locked && self.file.overwrite { lock_replaced(path)? } else { None };
         let at = |error| striae::Error::new(path, error);
         let made = PosixFile::create(&publish.hidden(0), false).map_err(at)?;
         let lock = lock(made, path, is_locked)?;
         let file = PosixFile::open_rw(&publish.hidden(0)).map_err(at)?;
-        let (file, number) = self.reopen.with_durability(file);
+        let (file, number) = numbered(file, self.write);
         let root = match Root::create(file, &self.file.attributes(), Some(lock)) {
             Ok(root) => root,
             Err(failure) => return Ok(Err(failure)),
         };
-        publish.finish(self.reopen.is_durable())?;
+        publish.finish(self.write.is_durable())?;
         drop(replaced); // nobody else could write to it until it had no name
         Ok(Ok((root, number)))
     }
@@ -130,38 +115,19 @@ impl Builder {
 ///
 /// Bytes after the last commit are dropped. Nothing is moved. If gsd has appended to a file of
 /// striae, new frames have no checksums and no alignment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Reopen {
-    durability: Durability,
-    lock: bool,
-}
-
-impl Default for Reopen {
-    fn default() -> Self {
-        Self::new()
-    }
+    write: WriteOptions,
 }
 
 impl Reopen {
     /// Returns the defaults: commits survive a power cut, and the file is locked.
     #[must_use]
     pub const fn new() -> Self {
-        Self { durability: Durability::OnCommit, lock: true }
+        Self { write: WriteOptions::NEW }
     }
 
-    /// Sets what commits survive.
-    #[must_use]
-    pub const fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
-
-    /// Whether rank 0 locks the file against other writers; by default `true`.
-    #[must_use]
-    pub const fn lock(mut self, lock: bool) -> Self {
-        self.lock = lock;
-        self
-    }
+    striae::gsd_file_options!(durability lock);
 
     /// Opens the file at `path` to append to it. All ranks call this. It takes three calls of the
     /// message layer.
@@ -179,9 +145,9 @@ impl Reopen {
         let fingerprint = crc32c(0, path.as_os_str().as_bytes());
         let fingerprint = crc32c(fingerprint, format!("{self:?}").as_bytes());
         let begin = || {
-            let locked = Locked::open(path, self.is_durable(), self.lock);
+            let locked = Locked::open(path, self.write.is_durable(), self.write.lock);
             let locked = locked.map_err(|error| of_striae("opening the file", &error))?;
-            let (file, number) = self.with_durability(open(path)?);
+            let (file, number) = numbered(open(path)?, self.write);
             if file.identity() != locked.identity() {
                 return Err(replaced());
             }
@@ -190,26 +156,22 @@ impl Reopen {
             Ok((Root::open(file, Some(locked))?, number))
         };
         let operation = (Operation::GsdReopen, fingerprint);
-        FileWriter::begin(comm, operation, begin, |number| self.open_same(path, number))
+        FileWriter::begin(comm, operation, begin, |number| open_same(path, self.write, number))
     }
+}
 
-    fn is_durable(&self) -> bool {
-        self.durability == Durability::OnCommit
-    }
+/// The file with its durability, and the number of its inode.
+fn numbered(file: PosixFile, write: WriteOptions) -> (PosixFile, u64) {
+    let file = file.durable(write.is_durable());
+    let (_, number) = file.identity(); // the device may have another number on another node
+    (file, number)
+}
 
-    /// The file with its durability, and the number of its inode.
-    fn with_durability(&self, file: PosixFile) -> (PosixFile, u64) {
-        let file = file.durable(self.is_durable());
-        let (_, number) = file.identity(); // the device may have another number on another node
-        (file, number)
-    }
-
-    /// Opens the file that rank 0 has under `path`, of which the inode has this number.
-    fn open_same(&self, path: &Path, number: u64) -> Result<PosixFile, Failure> {
-        match self.with_durability(open(path)?) {
-            (file, other) if other == number => Ok(file),
-            _ => Err(replaced()),
-        }
+/// Opens the file that rank 0 has under `path`, of which the inode has this number.
+fn open_same(path: &Path, write: WriteOptions, number: u64) -> Result<PosixFile, Failure> {
+    match numbered(open(path)?, write) {
+        (file, other) if other == number => Ok(file),
+        _ => Err(replaced()),
     }
 }
 

@@ -38,4 +38,4 @@ pub use file::{Chunks, File, OpenOptions};
 pub use striae_core::gsd::{Chunk, ChunkType, Error, Head, Header, Label, State, Version};
 pub use striae_hoomd::{Element, Name, NameList};
 pub use striae_inspect::gsd::Stale;
-pub use write::{Builder, ChunkWriter, Durability, FileOptions, FileWriter, Reopen};
+pub use write::{Builder, ChunkWriter, Durability, FileOptions, FileWriter, Reopen, WriteOptions};

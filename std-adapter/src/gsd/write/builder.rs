@@ -1,6 +1,6 @@
 //! How a new file is made.
 
-use super::{Durability, FileOptions, FileWriter, Settings};
+use super::{Durability, FileOptions, FileWriter, WriteOptions};
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
 use crate::publish::Publish;
@@ -17,8 +17,10 @@ use striae_core::gsd::create::Create;
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     file: FileOptions,
+    write: WriteOptions,
     in_place: bool,
-    settings: Settings,
+    /// Whether it is closed before anybody sees it.
+    is_hidden: bool,
 }
 
 impl Builder {
@@ -30,7 +32,7 @@ impl Builder {
     }
 
     crate::gsd_file_options!(application schema layer align checksums index_slots names_len);
-    crate::gsd_file_options!(overwrite);
+    crate::gsd_file_options!(overwrite durability lock buffer);
 
     /// A builder of a file with these attributes.
     pub(in crate::gsd) fn like(attributes: &Attributes<'_>) -> Self {
@@ -49,13 +51,6 @@ impl Builder {
         self
     }
 
-    /// Sets what commits survive.
-    #[must_use]
-    pub const fn durability(mut self, durability: Durability) -> Self {
-        self.settings.durability = durability;
-        self
-    }
-
     /// Whether commits take one sync instead of two where possible: about twice as many commits a
     /// second. Such a commit survives a power cut, but gsd sees it only after striae has opened the
     /// file to write again, or after the next commit, or after the close.
@@ -65,27 +60,12 @@ impl Builder {
         self
     }
 
-    /// Sets the bytes that are gathered before a write, 1 MiB by default.
-    #[must_use]
-    pub const fn buffer(mut self, bytes: usize) -> Self {
-        self.settings.buffer = bytes;
-        self
-    }
-
-    /// Whether the file is locked against other writers, and a file with another writer is not
-    /// replaced; by default `true`.
-    #[must_use]
-    pub const fn lock(mut self, lock: bool) -> Self {
-        self.settings.lock = lock;
-        self
-    }
-
     /// Tells the writer that the file is closed before anybody sees it, and that the caller renames
     /// it and makes it durable.
     pub(in crate::gsd) const fn hidden(mut self) -> Self {
-        self.settings.hidden = true;
-        self.settings.durability = Durability::None;
-        self.settings.lock = false;
+        self.is_hidden = true;
+        self.write.durability = Durability::None;
+        self.write.lock = false;
         self
     }
 
@@ -109,14 +89,14 @@ impl Builder {
             return self.create_in_place(path);
         }
         let publish = Publish::new(path, NonZeroU32::MIN, self.file.overwrite)?;
-        let replaced = match self.settings.lock && self.file.overwrite {
+        let replaced = match self.write.lock && self.file.overwrite {
             true => lock_replaced(path)?,
             false => None,
         };
         let file = PosixFile::create(&publish.hidden(0), false);
-        let durable = self.settings.durability == Durability::OnCommit;
+        let durable = self.write.is_durable();
         let file = file.map_err(|error| Error::new(path, error))?.durable(durable);
-        let file = lock(file, path, self.settings.lock)?;
+        let file = lock(file, path, self.write.lock)?;
         let writer = self.make(file, path)?;
         publish.finish(durable)?;
         drop(replaced); // nobody else could write to it until it had no name
@@ -137,8 +117,8 @@ impl Builder {
             }
             Err(error) => return Err(at(error)),
         };
-        let durable = self.settings.durability == Durability::OnCommit;
-        let file = lock(file.durable(durable), path, self.settings.lock)?;
+        let durable = self.write.is_durable();
+        let file = lock(file.durable(durable), path, self.write.lock)?;
         file.set_size(0).map_err(at)?; // once it is locked
         let writer = self.make(file, path)?;
         if durable && is_new {
@@ -148,6 +128,6 @@ impl Builder {
     }
 
     fn make(&self, file: Locked, path: &Path) -> Result<FileWriter, Error> {
-        FileWriter::make(file, path, &self.file.attributes(), self.settings)
+        FileWriter::make(file, path, (&self.file.attributes(), self.is_hidden), self.write.buffer)
     }
 }

@@ -1,8 +1,8 @@
 //! Writing a file.
 
+use super::Reopen;
 use super::names::NameIds;
 use super::stream::ChunkWriter;
-use super::{Reopen, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::shown;
@@ -78,8 +78,8 @@ type CoreWriter = Writer<Gathered, Vec<Slot>>;
 /// The store of core's writer.
 pub(super) type Gathered = Gatherer<Locked>;
 
-fn gathered(file: Locked, path: &Path, settings: Settings) -> Result<Gathered, Error> {
-    Gatherer::new(file, settings.buffer).map_err(|error| Error::new(path, error))
+fn gathered(file: Locked, path: &Path, buffer: usize) -> Result<Gathered, Error> {
+    Gatherer::new(file, buffer).map_err(|error| Error::new(path, error))
 }
 
 /// Memory for the slots of the largest frame. The operating system allocates it at the first use.
@@ -97,23 +97,29 @@ impl FileWriter {
         Reopen::new().open(path)
     }
 
-    /// Makes the empty `file` a GSD file; errors name `path`.
+    /// Makes the empty `file` a GSD file, which may be hidden until it is closed; errors name
+    /// `path`.
     pub(super) fn make(
         file: Locked,
         path: &Path,
-        attributes: &Attributes<'_>,
-        settings: Settings,
+        (attributes, is_hidden): (&Attributes<'_>, bool),
+        buffer: usize,
     ) -> Result<Self, Error> {
-        let gathered = gathered(file, path, settings)?;
+        let gathered = gathered(file, path, buffer)?;
         let checksum = crc32c::crc32c_append;
         let writer = Writer::create_with(gathered, attributes, memory(path)?, checksum);
         let mut writer = writer.map_err(|error| Error::new(path, error))?;
-        writer.set_names_in_place(settings.hidden);
+        writer.set_names_in_place(is_hidden);
         Ok(Self::new(path, writer, NameIds::default(), None))
     }
 
     /// Opens `file` at `path` to append to it.
-    pub(super) fn go_on(file: Locked, path: &Path, settings: Settings) -> Result<Self, Error> {
+    pub(super) fn go_on(
+        file: Locked,
+        path: &Path,
+        one_sync: Option<bool>,
+        buffer: usize,
+    ) -> Result<Self, Error> {
         let at = |error: core_gsd::ReadError<&PosixFile>| Error::new(path, error);
         let mut window = [0; Open::WINDOW];
         let reader = Reader::open(&*file, &mut window).map_err(at)?;
@@ -123,11 +129,11 @@ impl FileWriter {
         for (name, id) in list.iter().zip(0..) {
             names.insert(name.as_bytes(), id);
         }
-        let gathered = gathered(file, path, settings)?;
+        let gathered = gathered(file, path, buffer)?;
         let checksum = crc32c::crc32c_append;
         let writer = Writer::open_with(gathered, memory(path)?, checksum, &mut window);
         let mut writer = writer.map_err(|error| Error::new(path, error))?;
-        if let Some(one_sync) = settings.one_sync {
+        if let Some(one_sync) = one_sync {
             writer.set_one_sync(one_sync);
         }
         if let Some(stale) = stale {

@@ -23,7 +23,7 @@ pub use builder::Builder;
 pub(super) use copy::Source;
 pub use file::FileWriter;
 pub(super) use make::make;
-pub use options::FileOptions;
+pub use options::{FileOptions, WriteOptions};
 pub use reopen::Reopen;
 pub use stream::ChunkWriter;
 
@@ -36,30 +36,4 @@ pub enum Durability {
     /// A commit survives a power cut: it waits until all of its data are on disk.
     #[default]
     OnCommit,
-}
-
-/// How a file is written.
-#[derive(Debug, Clone, Copy)]
-struct Settings {
-    durability: Durability,
-    /// Whether commits take one sync; `None` for no change.
-    one_sync: Option<bool>,
-    /// Bytes that are gathered before a write.
-    buffer: usize,
-    /// Whether the file is locked against other writers.
-    lock: bool,
-    /// Whether the file is closed before anybody sees it.
-    hidden: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            durability: Durability::default(),
-            one_sync: None,
-            buffer: 1 << 20,
-            lock: true,
-            hidden: false,
-        }
-    }
 }

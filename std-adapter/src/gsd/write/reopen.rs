@@ -1,6 +1,6 @@
 //! Opening a file to append to it.
 
-use super::{Durability, FileWriter, Settings};
+use super::{Durability, FileWriter, WriteOptions};
 use crate::error::Error;
 use crate::store::lock::Locked;
 use std::path::Path;
@@ -12,7 +12,9 @@ use std::path::Path;
 /// and no alignment; [`FileWriter::stale`] and a warning of the crate `log` say so.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reopen {
-    settings: Settings,
+    write: WriteOptions,
+    /// Whether commits take one sync; `None` for no change.
+    one_sync: Option<bool>,
 }
 
 impl Reopen {
@@ -23,32 +25,13 @@ impl Reopen {
         Self::default()
     }
 
-    /// Sets what commits survive.
-    #[must_use]
-    pub const fn durability(mut self, durability: Durability) -> Self {
-        self.settings.durability = durability;
-        self
-    }
+    crate::gsd_file_options!(durability lock buffer);
 
     /// Whether commits take one sync instead of two where possible; by default as before. For the
     /// effect on gsd, see [`Attributes::one_sync`](striae_core::gsd::Attributes::one_sync).
     #[must_use]
     pub const fn one_sync(mut self, one_sync: bool) -> Self {
-        self.settings.one_sync = Some(one_sync);
-        self
-    }
-
-    /// Sets the bytes that are gathered before a write.
-    #[must_use]
-    pub const fn buffer(mut self, bytes: usize) -> Self {
-        self.settings.buffer = bytes;
-        self
-    }
-
-    /// Whether the file is locked against other writers; by default `true`.
-    #[must_use]
-    pub const fn lock(mut self, lock: bool) -> Self {
-        self.settings.lock = lock;
+        self.one_sync = Some(one_sync);
         self
     }
 
@@ -60,10 +43,9 @@ impl Reopen {
     /// operating system.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
-        let durable = self.settings.durability == Durability::OnCommit;
-        let file = Locked::open(path, durable, self.settings.lock)?;
+        let file = Locked::open(path, self.write.is_durable(), self.write.lock)?;
         // The visible state may come from a killed program and not be durable yet.
         file.sync().map_err(|error| Error::new(path, error))?;
-        FileWriter::go_on(file, path, self.settings)
+        FileWriter::go_on(file, path, self.one_sync, self.write.buffer)
     }
 }
