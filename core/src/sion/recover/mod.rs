@@ -142,7 +142,7 @@ words! {
     /// Zeros between records were taken for empty records with key 0.
     ZeroRecords => "zeros between records were taken for empty records of key 0";
     /// Bytes that are not a record follow the last record.
-    NoRecord => "bytes that are no record stand behind the last one";
+    NoRecord => "bytes after the last record are no record";
 }
 
 impl fmt::Display for Certainty {
