@@ -29,6 +29,7 @@ struct Task {
 /// # Panics
 /// If a call does not do what `sion.h` promises.
 pub fn c_sion(data: &[u8]) {
+    called::be_quiet();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.sion");
     let mut input = data.iter().copied();

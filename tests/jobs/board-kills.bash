@@ -5,7 +5,7 @@ readonly build="$target/firmware"
 need_debian_rust gcc-arm-none-eabi qemu-system-arm
 need_program mformat mtools
 need_gsd 5.0.1
-cargo build --quiet -p striae --bin striae
+build_tested --bin striae
 (
     cd core/firmware # for the settings in .cargo
     CARGO_TARGET_THUMBV7M_NONE_EABI_LINKER=arm-none-eabi-ld debian_cargo build --release \

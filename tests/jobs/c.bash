@@ -13,8 +13,7 @@ readonly package=std-adapter/c prefix="$target/c-prefix" work="$target/c-work"
 own c-prefix c-work
 rm -rf "$prefix" "$work"
 mkdir -p "$work"
-rust_tests cargo test --quiet -p striae-c
-cargo build -p striae-c
+build_tested --lib
 "$package/dist/install" "$target/debug" "$prefix"
 
 # ---- what is installed ----

@@ -3,6 +3,13 @@
 
 readonly target=$CARGO_TARGET_DIR
 
+# What the job test builds. Others that need a program or a library for this machine build it from
+# the same packages and, because of the example, with their features for tests: each crate is compiled once.
+readonly tested=(--workspace --exclude striae-mpi-c --exclude striae-python)
+build_tested() {
+    cargo build --quiet "${tested[@]}" --example same_bytes "$@"
+}
+
 # Ends the job: what it needs cannot be had.
 skip() {
     echo "$*" >"$RUN_STATE/skip"
@@ -160,8 +167,8 @@ same_bytes() {
     local machine=$1 logs="$RUN_STATE/same"
     shift
     rm -rf "$logs"
-    env -u CARGO_PROFILE_DEV_OPT_LEVEL \
-        cargo run --quiet -p striae-core --example same_bytes -- "$logs/here"
+    (unset CARGO_PROFILE_DEV_OPT_LEVEL && build_tested)
+    "$target/debug/examples/same_bytes" "$logs/here"
     mkdir "$logs/$machine"
     "$@" "$logs/$machine"
     diff -r "$logs/here" "$logs/$machine" || fail "$machine writes other bytes"

@@ -88,7 +88,7 @@ need_debian_rust gcc-arm-none-eabi qemu-system-arm
 # Not optimised: that builds faster than it could ever gain here.
 [[ -x $defmt_print ]] || cargo install --quiet --locked --debug --root "$target/tools" \
     --target-dir "$build/tools" defmt-print@1.2.0 || skip "cannot install defmt-print"
-cargo build --quiet -p striae --bin striae
+build_tested --bin striae
 
 build --bin least --no-default-features
 without=$(text_size "$least")

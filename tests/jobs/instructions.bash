@@ -2,10 +2,10 @@
 
 need_program valgrind valgrind
 
-cargo build --quiet --release -p striae-core --example frames
-cargo build --quiet --release -p striae --bin striae --example gsd_frames --example gsd_steps
+packages=(-p striae-core -p striae)
+cargo build --quiet --release "${packages[@]}" --bin striae --example frames --example gsd_frames --example gsd_steps
 readonly programs="$target/release/examples"
-messages=$(cargo bench --quiet -p striae --bench sion --bench blob --no-run --message-format json)
+messages=$(cargo bench --quiet "${packages[@]}" --bench sion --bench blob --no-run --message-format json)
 sion=$(sed -n 's/.*"executable":"\([^"]*\/sion-[0-9a-f]*\)".*/\1/p' <<<"$messages")
 blob=$(sed -n 's/.*"executable":"\([^"]*\/blob-[0-9a-f]*\)".*/\1/p' <<<"$messages")
 folder=$(mktemp -d)

@@ -6,8 +6,7 @@ need_python kaitaistruct==0.11 netCDF4 scipy h5py
 need_program ncdump netcdf-bin
 need_program ncvalidator pnetcdf-bin
 need_program h5dump hdf5-tools
-cargo build -p striae --bin striae
-cargo build -p striae-tests --example sion_kinds --example cdf_kinds --example gsd_ops --example gsd_hoomd
+build_tested --bin striae --example sion_kinds --example cdf_kinds --example gsd_ops --example gsd_hoomd
 
 # Runs a comparison. Its last line says how many there were, and none may have failed.
 agree() {

@@ -11,11 +11,15 @@ use() {
     cargo clean --quiet -p mpi-sys
 }
 
-# The tests of the package under one MPI. Arguments: which, how many jobs there are, features.
+# All that is built here has the same features, so that each crate is compiled once.
+readonly packages=(-p striae-mpi -p striae-mpi-c -p striae-mpi-lab
+    --features striae-mpi/mpi,striae-mpi/cli,striae-mpi-lab/mpi)
+
+# The tests of the package under one MPI. Arguments: which, and how many jobs there are.
 under() {
     local mpi=$1 wanted=$2 output="$RUN_STATE/mpi-$1"
     use "$mpi"
-    cargo test -p striae-mpi --features "$3" --test mpi | tee "$output"
+    cargo test "${packages[@]}" --test mpi | tee "$output"
     grep -qx "test result: ok. $wanted jobs of mpiexec.$mpi" "$output" || fail "not $wanted jobs ran"
     note "$mpi: $wanted jobs"
 }
@@ -55,7 +59,7 @@ same_as_sionlib() {
 # C programs under one MPI: which, and the numbers of processes.
 c_programs() {
     local mpi=$1 test processes flags count=0 warnings=(-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g)
-    cargo build -p striae-mpi-c
+    cargo build "${packages[@]}" --lib --example gsd_chunk
     rm -rf "$prefix" "$work"
     mkdir -p "$work"
     "$package/dist/install" "$target/debug" "$prefix"
@@ -98,18 +102,13 @@ c_library() {
 #include <gsd.h>' || fail "the headers are no C++"
 }
 
-under mpich 44 mpi
+under mpich 44
 c_programs mpich 3
-under openmpi 48 cli,mpi # as all that follows, so that it is built once
+under openmpi 48
 c_programs openmpi 1 2 4 8
 c_library
 # What no MPI makes a difference to.
-cargo test -p striae-mpi-c --lib
-cargo clippy -p striae-mpi-c --all-targets -- -D warnings
-RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p striae-mpi-c
-cargo test -p striae-mpi --features cli,mpi --test program
-cargo test -p striae-mpi-lab --features mpi
-cargo clippy -p striae-mpi-lab --features mpi --all-targets -- -D warnings
-cargo clippy -p striae-mpi --features cli,mpi --all-targets -- -D warnings
-cargo test -p striae-mpi --features cli,mpi --doc
-RUSTDOCFLAGS="-D warnings" cargo doc --no-deps -p striae-mpi --features cli,mpi --lib
+cargo test "${packages[@]}" --lib --test program
+cargo test "${packages[@]}" --doc
+cargo clippy "${packages[@]}" --all-targets -- -D warnings
+RUSTDOCFLAGS="-D warnings" cargo doc --no-deps "${packages[@]}" --lib

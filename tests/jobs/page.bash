@@ -4,7 +4,7 @@ own wasm-page page
 need_debian_rust lld
 need_program chromium chromium
 need_program python3 python3
-cargo build -p striae --bin striae
+build_tested --bin striae
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld
 export CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_STRIP=true CARGO_PROFILE_RELEASE_PANIC=abort
 debian_cargo rustc -p striae-web --lib --release --crate-type cdylib --target wasm32-unknown-unknown \

@@ -6,12 +6,12 @@
 //! | module | holds |
 //! |---|---|
 //! | [`boundary`] | what every exported function needs; the text of the last error |
-//! | `called` | safe calls of the exported functions, with the feature `called` |
+//! | `called` | safe calls of the exported functions, for the fuzz targets |
 //! | [`gsd`] | the functions of `gsd.h` |
 //! | [`sion`] | the functions of `sion.h` |
 
 pub mod boundary;
-#[cfg(feature = "called")]
+#[doc(hidden)] // no part of the library: safe calls, for the fuzz targets
 pub mod called;
 pub mod gsd;
 pub mod sion;

@@ -3,6 +3,7 @@
 use super::failure::{Failure, Numbered};
 use super::set::{Opened, Set};
 use crate::boundary::{errno_of, guard, remember, set_errno, set_errno_of};
+use crate::called;
 use libc::c_int;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -107,7 +108,7 @@ fn report(name: &str, error: &Failure) {
         set_errno(error.downcast_ref::<io::Error>().map_or(libc::EINVAL, errno_of));
     }
     remember(&format_args!("{name}: {error}"));
-    if !cfg!(feature = "called") && std::env::var_os("STRIAE_QUIET").is_none() {
+    if !called::is_quiet() && std::env::var_os("STRIAE_QUIET").is_none() {
         // Where it would be written may be closed.
         let _ = writeln!(io::stderr(), "striae: {name}: {error}");
     }
