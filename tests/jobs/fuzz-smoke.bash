@@ -52,7 +52,15 @@ while ((${#names[@]})); do
     reap
 done
 
-# A campaign as a newcomer begins it, with the programs that were built.
-fuzz/campaign --target-dir "$target/fuzz" --time 2s --jobs 1 map_text | tee "$work/campaign.log"
+# A campaign as a newcomer begins it, with the programs that were built, and one that goes on.
+python3 tests/jobs/campaign.py
+begin=(fuzz/campaign --target-dir "$target/fuzz" --record "$work/campaigns.tsv")
+"${begin[@]}" --time 2s --jobs 1 map_text | tee "$work/campaign.log"
 grep -Eq '^map_text +[1-9]' "$work/campaign.log" || fail "the campaign ran no input"
-fuzz/campaign --target-dir "$target/fuzz" --report | grep -Eq '^\| libfuzzer \| 0 \| map_text' || fail "no report"
+"${begin[@]}" --until 2s --plain map_text
+"${begin[@]}" --report | tee "$work/report.log"
+for mutators in off on; do
+    grep -Eq "^\| libfuzzer \| $mutators \| map_text \| [2-9] \|" "$work/report.log" || fail "no report"
+done
+"${begin[@]}" --until 1s map_text | grep '^map_text' && fail "what the record has did not count"
+true

@@ -1,0 +1,113 @@
+"""What fuzz/campaign promises for a campaign over many sessions, with an engine that only counts."""
+
+import importlib.machinery
+import importlib.util
+import os
+import signal
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+PROGRAM = Path(__file__).resolve().parents[2] / 'fuzz' / 'campaign'
+LOADER = importlib.machinery.SourceFileLoader('campaign', str(PROGRAM))
+campaign = importlib.util.module_from_spec(importlib.util.spec_from_loader('campaign', LOADER))
+LOADER.exec_module(campaign)
+
+KEY = ('2026-11-27', 'abc', 'libfuzzer', 'on')
+
+
+class Engine:
+    """Each slice takes what it was given, unless a target is one of those that do something else."""
+
+    def __init__(self, **others):
+        self.slices, self.small, self.others = [], [], others
+
+    def run(self, target, most):
+        self.slices.append((target, most))
+        result = {'seconds': float(most), 'executions': 10, 'edges': 7, 'counters': 9, 'inputs': 5, 'findings': []}
+        return result | self.others.get(target, dict)()
+
+    def minimize(self, target):
+        self.small.append(target)
+        return 3
+
+
+def fails():
+    raise campaign.Failed('ended with 1')
+
+
+class Laws(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / 'campaigns.tsv'
+        campaign.PROCESSES = campaign.Processes()
+        stdout, sys.stdout = sys.stdout, open(os.devnull, 'w')
+        self.addCleanup(lambda: (sys.stdout.close(), setattr(sys, 'stdout', stdout)))
+
+    def run_all(self, engine, chosen, goal, had=None):
+        this = campaign.Campaign(engine, chosen, goal, had or {})
+        this.run(1, KEY, campaign.Record(self.path))
+        return this
+
+    def seconds(self):
+        return {row['target']: row['seconds'] for row in campaign.Record(self.path).rows.values()}
+
+    def test_the_next_slice_is_of_the_target_that_has_had_the_least(self):
+        engine = Engine()
+        self.run_all(engine, ['a', 'b', 'c'], 600, {'a': 290, 'b': 550.5, 'c': 600})
+        self.assertEqual(engine.slices, [('a', 300), ('b', 49.5), ('a', 10)])
+        self.assertEqual(engine.small, ['b', 'a'])
+
+    def test_a_record_is_written_after_each_slice_and_added_up(self):
+        self.run_all(Engine(), ['a'], 600)
+        self.run_all(Engine(), ['a'], 60)
+        rows = campaign.Record(self.path).rows
+        self.assertEqual(list(rows), [(*KEY, 'a')])
+        row = rows[(*KEY, 'a')]
+        self.assertEqual([row[name] for name in ('seconds', 'executions', 'inputs')], [660, 30, 3])
+        record = campaign.Record(self.path)
+        other = {'seconds': 5.0, 'executions': 1, 'edges': 8, 'counters': 9, 'inputs': 2, 'findings': 1}
+        record.add(('2026-11-28', *KEY[1:], 'a'), other)
+        record.add((*KEY[:3], 'off', 'a'), other)
+        sums = campaign.Record(self.path).sums()
+        self.assertEqual(sums[('libfuzzer', 'on', 'a')]['seconds'], 665)
+        self.assertEqual(sums[('libfuzzer', 'on', 'a')]['edges'], 8)
+        self.assertEqual(sums[('libfuzzer', 'off', 'a')]['seconds'], 5)
+
+    def test_a_failing_target_does_not_end_the_others(self):
+        this = self.run_all(Engine(a=fails), ['a', 'b'], 60)
+        self.assertEqual(list(this.failed), ['a'])
+        self.assertEqual(self.seconds(), {'b': 60})
+
+    def test_a_finding_ends_a_slice_and_too_many_end_the_target(self):
+        engine = Engine(a=lambda: {'seconds': 1.0, 'findings': ['crash']})
+        this = self.run_all(engine, ['a', 'b'], 60)
+        self.assertEqual(len(this.found), campaign.FINDINGS)
+        self.assertEqual(self.seconds(), {'a': campaign.FINDINGS, 'b': 60})
+
+    def test_an_interrupted_slice_is_recorded_and_no_other_begins(self):
+        def interrupted():
+            campaign.PROCESSES.end()
+            return {'seconds': 2.0}
+
+        engine = Engine(a=interrupted)
+        self.run_all(engine, ['a', 'b'], 600)
+        self.assertEqual(self.seconds(), {'a': 2})
+        self.assertEqual((len(engine.slices), engine.small), (1, []))
+
+    def test_programs_are_told_to_end_and_their_time_is_counted(self):
+        ends_itself = ['sh', '-c', 'trap "exit 5" USR1; while :; do :; done']
+        with open(os.devnull, 'w') as log:
+            status, used = campaign.PROCESSES.run(ends_itself, log, 0.2)
+            self.assertEqual(status, 5)
+            self.assertGreaterEqual(used, 0.2)
+            campaign.PROCESSES.end()
+            status, _ = campaign.PROCESSES.run(['sleep', '1000'], log)
+            self.assertEqual(status, -signal.SIGTERM)
+
+
+if __name__ == '__main__':
+    unittest.main()
