@@ -7,6 +7,7 @@
 //! the first wrong sum. Each step works on damaged files, too: it changes nothing where it finds
 //! nothing. The same seed always makes the same of the same input.
 
+mod blob;
 mod cdf;
 mod ffrecord;
 mod gsd;

@@ -1,9 +1,9 @@
 //! Classic netCDF files: the header's lists, and the data that `begin` leads to (`spec/cdf.md`).
 
-use super::Format;
 use super::shape::{MANY, Number, Shape, Table};
+use super::{Format, blob};
 
-pub(super) const FORMAT: Format = Format { magic: b"CDF", shape, mend: |_| {} };
+pub(super) const FORMAT: Format = Format { magic: b"CDF", shape, mend };
 
 /// The header, read as far as it makes sense.
 struct Header<'f> {
@@ -99,12 +99,25 @@ impl Header<'_> {
     }
 }
 
-fn shape(file: &[u8]) -> Shape {
+/// The header's places, and its length if all of it makes sense.
+fn walk(file: &[u8]) -> (Shape, Option<usize>) {
     let version = file.get(3).copied().unwrap_or(1);
     let count = if version == 5 { 8 } else { 4 };
     let offset = if version == 1 { 4 } else { 8 };
     let mut header = Header { file, at: 4, shape: Shape::default(), count, offset };
     header.shape.add_number(Number::new(3, 1, true, file.len()));
-    let _: Option<()> = header.read(); // of a damaged file, what came before the damage
-    header.shape
+    let read = header.read(); // of a damaged file, what came before the damage
+    (header.shape, read.map(|()| header.at))
+}
+
+fn shape(file: &[u8]) -> Shape {
+    let (mut shape, _) = walk(file);
+    blob::add(file, &mut shape);
+    shape
+}
+
+/// Makes the checksums of a seal right, if the file is a subfile of a set and has one.
+fn mend(file: &mut [u8]) {
+    let (_, len) = walk(file);
+    blob::mend(file, 0, len);
 }

@@ -4,10 +4,12 @@
 //! lie at multiples of 2 behind a signature, and those of 8 bytes that are below the file's length,
 //! and not small, are taken for offsets.
 
-use super::Format;
 use super::shape::{MANY, Number, Shape};
+use super::{Format, blob};
+use std::ops::Range;
+use striae_core::hdf5::lookup3::lookup3;
 
-pub(super) const FORMAT: Format = Format { magic: b"\x89HDF\r\n\x1a\n", shape, mend: |_| {} };
+pub(super) const FORMAT: Format = Format { magic: b"\x89HDF\r\n\x1a\n", shape, mend };
 
 const SIGNATURES: [&[u8]; 6] = [b"\x89HDF", b"TREE", b"HEAP", b"SNOD", b"OHDR", b"GCOL"];
 /// Bytes behind a signature whose numbers are looked at.
@@ -42,5 +44,65 @@ fn shape(file: &[u8]) -> Shape {
             shape.add_number(Number::new(at, if at % 4 == 0 { 4 } else { 2 }, false, file.len()));
         }
     }
+    blob::add(file, &mut shape);
     shape
+}
+
+fn value(file: &[u8], at: usize, len: usize) -> usize {
+    Number::new(at, len, false, file.len()).map_or(0, |number| number.index(file))
+}
+
+/// Writes the checksum of some bytes after them.
+fn sum(file: &mut [u8], bytes: Range<usize>) {
+    let Some(number) = Number::new(bytes.end, 4, false, file.len()) else { return };
+    if let Some(bytes) = file.get(bytes) {
+        let sum = lookup3(bytes);
+        number.set(file, sum.into());
+    }
+}
+
+/// Makes the checksums of a superblock, of object headers of version 2, and of a seal right.
+fn mend(file: &mut [u8]) {
+    if matches!(file.get(8), Some(2 | 3)) {
+        sum(file, 0..44);
+    }
+    let is_header = |at: &usize| file[*at..].starts_with(b"OHDR\x02");
+    let headers: Vec<usize> = (0..file.len()).filter(is_header).take(MANY).collect();
+    let mut left = MANY;
+    for start in headers {
+        let flags = value(file, start + 5, 1);
+        let times = if flags & 32 == 0 { 0 } else { 16 };
+        let phases = if flags & 16 == 0 { 0 } else { 4 };
+        let (size_at, size_len) = (start + 6 + times + phases, 1 << (flags & 3));
+        let messages = size_at + size_len;
+        let end = messages.saturating_add(value(file, size_at, size_len));
+        mend_continued(file, messages..end, flags, &mut left);
+        sum(file, start..end);
+    }
+    // That of a subfile: no other array starts like it.
+    if let Some(start) = file.windows(4).position(|bytes| bytes == b"CDF\x05") {
+        blob::mend(file, start, None);
+    }
+}
+
+/// Makes the checksums of the chunks right that continue an object header, and of those that
+/// continue these: at most `left` of them, for they may continue each other.
+fn mend_continued(file: &mut [u8], messages: Range<usize>, flags: usize, left: &mut usize) {
+    const CONTINUATION: usize = 16;
+    let start_len = if flags & 4 == 0 { 4 } else { 6 };
+    let mut at = messages.start;
+    while at.saturating_add(start_len) <= messages.end.min(file.len()) {
+        let (kind, len) = (value(file, at, 1), value(file, at + 1, 2));
+        at += start_len;
+        if kind == CONTINUATION && *left > 0 {
+            *left -= 1;
+            let (start, len) = (value(file, at, 8), value(file, at + 8, 8));
+            let end = start.saturating_add(len).saturating_sub(4);
+            if file.get(start..).is_some_and(|chunk| chunk.starts_with(b"OCHK")) {
+                mend_continued(file, start + 4..end, flags, left);
+                sum(file, start..end);
+            }
+        }
+        at += len;
+    }
 }

@@ -2,10 +2,15 @@
 //! for, mend what they break, and leave sound files as they are.
 
 use std::path::Path;
-use striae_core::gsd::{Reader, State};
+use striae_core::gsd::{Chunk, Reader, State};
+use striae_core::hdf5::Reader as Hdf5Reader;
 use striae_core::sion::{Meta1, Opened, Physical, SealState};
 use striae_fuzz::mutate::{self, Input, Random};
 use striae_fuzz::{TARGETS, Target};
+use striae_inspect::blob::Sealed;
+use striae_inspect::blob::subfile::Head;
+use striae_inspect::finding::{Found, Severity};
+use striae_inspect::gsd::verify::{Depth, verify};
 
 fn seeds(target: &Target) -> Vec<Vec<u8>> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(target.name);
@@ -48,6 +53,15 @@ fn a_sound_file_needs_no_mending() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
     let kinds = [("sion", mutate::SION), ("gsd", mutate::GSD), ("cdf", mutate::CDF)];
     let mut files = 0;
+    let whole =
+        ["gsd_open/committed_checksums", "hdf5_open/superblock2", "hdf5_open/written_empty"];
+    for name in whole.into_iter().chain(["blob_open/sealed_cdf5", "blob_open/sealed_hdf5"]) {
+        let data = seed(name);
+        let (target, _) = name.split_once('/').unwrap();
+        let input = TARGETS.iter().find(|known| known.name == target).unwrap().input.unwrap();
+        assert_eq!(input.mended(&data), data, "{name}");
+        files += 1;
+    }
     for (folder, input) in kinds {
         for entry in std::fs::read_dir(golden.join(folder)).unwrap() {
             let path = entry.unwrap().path();
@@ -107,6 +121,79 @@ fn mended_files_get_through_the_checksums() {
         sealed_files += 1;
     }
     assert!(sealed_files > 0);
+}
+
+fn seed(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(name)).unwrap()
+}
+
+/// Both copies of the seal of a subfile, in both containers: of a changed header, of a changed tie.
+#[test]
+fn a_changed_subfile_is_sealed_again() {
+    let sealed = |data: &[u8]| {
+        let head = Head::read(&data).map_err(|error| error.to_string())?;
+        let numrecs = head.grammar.numrecs.unwrap_or(0);
+        let seal = Sealed::read(&data, &head, numrecs).map_err(|error| error.to_string())?;
+        let seal = seal.ok_or("no seal")?;
+        seal.damaged_copy().map_or(Ok(()), |damage| Err(damage.to_string()))
+    };
+    for name in ["blob_open/sealed_cdf5", "blob_open/sealed_hdf5"] {
+        let data = seed(name);
+        assert_eq!(sealed(&data), Ok(()), "{name}");
+        let heads = data.windows(16).enumerate().filter(|(_, bytes)| bytes == b"striae blob seal");
+        let heads: Vec<usize> = heads.map(|(at, _)| at).collect();
+        let [first, last] = heads[..] else { panic!("{heads:?}") };
+        // the tables, which the ties precede, and a checksum of the header
+        for at in [first + 64 + 24, last - 1, last + 30] {
+            let mut other = data.clone();
+            other[at] ^= 1;
+            assert!(sealed(&other).is_err(), "{name} {at}");
+            assert_eq!(sealed(&mutate::BLOB.mended(&other)), Ok(()), "{name} {at}");
+        }
+    }
+}
+
+#[test]
+fn changed_messages_of_hdf5_have_right_checksums() {
+    let data = seed("hdf5_open/superblock2");
+    let open = |data: &[u8]| {
+        let mut memory = vec![0; Hdf5Reader::<()>::MEMORY];
+        let found = Hdf5Reader::open(data, &mut memory)?.dataset(b"dataset_00", &mut memory);
+        found.map(|found| found.is_some())
+    };
+    assert!(matches!(open(&data), Ok(true)));
+    // flags of consistency in the superblock, a name of another array in the root group
+    let name = data.windows(10).position(|bytes| bytes == b"dataset_02").unwrap();
+    for at in [11, name + 9] {
+        let mut other = data.clone();
+        other[at] ^= 1;
+        let wrong = open(&other).unwrap_err().to_string();
+        assert!(wrong.contains("checksum"), "{wrong}");
+        assert!(matches!(open(&mutate::HDF5.mended(&other)), Ok(true)), "{at}");
+    }
+}
+
+#[test]
+fn changed_chunks_of_gsd_have_right_checksums() {
+    let damage = |data: &[u8]| {
+        let mut damage = 0;
+        let each = &mut |finding: striae_inspect::gsd::FindingKind| {
+            damage += u32::from(finding.severity() == Severity::Damage);
+        };
+        verify(&data, Depth::Data, each).unwrap();
+        damage
+    };
+    let data = seed("gsd_open/committed_checksums");
+    assert_eq!(damage(&data), 0);
+    let file = Reader::open(&data[..], &mut [0; 256]).unwrap();
+    let chunks: Vec<Chunk> = file.chunks([0; 512]).map(Result::unwrap).collect();
+    assert!(chunks.len() > 2, "{chunks:?}");
+    for chunk in chunks.iter().filter(|chunk| !chunk.span.is_empty()) {
+        let mut other = data.clone();
+        other[usize::try_from(chunk.span.offset()).unwrap()] ^= 1;
+        assert!(damage(&other) > 0, "{chunk:?}");
+        assert_eq!(damage(&mutate::GSD.mended(&other)), 0, "{chunk:?}");
+    }
 }
 
 fn seeds_named(name: &str) -> Vec<Vec<u8>> {
