@@ -70,7 +70,8 @@ pub use gsd_opening::gsd_open;
 pub use gsd_writing::gsd_write;
 pub use hoomd_reading::hoomd_read;
 pub use inspecting::{ffrecord_verify, sion_recover, sion_verify};
-pub use plain::{cdf_plain, ffrecord_plain, gsd_plain, hdf5_plain, map_plain, sion_plain};
+pub use plain::{blob_plain, cdf_plain, ffrecord_plain, gsd_plain};
+pub use plain::{hdf5_plain, hoomd_plain, map_plain, sion_plain};
 pub use reopening::sion_reopen;
 pub use striae_kit::cdf_opening::cdf_open;
 pub use striae_kit::cdf_verifying::cdf_verify;
@@ -141,6 +142,8 @@ pub const TARGETS: &[Target] = &[
     Target::any("c_sion", c_sion),
     Target::of("sion_plain", sion_plain, mutate::SION),
     Target::of("gsd_plain", gsd_plain, mutate::GSD),
+    Target::of("hoomd_plain", hoomd_plain, mutate::GSD),
+    Target::of("blob_plain", blob_plain, mutate::BLOB),
     Target::of("cdf_plain", cdf_plain, mutate::CDF),
     Target::of("hdf5_plain", hdf5_plain, mutate::HDF5),
     Target::of("ffrecord_plain", ffrecord_plain, mutate::FFRECORD),
