@@ -2,13 +2,14 @@
 //!
 //! A netCDF map is a netCDF file, too: only `convert` and `verify` take it as a map.
 
-use crate::args::{ConvertArgs, InfoArgs, LsArgs, PackArgs, RecoverArgs};
+use crate::args::Can::{Do, Not};
+use crate::args::{ConvertArgs, InfoArgs, Lines, LsArgs, PackArgs, RecoverArgs};
+use crate::args::{NO_APPEND, NO_LOG, Row};
 use crate::certainty::Told;
 use crate::failure::{Failure, Sound};
-use crate::rows::Can::{Do, Not};
-use crate::rows::{NO_APPEND, NO_LOG, Row};
+use crate::printable::{count, printable_path};
 use crate::sheet::{Cell, Column, Sheet, right};
-use crate::text::{Lines, count, print, print_info, print_json, print_json_of, printable_path};
+use crate::text::{print, print_json, print_json_of};
 use crate::{dump, map, verify};
 use serde::Serialize;
 use std::io::Write;
@@ -58,7 +59,7 @@ fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         requests: first.count(),
         covered: first.ranks().map(|rank| elements(first, rank)).fold(0, u64::saturating_add),
     };
-    print_info(args, &info, || Ok(lines(&info)))
+    args.print(&info, || Ok(lines(&info)))
 }
 
 fn lines(info: &Info<'_>) -> Lines {

@@ -1,6 +1,6 @@
 //! Failures, their texts and the exit status.
 
-use crate::text::printable;
+use crate::printable::printable;
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Reports hidden folders that killed runs left in the folder of the output.
 
-use crate::args::{FileVerb, Verb};
+use crate::args::{Made, Verb, VerbArgs};
 use crate::failure::complain;
 use indicatif::BinaryBytes;
 use std::path::{Path, PathBuf};
@@ -16,29 +16,20 @@ pub(crate) fn name_those_in(folder: &Path) {
 
 /// The folder of the verb's output, if it makes files.
 pub(crate) fn folder_of(verb: &Verb) -> Option<PathBuf> {
-    let out = match verb {
-        Verb::File(FileVerb::Extract(args)) => return Some(args.dir.clone()),
-        Verb::File(FileVerb::Convert(args)) => &args.out,
-        Verb::File(FileVerb::Recover(args)) => &args.out,
-        Verb::Pack(args) => &args.out,
-        Verb::File(FileVerb::Map(args)) => args.svg.as_ref()?,
-        Verb::File(FileVerb::Log(args)) => args.plot.as_ref()?,
-        Verb::File(
-            FileVerb::Info(_)
-            | FileVerb::Ls(_)
-            | FileVerb::Dump(_)
-            | FileVerb::Cat(_)
-            | FileVerb::Verify(_)
-            | FileVerb::Append(_),
-        )
-        | Verb::Bench { .. }
-        | Verb::Completions { .. }
-        | Verb::Man { .. } => return None,
+    let made = match verb {
+        Verb::File(verb) => verb.args().makes(),
+        Verb::Pack(args) => args.makes(),
+        Verb::Bench { .. } | Verb::Completions { .. } | Verb::Man { .. } => Made::Nothing,
+    };
+    let out = match made {
+        Made::Nothing => return None,
+        Made::Folder(folder) => return Some(folder.to_owned()),
+        Made::File(out) | Made::Picture(out) => out,
     };
     // If OUT is a symbolic link, the output is made in the folder of its target.
     let is_link = std::fs::symlink_metadata(out).is_ok_and(|out| out.is_symlink());
     let target = std::fs::canonicalize(out).ok().filter(|_| is_link);
-    let out = target.as_ref().unwrap_or(out);
+    let out = target.as_deref().unwrap_or(out);
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
     Some(parent.unwrap_or(Path::new(".")).to_owned())
 }

@@ -1,6 +1,6 @@
 //! Log messages of the library.
 
-use crate::text::printable;
+use crate::printable::printable;
 use log::{LevelFilter, Log, Metadata, Record};
 use std::io::Write;
 

@@ -18,6 +18,8 @@ mod gsd;
 mod leftovers;
 mod log;
 mod map;
+mod part;
+mod printable;
 mod progress;
 mod quick;
 mod rows;
@@ -28,14 +30,13 @@ mod size;
 mod text;
 mod verify;
 
-use args::{Args, FileVerb, PackArgs, PackFormat, Verb};
+use args::{Args, FileVerb, PackArgs, Verb};
 use clap::{CommandFactory, FromArgMatches};
 use failure::{Failure, Sound};
 use flags::Given;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use striae::Format;
 use striae::format::Recognized;
 use striae::shown::Shown;
 use striae_core::sion::filename::Sibling;
@@ -96,8 +97,9 @@ fn run(verb: Verb, given: &Given) -> Result<Sound, Failure> {
 fn of_several(verbs: &[FileVerb], given: &Given) -> Result<Sound, Failure> {
     let mut worst = 0;
     for (verb, line) in verbs.iter().zip(std::iter::once("").chain(std::iter::repeat("\n"))) {
-        if !verb.is_for_programs() {
-            let heading = format!("{line}==> {} <==\n", text::printable_path(verb.path()));
+        if !verb.args().is_for_programs() {
+            let heading =
+                format!("{line}==> {} <==\n", printable::printable_path(verb.args().path()));
             unless_gone(write(heading.as_bytes()))?;
         }
         worst = worst.max(status(of_format(verb, given)));
@@ -120,18 +122,15 @@ fn of_format(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
 
 /// Recognizes the format of the file, and runs the verb for this format.
 fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
-    if verb.path() == Path::new("-") {
+    let path = verb.args().path();
+    if path == Path::new("-") {
         let text = "standard input is not read, because files are read at offsets: give the name \
                     of a file, which is ./- if it is -";
-        return Err(Failure::usage(verb.path(), text));
+        return Err(Failure::usage(path, text));
     }
-    let format = match verb {
-        FileVerb::Recover(args) => args.format,
-        _ => None,
-    };
-    let found = match format {
-        Some(format) => Recognized::taken_for(format.into(), verb.path()),
-        None => Recognized::new(verb.path()),
+    let found = match verb.args().format() {
+        Some(format) => Recognized::taken_for(format, path),
+        None => Recognized::new(path),
     };
     let recognized = match found {
         Ok(recognized) => recognized,
@@ -146,14 +145,8 @@ fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
 }
 
 fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
-    let format = match args.format() {
-        PackFormat::Sion => Format::Sion,
-        PackFormat::Ffrecord => Format::Ffrecord,
-        PackFormat::Map => Format::Cdf, // a map in netCDF
-        PackFormat::Blob => Format::Blob,
-    };
     check_sources(args)?;
-    rows::pack(args, given, format)
+    rows::pack(args, given, args.format())
 }
 
 /// Refuses to replace an input file by the new file or set.

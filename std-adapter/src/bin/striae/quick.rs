@@ -2,17 +2,9 @@
 //! all verbs, with the texts of their help, takes a quarter of the instructions of listing a small
 //! file.
 
-use crate::args::{InfoArgs, LsArgs, VerifyArgs};
+use crate::args::{Common, InfoArgs, LsArgs, VerifyArgs};
 use clap::{ArgMatches, Args as _, Command};
 use std::ffi::OsString;
-
-/// The flags of all verbs.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Common {
-    /// Log to standard error: how files are read directly, and warnings.
-    #[arg(short, long, global = true)]
-    pub(crate) verbose: bool,
-}
 
 /// The arguments, if they are those of such a verb, and correct. Help, and errors with their
 /// advice, are left to the parser of all verbs.

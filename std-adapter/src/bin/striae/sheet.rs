@@ -1,6 +1,6 @@
 //! Lists: rows of typed cells under the headings of their columns.
 
-use crate::text::printable;
+use crate::printable::printable;
 use std::io::{self, Write};
 
 /// A column of a list.

@@ -2,9 +2,10 @@
 
 use crate::args::VerifyArgs;
 use crate::failure::{Failure, Sound};
+use crate::part::{PartOfSet, complain_of_part};
+use crate::printable::{count, printable, printable_path};
 use crate::progress::with_bar;
-use crate::sion::{PartOfSet, complain_of_part};
-use crate::text::{count, print_json_of, printable, printable_path, unless_gone};
+use crate::text::{print_json_of, unless_gone};
 use anstyle::{AnsiColor, Style};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

@@ -1,12 +1,30 @@
 //! The arguments of `cat`.
 
-use super::{Direct, MaxSize, Rows, Set};
+use super::{Direct, Flags, MaxSize, Rows, Set, Values, VerbArgs};
 use crate::size::size;
 use clap::Args as ClapArgs;
+use std::path::Path;
 use std::str::FromStr;
+use striae::Format::{Blob, Cdf, Ffrecord, Gsd, Sion};
 use striae::address::Pattern;
 
 #[derive(Debug, ClapArgs)]
+#[command(about = "Write streams, chunks or samples, or a part of one, to standard output")]
+#[command(override_usage = "striae cat [OPTIONS] <FILE> <ADDRESS>")]
+#[command(after_help = "Examples:\n  striae cat run.sion task/3 > task3\n  \
+striae cat run.sion rank/42/chunk/0\n  \
+striae cat run.sion task/0/key/7 --offset 100 --length 16\n  \
+striae cat run.sion 'task/*' > all\n  \
+striae cat run.gsd frame/0/particles/position > position.f32\n  \
+striae cat run.gsd frame/-1/particles/position --rows 0..10 --text\n  \
+striae cat train.ffr sample/7 > sample7\n\n\
+Numbers count from 0, and negative numbers count from the end: frame/-1 is the last frame. rank/42 \
+is the task with global rank 42. In the name of a chunk, write ASCII letters, ASCII digits and \
+/._-+,:@= as they are, and every other byte, also % and space, as % and two hexadecimal digits.\n\n\
+An address can be a pattern: * stands for any number or for any characters of a name, ? for one \
+character, [0-9] for one character of a set. All matches are written, in the order of ls. 'task/*' \
+stands for whole tasks, 'task/*/*' for their keys, or in a set without keys for their chunks.\n\n\
+The output has the bytes of the file. In GSD files, they are little-endian, row by row.")]
 pub(crate) struct CatArgs {
     #[command(flatten)]
     pub(crate) file: Set,
@@ -32,17 +50,33 @@ pub(crate) struct CatArgs {
     pub(crate) text: bool,
     #[command(flatten)]
     pub(crate) region: RegionArgs,
-    /// Do not compare what is read with the seal (blob sets only).
-    #[arg(long, visible_alias = "no-checksums")]
-    pub(crate) no_seal: bool,
-    /// The value of elements of decomposed variables that no subfile has; default: _FillValue, or
-    /// that of the type (blob sets only).
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
-    pub(crate) fill: Option<Box<str>>,
+    #[command(flatten)]
+    pub(crate) values: Values,
     #[command(flatten)]
     pub(crate) max_size: MaxSize,
     #[command(flatten)]
     pub(crate) direct: Direct,
+}
+
+impl VerbArgs for CatArgs {
+    fn flags(&self) -> Flags {
+        &[
+            ("alone", &[Sion]),
+            ("rows", &[Gsd]),
+            ("text", &[Gsd, Cdf, Blob]),
+            ("start", &[Cdf, Blob]),
+            ("count", &[Cdf, Blob]),
+            ("stride", &[Cdf, Blob]),
+            ("no_seal", &[Blob]),
+            ("fill", &[Blob]),
+            ("offset", &[Sion, Ffrecord]),
+            ("length", &[Sion, Ffrecord]),
+        ]
+    }
+
+    fn path(&self) -> &Path {
+        &self.file.path
+    }
 }
 
 /// A region of a variable.

@@ -1,7 +1,7 @@
 //! Ranges of frames, and of the rows of a chunk.
 
 use crate::failure::Failure;
-use crate::text::count;
+use crate::printable::count;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! The arguments of `log`.
 
-use super::Rows;
+use super::{Made, Rows, VerbArgs};
 use clap::Args as ClapArgs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-pub(super) const HELP: &str = "Examples:\n  striae log run.gsd\n  \
+const HELP: &str = "Examples:\n  striae log run.gsd\n  \
 striae log --csv run.gsd 'md/*' > log.csv\n  \
 striae log --frames -100.. run.gsd md/compute/ThermodynamicQuantities/potential_energy\n  \
 striae log --plot energy.svg run.gsd '*energy'\n\n\
@@ -15,6 +15,9 @@ NAME is written without log/. In a pattern, * stands for any characters, ? for o
 set.";
 
 #[derive(Debug, ClapArgs)]
+#[command(about = "Print or plot logged quantities over the frames of a trajectory (GSD, schema \
+    hoomd)")]
+#[command(after_help = HELP)]
 pub(crate) struct LogArgs {
     /// The trajectory.
     pub(crate) file: PathBuf,
@@ -36,4 +39,18 @@ pub(crate) struct LogArgs {
     /// Only frames A to B-1; A or B may be left out, -1 is the last frame.
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub(crate) frames: Option<Rows>,
+}
+
+impl VerbArgs for LogArgs {
+    fn path(&self) -> &Path {
+        &self.file
+    }
+
+    fn is_for_programs(&self) -> bool {
+        self.json
+    }
+
+    fn makes(&self) -> Made<'_> {
+        self.plot.as_deref().map_or(Made::Nothing, Made::Picture)
+    }
 }

@@ -1,10 +1,18 @@
 //! The arguments of `map`.
 
-use super::Set;
+use super::{Flags, Made, Set, VerbArgs};
 use clap::Args as ClapArgs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use striae::Format::Sion;
 
 #[derive(Debug, ClapArgs)]
+#[command(about = "Draw what is where in a file: header, tables, data of each task, holes")]
+#[command(after_help = "Examples:\n  striae map run.sion\n  \
+striae map --svg run.svg --width 120 run.sion\n\n\
+A letter stands for a number of bytes. It shows what most of these bytes are; a table is shown \
+however short it is. For a SIONlib set, and for a blob set in CDF-5, all files are drawn. The time depends on the size of the \
+picture, and for a SIONlib file on the number of tasks, not on the size of the file: numbers with a \
+~ are estimates.")]
 pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) file: Set,
@@ -20,4 +28,22 @@ pub(crate) struct MapArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl VerbArgs for MapArgs {
+    fn flags(&self) -> Flags {
+        &[("alone", &[Sion])]
+    }
+
+    fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    fn is_for_programs(&self) -> bool {
+        self.json
+    }
+
+    fn makes(&self) -> Made<'_> {
+        self.svg.as_deref().map_or(Made::Nothing, Made::Picture)
+    }
 }

@@ -1,24 +1,103 @@
 //! The arguments of pack: formats, and those for blob sets.
 
-use super::PackArgs;
+use super::{Flags, Layout, Made, VerbArgs};
+use crate::size::some_size;
 use clap::Args as ClapArgs;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
-use striae::Format;
+use std::path::{Path, PathBuf};
+use striae::Format::{self, Blob, Cdf, Ffrecord, Sion};
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    about = "Make a SIONlib set, an ffrecord file or a decomposition map from files: one task, sample or \
+    decomposition from each; or a blob set from a netCDF file"
+)]
+#[command(after_help = "Examples:\n  striae pack run.sion rank0.dat rank1.dat\n  \
+striae extract old.sion tasks/ && striae pack --seal new.sion tasks/\n  \
+striae pack train.ffr images/*.jpg\n  \
+striae pack --format map case.nc piodecomp*.dat\n  \
+striae pack --format blob --map case.nc --subfiles 4 --like old.nc.0000 new.nc whole.nc\n  \
+striae pack --format blob --append new.nc more.nc\n\n\
+Files become tasks or samples in the given order; a shell sorts rank10 before rank2. Of a folder, \
+pack takes the files task_00000 and so on, or task_00000.key_1 and so on for key-value records, or \
+sample_00000 and so on for samples, in the order of their numbers.\n\n\
+A blob set is made of one netCDF file, OUT.0000, OUT.0001 and so on. A variable without a \
+decomposition in --decomposition or --like gets the one with its dimensions.\n\n\
+With --append, nothing that the set has is moved or changed: it has the new records when all of \
+them are on the disk. Variables without records stay as they are.\n\n\
+Global ranks count from 0. The new file or set appears when it is complete.")]
+pub(crate) struct PackArgs {
+    /// The format of the new file. Default: ffrecord if the name of the new file ends in .ffr, else
+    /// sion.
+    #[arg(long, value_enum)]
+    format: Option<PackFormat>,
+    /// The first file of the new set, or the new file.
+    pub(crate) out: PathBuf,
+    /// The input files in order, or a folder that extract made.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// Size of every chunk; default: the length of each task (SIONlib only).
+    #[arg(long, value_name = "BYTES", value_parser = some_size)]
+    pub(crate) chunksize: Option<u64>,
+    /// Add checksums of everything.
+    #[arg(long)]
+    pub(crate) seal: bool,
+    /// Identity of a sealed set instead of a random one, for equal bytes (SIONlib only).
+    #[arg(long, value_name = "N", requires = "seal")]
+    pub(crate) identity: Option<u32>,
+    #[command(flatten)]
+    pub(crate) blob: PackBlob,
+    #[command(flatten)]
+    pub(crate) layout: Layout,
+}
+
+impl VerbArgs for PackArgs {
+    fn flags(&self) -> Flags {
+        &[
+            ("nfiles", &[Sion]),
+            ("fsblksize", &[Sion]),
+            ("order", &[Sion]),
+            ("threads", &[Sion]),
+            ("chunksize", &[Sion]),
+            ("seal", &[Sion, Blob]),
+            ("identity", &[Sion]),
+            ("map", &[Blob]),
+            ("append", &[Blob]),
+            ("subfiles", &[Blob]),
+            ("grouping", &[Blob]),
+            ("processes", &[Blob]),
+            ("container", &[Blob]),
+            ("unsorted", &[Blob]),
+            ("decomposition", &[Blob]),
+            ("like", &[Blob]),
+        ]
+    }
+
+    fn path(&self) -> &Path {
+        &self.out
+    }
+
+    fn makes(&self) -> Made<'_> {
+        Made::File(&self.out)
+    }
+}
 
 impl PackArgs {
     /// The format of the new file.
-    pub(crate) fn format(&self) -> PackFormat {
-        let of_name = || match Format::of_name(&self.out) {
-            Some(Format::Ffrecord) => PackFormat::Ffrecord,
-            _ => PackFormat::Sion, // a name that ends in .nc does not tell a map from a set
-        };
-        self.format.unwrap_or_else(of_name)
+    pub(crate) fn format(&self) -> Format {
+        match self.format {
+            Some(PackFormat::Sion) => Sion,
+            Some(PackFormat::Ffrecord) => Ffrecord,
+            Some(PackFormat::Map) => Cdf, // a map in netCDF
+            Some(PackFormat::Blob) => Blob,
+            // A name that ends in .nc does not tell a map from a set.
+            None => Format::of_name(&self.out).filter(|of| *of == Ffrecord).unwrap_or(Sion),
+        }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum PackFormat {
+enum PackFormat {
     /// A SIONlib set, one task a file.
     Sion,
     /// An ffrecord file, one sample a file.

@@ -1,11 +1,14 @@
 //! The arguments of `striae recover`.
 
-use super::MaxSize;
+use super::{Flags, Made, MaxSize, VerbArgs};
 use clap::Args as ClapArgs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use striae::Format::{self, Gsd, Sion};
 use striae::Output;
 
 #[derive(Debug, ClapArgs)]
+#[command(about = "Save what is left of an unclosed, cut or damaged file in a new file")]
+#[command(after_help = HELP)]
 pub(crate) struct RecoverArgs {
     /// The file; for a set of several files, the first one.
     #[arg(id = "FILE")]
@@ -14,7 +17,7 @@ pub(crate) struct RecoverArgs {
     pub(crate) out: PathBuf,
     /// Take the file for one of this format, whatever it starts with: its first sector may be lost.
     #[arg(long, value_enum)]
-    pub(crate) format: Option<RecoverFormat>,
+    format: Option<RecoverFormat>,
     /// Recover only this file; if it is the first of several, it becomes a set of one file (SIONlib
     /// only).
     #[arg(long)]
@@ -29,6 +32,31 @@ pub(crate) struct RecoverArgs {
     pub(crate) json: bool,
 }
 
+impl VerbArgs for RecoverArgs {
+    fn flags(&self) -> Flags {
+        &[("alone", &[Sion])]
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn is_for_programs(&self) -> bool {
+        self.json
+    }
+
+    fn makes(&self) -> Made<'_> {
+        Made::File(&self.out)
+    }
+
+    fn format(&self) -> Option<Format> {
+        self.format.map(|format| match format {
+            RecoverFormat::Gsd => Gsd,
+            RecoverFormat::Sion => Sion,
+        })
+    }
+}
+
 impl RecoverArgs {
     pub(crate) fn output(&self) -> Output {
         self.max_size.output().force(self.force)
@@ -36,24 +64,15 @@ impl RecoverArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum RecoverFormat {
+enum RecoverFormat {
     /// A GSD file.
     Gsd,
     /// A SIONlib file.
     Sion,
 }
 
-impl From<RecoverFormat> for striae::Format {
-    fn from(format: RecoverFormat) -> Self {
-        match format {
-            RecoverFormat::Gsd => Self::Gsd,
-            RecoverFormat::Sion => Self::Sion,
-        }
-    }
-}
-
 /// What follows the options in the help.
-pub(super) const HELP: &str = "Examples:\n  striae recover crashed.sion closed.sion\n  \
+const HELP: &str = "Examples:\n  striae recover crashed.sion closed.sion\n  \
 striae recover damaged.gsd whole.gsd\n  \
 striae recover cut.nc whole.nc\n  \
 striae recover --json set.nc whole.nc\n\n\

@@ -2,7 +2,8 @@
 
 use super::{Bench, Turn, Way};
 use crate::failure::{Failure, Sound};
-use crate::text::{print_json, printable, printable_path, stdout};
+use crate::printable::{printable, printable_path};
+use crate::text::{print_json, stdout};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! `striae info` of a set of blob files.
 
-use crate::args::{Direct, InfoArgs};
+use crate::args::{Direct, InfoArgs, Lines};
 use crate::failure::{Failure, Sound};
-use crate::text::{Lines, count, print_info, printable};
+use crate::printable::{count, printable};
 use serde::Serialize;
 use striae::Error;
 use striae::blob::{Container, Set};
@@ -46,7 +46,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         decomposed_variables: decomposed.count(),
         data_bytes: header.variables().map(|variable| variable.len()).fold(0, u64::saturating_add),
     };
-    print_info(args, &info, || Ok(lines(&set, &info)))?;
+    args.print(&info, || Ok(lines(&set, &info)))?;
     Ok(super::report_all(&set)?)
 }
 

@@ -5,14 +5,16 @@ mod list;
 mod pack;
 mod recover;
 
-use crate::args::{CatArgs, ConvertArgs, Direct, ExtractArgs};
+use crate::args::Can::Do;
+use crate::args::{
+    CatArgs, ConvertArgs, Direct, ExtractArgs, MapArgs, NO_APPEND, NO_LOG, Outcome, Row,
+};
 use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
-use crate::rows::Can::Do;
-use crate::rows::{NO_APPEND, NO_LOG, Row};
-use crate::{cdf, dump, map, text, verify};
+use crate::{cdf, dump, map, printable, verify};
 use std::path::Path;
 use striae::blob::{Convert, Decomposition, Extract, OpenOptions, Set};
+use striae::map::of_file;
 use striae::{Error, Format};
 
 /// The most lines about missing subfiles.
@@ -28,11 +30,18 @@ pub(crate) const ROW: Row = Row {
     convert: Do(convert),
     recover: Do(recover::recover),
     verify: Do(|args| verify::verify(args, verify::BLOB)),
-    map: Do(|args| map::map(args, Format::Blob)),
+    map: Do(map),
     log: NO_LOG,
     append: NO_APPEND,
     pack: Do(pack::pack),
 };
+
+fn map(args: &MapArgs) -> Outcome {
+    map::map_all(args, Format::Blob, &|size| {
+        let paths = striae::blob::subfiles_of(&args.file.path)?;
+        paths.iter().map(|path| of_file(path, Format::Blob, size)).collect()
+    })
+}
 
 /// Opens a set; it is compared with its seal, except with `--no-seal`.
 fn open(path: &Path, direct: Direct, no_seal: bool) -> Result<Set, Error> {
@@ -53,13 +62,13 @@ fn report_filled(set: &Set) -> Sound {
     let sound = report(set, &|values| match values {
         None if is_decomposed => "; its elements are filled".to_owned(),
         None | Some(0) => String::new(),
-        Some(n) => format!("; {} filled", text::count(n, "value")),
+        Some(n) => format!("; {} filled", printable::count(n, "value")),
     });
-    let path = text::printable_path(set.path());
+    let path = printable::printable_path(set.path());
     for (id, one) in set.decompositions_read() {
         let Decomposition { nelems, covered, overlaps, outside, .. } = one;
         if overlaps > 0 || outside > 0 {
-            let (twice, outside) = (text::count(overlaps, "element"), outside);
+            let (twice, outside) = (printable::count(overlaps, "element"), outside);
             complain(&format!(
                 "{path}: D{id}: {twice} in several blobs, of which the first counts, and {outside} \
                  outside of the array; striae verify says where"
@@ -80,26 +89,26 @@ fn report_filled(set: &Set) -> Sound {
 fn report(set: &Set, and: &dyn Fn(Option<u64>) -> String) -> Sound {
     let mut count = 0_usize;
     for number in set.missing().take(LINES) {
-        let path = text::printable_path(&set.subfile_path(number));
+        let path = printable::printable_path(&set.subfile_path(number));
         complain(&format!("{path}: is missing{}", and(None)));
         count = count.saturating_add(1);
     }
     if count == LINES {
-        let path = text::printable_path(set.path());
+        let path = printable::printable_path(set.path());
         complain(&format!("{path}: {} subfiles are missing", set.missing_count()));
     }
     for lost in set.lost() {
         complain(&format!("{}{}", lost.error, and(lost.values)));
     }
     if let Some(blobs) = set.wrong_blobs() {
-        let (path, nprocs) = (text::printable_path(set.path()), set.nprocs());
+        let (path, nprocs) = (printable::printable_path(set.path()), set.nprocs());
         complain(&format!("{path}: has {blobs} blobs, but {nprocs} processes wrote the set"));
     }
     if set.is_whole() { Sound::Yes } else { Sound::No }
 }
 
 fn cat(args: &CatArgs) -> Result<Sound, Failure> {
-    let set = open(&args.file.path, args.direct, args.no_seal)?;
+    let set = open(&args.file.path, args.direct, args.values.no_seal)?;
     let mut parts = Vec::new();
     cdf::selected((set.path(), set.header(), Format::Blob), args.address.clone(), |variable| {
         parts.push((variable, cdf::cat::bytes(args, variable)?));
@@ -107,7 +116,7 @@ fn cat(args: &CatArgs) -> Result<Sound, Failure> {
     })?;
     set.admit(&args.max_size.output(), parts)?;
     cdf::selected((set.path(), set.header(), Format::Blob), args.address.clone(), |variable| {
-        let fill = set.fill_from(variable, args.fill.as_deref())?;
+        let fill = set.fill_from(variable, args.values.fill.text())?;
         cdf::cat::write(args, variable, |region, each| {
             set.read_pieces(variable, region, Some(fill), each)
         })
@@ -116,9 +125,9 @@ fn cat(args: &CatArgs) -> Result<Sound, Failure> {
 }
 
 fn extract(args: &ExtractArgs) -> Result<Sound, Failure> {
-    let set = open(&args.file.path, args.direct, args.no_seal)?;
+    let set = open(&args.file.path, args.direct, args.values.no_seal)?;
     let extract = Extract::new().output(args.output()).select(args.addresses.clone());
-    let extract = extract.fill(args.fill.as_deref());
+    let extract = extract.fill(args.values.fill.text());
     let bytes = extract.bytes(&set)?;
     with_bar(bytes, |progress| extract.run(&set, &args.dir, &|bytes| progress(bytes)))?;
     Ok(report_filled(&set))
@@ -128,7 +137,7 @@ fn convert(args: &ConvertArgs) -> Result<Sound, Failure> {
     let layout = &args.layout;
     let how = OpenOptions::new().direct(layout.direct()).checked(!args.no_seal);
     let set = how.open(&args.file.path)?;
-    let convert = Convert::new().output(layout.output()).fill(args.fill.as_deref());
+    let convert = Convert::new().output(layout.output()).fill(args.fill.text());
     let bytes = set.header().variables().map(|variable| variable.len());
     let bytes = bytes.fold(0, u64::saturating_add);
     with_bar(bytes, |progress| convert.run(&set, &args.out, progress))?;

@@ -3,8 +3,9 @@
 use crate::args::RecoverArgs;
 use crate::certainty::Told;
 use crate::failure::{Failure, Sound};
+use crate::printable::{count, printable, printable_path};
 use crate::progress::with_bar;
-use crate::text::{count, print_json, printable, printable_path, stdout, unless_gone};
+use crate::text::{print_json, stdout, unless_gone};
 use serde::Serialize;
 use std::io::Write;
 use striae::blob::recover::{Recover, Recovery};

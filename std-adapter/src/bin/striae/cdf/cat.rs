@@ -66,9 +66,9 @@ impl Part {
     fn new(path: &Path, args: &RegionArgs, variable: Variable<'_>) -> Result<Self, Failure> {
         let shape = variable.shape();
         Self::of(args, shape).map_err(|flag| {
-            let name = crate::text::printable(variable.name());
+            let name = crate::printable::printable(variable.name());
             let ndims =
-                crate::text::count(striae_core::store::usize_to_u64(shape.len()), "dimension");
+                crate::printable::count(striae_core::store::usize_to_u64(shape.len()), "dimension");
             Failure::usage(
                 path,
                 &format!("--{flag} must have a number for each of the {ndims} of {name}"),

@@ -1,8 +1,8 @@
 //! `striae info` of a netCDF file.
 
-use crate::args::InfoArgs;
+use crate::args::{InfoArgs, Lines};
 use crate::failure::{Failure, Sound};
-use crate::text::{Lines, count, print_info, printable};
+use crate::printable::{count, printable};
 use serde::Serialize;
 use std::path::Path;
 use striae::blob::map::{Decomposition, Map, is_map};
@@ -68,7 +68,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         bytes: head.file_len,
         map: MapInfo::of(&args.file.path),
     };
-    print_info(args, &info, || Ok(lines(&info, header.dims().find(|dim| dim.is_record))))
+    args.print(&info, || Ok(lines(&info, header.dims().find(|dim| dim.is_record))))
 }
 
 fn lines(info: &Info, record: Option<Dimension<'_>>) -> Lines {

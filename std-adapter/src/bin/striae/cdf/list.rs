@@ -2,8 +2,9 @@
 
 use crate::args::LsArgs;
 use crate::failure::{Failure, Sound};
+use crate::printable::printable;
 use crate::sheet::{Cell, Column, Sheet, left, right};
-use crate::text::{print, print_json_of, printable};
+use crate::text::{print, print_json_of};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};

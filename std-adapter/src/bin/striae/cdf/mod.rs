@@ -8,10 +8,10 @@ pub(crate) mod list;
 mod recover;
 mod text;
 
+use crate::args::Can::Do;
 use crate::args::{Direct, DumpArgs};
+use crate::args::{NO_APPEND, NO_LOG, Outcome, Row};
 use crate::failure::Failure;
-use crate::rows::Can::Do;
-use crate::rows::{NO_APPEND, NO_LOG, Outcome, Row};
 use crate::{dump, map, verify};
 use std::path::Path;
 use striae::address::{Address, Pattern};

@@ -1,6 +1,6 @@
 //! The values of a variable as text.
 
-use crate::text::printable;
+use crate::printable::printable;
 use std::io::{self, Write};
 use striae::cdf::{OwnedValues, Type};
 

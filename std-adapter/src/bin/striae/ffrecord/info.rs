@@ -1,8 +1,7 @@
 //! `striae info` of an ffrecord file.
 
-use crate::args::InfoArgs;
+use crate::args::{InfoArgs, Lines};
 use crate::failure::{Failure, Sound};
-use crate::text::{Lines, print_info};
 use serde::Serialize;
 use striae::Error;
 use striae::ffrecord::File;
@@ -32,7 +31,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
         meta_crc: Some(head.checksum_meta).filter(|&crc| crc != 0),
         packed_folder: is_packed_folder(&file)?,
     };
-    print_info(args, &info, || Ok(lines(&info)))
+    args.print(&info, || Ok(lines(&info)))
 }
 
 /// Whether ffrecord's `pack_folder` made the file: its last sample has the names of the others.

@@ -6,8 +6,8 @@ mod info;
 mod list;
 mod pack;
 
-use crate::rows::Can::{Do, Not};
-use crate::rows::{NO_APPEND, NO_LOG, Row};
+use crate::args::Can::{Do, Not};
+use crate::args::{NO_APPEND, NO_LOG, Row};
 use crate::{dump, map, verify};
 use striae::Format;
 

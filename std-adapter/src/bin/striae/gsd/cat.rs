@@ -2,7 +2,8 @@
 
 use crate::args::{CatArgs, Rows};
 use crate::failure::{Failure, Sound};
-use crate::text::{count, printable_but, stdout};
+use crate::printable::{count, printable_but};
+use crate::text::stdout;
 use std::io::{self, Write};
 use striae::address::{Address, Encoded, Index};
 use striae::error::ErrorKind;

@@ -1,7 +1,7 @@
 //! `striae info` of a trajectory (schema `hoomd`).
 
 use super::JsonName;
-use crate::text::printable;
+use crate::printable::printable;
 use serde::Serialize;
 use std::path::Path;
 use striae::Error;

@@ -2,9 +2,9 @@
 
 use super::JsonName;
 use super::hoomd::Hoomd;
-use crate::args::InfoArgs;
+use crate::args::{InfoArgs, Lines};
 use crate::failure::{Failure, Sound};
-use crate::text::{Lines, print_info, printable};
+use crate::printable::printable;
 use serde::Serialize;
 use striae::gsd::{File, Name, Stale};
 use striae_core::gsd::{Head, State};
@@ -63,7 +63,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file.path)?;
     let hoomd = Hoomd::new(&file, &args.file.path);
     let info = Info { hoomd, ..Info::new(file.head()) };
-    print_info(args, &info, || Ok(lines(file.head(), &info)))
+    args.print(&info, || Ok(lines(file.head(), &info)))
 }
 
 impl<'a> Info<'a> {

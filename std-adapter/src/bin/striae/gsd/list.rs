@@ -3,8 +3,9 @@
 use super::{JsonName, summary};
 use crate::args::{LsArgs, Rows as Frames};
 use crate::failure::{Failure, FirstError, Sound};
+use crate::printable::printable;
 use crate::sheet::{Cell, Column, Form, Sheet, left, right};
-use crate::text::{json_of, print, printable};
+use crate::text::{json_of, print};
 use serde::Serialize;
 use std::io::{self, Write};
 use striae::Error;

@@ -10,9 +10,9 @@ mod log;
 mod recover;
 mod summary;
 
+use crate::args::Can::{Do, Not};
 use crate::args::Direct;
-use crate::rows::Can::{Do, Not};
-use crate::rows::{NO_APPEND, Row};
+use crate::args::{NO_APPEND, Row};
 use crate::{dump, map, verify};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;

@@ -3,8 +3,9 @@
 use crate::args::RecoverArgs;
 use crate::certainty::{Told, style};
 use crate::failure::{Failure, Sound};
+use crate::printable::{count, printable_path};
 use crate::progress::with_bar;
-use crate::text::{count, print_json, printable_path, unless_gone};
+use crate::text::{print_json, unless_gone};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
 use striae::gsd::Name;

@@ -3,16 +3,17 @@
 pub(crate) mod svg;
 mod text;
 
-use crate::args::MapArgs;
+use crate::args::{MapArgs, Outcome};
 use crate::failure::{Failure, Sound, complain};
-use crate::text::{print_json, printable_path, unless_gone};
+use crate::printable::printable_path;
+use crate::text::{print_json, unless_gone};
 use serde::Serialize;
 use std::io::Write;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use striae::Error;
 use striae::format::Format;
-use striae::map::{Amounts, Cell, Kind, Picture, Size, of_file, of_set};
+use striae::map::{Amounts, Cell, Kind, Picture, Size, of_file};
 use striae::publish::Publish;
 
 /// Default numbers of columns.
@@ -22,16 +23,30 @@ const SVG_WIDTH: u64 = 96;
 /// Largest number of rows for the longest file.
 const ROWS: NonZeroU64 = NonZeroU64::new(16).unwrap();
 
-pub(crate) fn map(args: &MapArgs, format: Format) -> Result<Sound, Failure> {
+/// Draws a file of this format.
+pub(crate) fn map(args: &MapArgs, format: Format) -> Outcome {
+    map_all(args, format, &|size| Ok(vec![of_file(&args.file.path, format, size)?]))
+}
+
+/// Draws the files of this format that `draw` makes pictures of.
+pub(crate) fn map_all(
+    args: &MapArgs,
+    format: Format,
+    draw: &dyn Fn(Size) -> Result<Vec<Picture>, Error>,
+) -> Outcome {
+    let draw = |columns| {
+        let columns = NonZeroU64::new(columns).unwrap_or(NonZeroU64::MIN);
+        draw(Size { columns, rows: ROWS })
+    };
     let width = args.width.map(|width| u64::from(width.get()));
     let pictures = match &args.svg {
         Some(out) => {
-            let pictures = draw(args, format, width.unwrap_or(SVG_WIDTH))?;
+            let pictures = draw(width.unwrap_or(SVG_WIDTH))?;
             save(&svg::svg(&pictures), out, args.force)?;
             pictures
         }
         None if args.json => {
-            let pictures = draw(args, format, width.unwrap_or(TEXT_WIDTH))?;
+            let pictures = draw(width.unwrap_or(TEXT_WIDTH))?;
             let files = pictures.iter().map(|picture| File::new(picture, format)).collect();
             print_json(&Map { legend: legend(), files })?;
             pictures
@@ -39,28 +54,13 @@ pub(crate) fn map(args: &MapArgs, format: Format) -> Result<Sound, Failure> {
         None => {
             let width = width.unwrap_or_else(terminal_width);
             let label = text::label_width(width);
-            let pictures = draw(args, format, width.saturating_sub(label))?;
+            let pictures = draw(width.saturating_sub(label))?;
             let mut out = anstream::stdout().lock();
             unless_gone(text::write(&mut out, &pictures, label > 0).and_then(|()| out.flush()))?;
             pictures
         }
     };
     damage(pictures)
-}
-
-fn draw(args: &MapArgs, format: Format, columns: u64) -> Result<Vec<Picture>, Error> {
-    let columns = NonZeroU64::new(columns).unwrap_or(NonZeroU64::MIN);
-    let (path, size) = (&args.file.path, Size { columns, rows: ROWS });
-    match format {
-        Format::Sion if !args.file.alone => of_set(path, size),
-        Format::Blob => {
-            let paths = striae::blob::subfiles_of(path)?;
-            paths.iter().map(|path| of_file(path, format, size)).collect()
-        }
-        Format::Sion | Format::Gsd | Format::Ffrecord | Format::Cdf | Format::Map => {
-            Ok(vec![of_file(path, format, size)?])
-        }
-    }
 }
 
 /// Reports why parts of the files are unknown.

@@ -4,7 +4,7 @@
 //! is room, it names its task or frame.
 
 use super::{amounts_of, bytes_of, is_light, letter_of, letters, owners, percent, rows, title};
-use crate::text::printable_path;
+use crate::printable::printable_path;
 use std::fmt::{Display, Write};
 use striae::map::{Cell, Picture};
 use striae_core::store::usize_to_u64;

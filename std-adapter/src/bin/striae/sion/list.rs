@@ -1,10 +1,11 @@
 //! `striae info` and `striae ls`.
 
-use super::PartOfSet;
-use crate::args::{InfoArgs, LsArgs};
+use crate::args::{InfoArgs, Lines, LsArgs};
 use crate::failure::{Failure, FirstError, Sound, complain};
+use crate::part::PartOfSet;
+use crate::printable::printable;
 use crate::sheet::{Cell, Column, Sheet, left, right};
-use crate::text::{Lines, print, print_info, print_json_of, printable};
+use crate::text::{print, print_json_of};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
@@ -357,7 +358,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let files = set.0.files();
     let states = files.iter().map(|(path, _)| state(path)).collect::<Result<Vec<_>, _>>()?;
     let info = Info::new(summary, &states);
-    print_info(args, &info, || {
+    args.print(&info, || {
         set.1.complain_of_part(set.0.part_of_set());
         lines(&set, &info.summary, &states)
     })?;

@@ -9,18 +9,19 @@ mod open_files;
 mod pack;
 mod recover;
 
-use crate::args::Set;
+use crate::args::Can::Do;
+
+use crate::args::{MapArgs, NO_LOG, Outcome, Row, Set};
 use crate::failure::{Failure, complain};
+use crate::part::complain_of_part;
+use crate::printable::count;
 use crate::progress::with_bar;
-use crate::rows::Can::Do;
-use crate::rows::{NO_LOG, Row};
-use crate::text::count;
 use crate::{dump, map, verify};
-use serde::Serialize;
 use std::io;
 use std::path::Path;
 use striae::Error;
 use striae::direct;
+use striae::map::of_set;
 use striae::shown;
 use striae::sion::{self, File, OpenOptions, Opened};
 
@@ -34,42 +35,18 @@ pub(crate) const ROW: Row = Row {
     convert: Do(convert::convert),
     recover: Do(recover::recover),
     verify: Do(|args| verify::verify(args, verify::SION)),
-    map: Do(|args| map::map(args, striae::Format::Sion)),
+    map: Do(map),
     log: NO_LOG,
     append: Do(append::append),
     pack: Do(pack::pack),
 };
 
-/// The only file of a set that was read, in JSON.
-#[derive(Serialize)]
-pub(crate) struct PartOfSet {
-    file: u32,
-    files: u32,
-    /// The name of the set, if it follows from the name of the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    set: Option<String>,
-}
-
-impl PartOfSet {
-    pub(crate) fn new(part: sion::PartOfSet, path: &Path) -> Self {
-        let set = sion::set_path(part, path).map(|set| set.to_string_lossy().into_owned());
-        Self { file: part.file, files: part.files, set }
+fn map(args: &MapArgs) -> Outcome {
+    let (path, format) = (&args.file.path, striae::Format::Sion);
+    match args.file.alone {
+        true => map::map(args, format),
+        false => map::map_all(args, format, &|size| of_set(path, size)),
     }
-}
-
-/// Reports if only one file of a set was read. `done` says what was done with it: read, checked.
-pub(crate) fn complain_of_part(part: Option<sion::PartOfSet>, path: &Path, done: &str) {
-    let Some(part) = part else { return };
-    let set = match sion::set_path(part, path) {
-        Some(set) => format!(" {}", shown::path(&set)),
-        None => String::new(),
-    };
-    let (file, files) = (part.file, part.files);
-    complain(&format!(
-        "{}: is file {file}, counted from 0, of the {files} files of the set{set}; only it was \
-         {done}",
-        shown::path(path)
-    ));
 }
 
 /// Reports which files are lost, and which files are read in their place.

@@ -1,11 +1,13 @@
 //! `striae recover`.
 
-use super::{PartOfSet, complain_of_copy, complain_of_part};
+use super::complain_of_copy;
 use crate::args::RecoverArgs;
 use crate::certainty::{Told, style};
 use crate::failure::{Failure, Sound};
+use crate::part::{PartOfSet, complain_of_part};
+use crate::printable::{count, printable_path};
 use crate::progress::with_bar;
-use crate::text::{count, print_json, printable_path, unless_gone};
+use crate::text::{print_json, unless_gone};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use super::{is_plotted, number, stride};
 use crate::failure::Failure;
 use crate::map::svg::escaped;
-use crate::text::printable_path;
+use crate::printable::printable_path;
 use std::fmt::Write;
 use std::path::Path;
 use striae::gsd::hoomd::Series;
