@@ -16,7 +16,10 @@ use libc::{c_char, c_int, c_uint, c_void, size_t};
 use std::ptr;
 use striae::gsd::ChunkType;
 
-const IO: c_int = -1;
+/// Runs the body of a function, which returns its code.
+pub(super) fn call(body: impl FnOnce() -> Result<(), Code>) -> c_int {
+    guard(-1, || Code::of(body()))
+}
 
 fn null(what: &str) -> Code {
     Code::INVALID_ARGUMENT.because(&format_args!("{what} is a null pointer"))
@@ -46,17 +49,19 @@ pub(super) unsafe fn open(
     handle: *mut GsdHandle,
     opened: impl FnOnce() -> Result<State, Code>,
 ) -> c_int {
-    if handle.is_null() {
-        return Code::of(Err(null("handle")));
-    }
-    let mut filled = GsdHandle::EMPTY;
-    let opened = opened().map(|state| {
-        state.show(&mut filled);
-        filled.state = Box::into_raw(Box::new(state));
-    });
-    // SAFETY: gsd.h: "handle: memory for a handle"; ptr::write does not read what was there.
-    unsafe { ptr::write(handle, filled) };
-    Code::of(opened)
+    call(|| {
+        if handle.is_null() {
+            return Err(null("handle"));
+        }
+        let mut filled = GsdHandle::EMPTY;
+        let opened = opened().map(|state| {
+            state.show(&mut filled);
+            filled.state = Box::into_raw(Box::new(state));
+        });
+        // SAFETY: gsd.h: "handle: memory for a handle"; ptr::write does not read what was there.
+        unsafe { ptr::write(handle, filled) };
+        opened
+    })
 }
 
 /// Works on an open handle, and shows in its public fields what has changed.
@@ -64,17 +69,14 @@ pub(super) unsafe fn change(
     handle: *mut GsdHandle,
     work: impl FnOnce(&State) -> Result<(), Code>,
 ) -> c_int {
-    guard(IO, || {
-        let changed = || {
-            // SAFETY: the contract of the module.
-            let state = unsafe { state(handle) }?;
-            let worked = work(state);
-            // SAFETY: `state` has checked that it is not null; gsd.h: "one thread at a time
-            // changes a handle", so nothing else has a reference to it.
-            state.show(unsafe { &mut *handle });
-            worked
-        };
-        Code::of(changed())
+    call(|| {
+        // SAFETY: the contract of the module.
+        let state = unsafe { state(handle) }?;
+        let worked = work(state);
+        // SAFETY: `state` has checked that it is not null; gsd.h: "one thread at a time
+        // changes a handle", so nothing else has a reference to it.
+        state.show(unsafe { &mut *handle });
+        worked
     })
 }
 
@@ -108,16 +110,13 @@ pub unsafe extern "C" fn gsd_create(
     schema: *const c_char,
     schema_version: u32,
 ) -> c_int {
-    guard(IO, || {
-        let created = || {
-            // SAFETY: the contract of the module.
-            let name = non_null(unsafe { bytes(fname) }, "fname")?;
-            // SAFETY: the contract of the module.
-            let new = unsafe { new_file(application, schema, schema_version) }?;
-            let mut writer = create(path(name), &new, Settings::default(), false)?;
-            Ok(writer.close()?)
-        };
-        Code::of(created())
+    call(|| {
+        // SAFETY: the contract of the module.
+        let name = non_null(unsafe { bytes(fname) }, "fname")?;
+        // SAFETY: the contract of the module.
+        let new = unsafe { new_file(application, schema, schema_version) }?;
+        let mut writer = create(path(name), &new, Settings::default(), false)?;
+        Ok(writer.close()?)
     })
 }
 
@@ -132,21 +131,19 @@ pub unsafe extern "C" fn gsd_create_and_open(
     flags: c_uint,
     exclusive_create: c_int,
 ) -> c_int {
-    guard(IO, || {
-        let opened = || {
-            let mode = Mode::new(flags)?;
-            if mode == Mode::ReadOnly {
-                return Err(Code::FILE_MUST_BE_WRITABLE.because(&"a new file is written"));
-            }
-            // SAFETY: the contract of the module.
-            let name = non_null(unsafe { bytes(fname) }, "fname")?;
-            // SAFETY: the contract of the module.
-            let new = unsafe { new_file(application, schema, schema_version) }?;
-            State::create(path(name), &new, mode, &Options::default(), exclusive_create != 0)
-        };
+    let opened = || {
+        let mode = Mode::new(flags)?;
+        if mode == Mode::ReadOnly {
+            return Err(Code::FILE_MUST_BE_WRITABLE.because(&"a new file is written"));
+        }
         // SAFETY: the contract of the module.
-        unsafe { open(handle, opened) }
-    })
+        let name = non_null(unsafe { bytes(fname) }, "fname")?;
+        // SAFETY: the contract of the module.
+        let new = unsafe { new_file(application, schema, schema_version) }?;
+        State::create(path(name), &new, mode, &Options::default(), exclusive_create != 0)
+    };
+    // SAFETY: the contract of the module.
+    unsafe { open(handle, opened) }
 }
 
 /// Opens a file.
@@ -156,15 +153,13 @@ pub unsafe extern "C" fn gsd_open(
     fname: *const c_char,
     flags: c_uint,
 ) -> c_int {
-    guard(IO, || {
-        let opened = || {
-            // SAFETY: the contract of the module.
-            let name = non_null(unsafe { bytes(fname) }, "fname")?;
-            State::open(path(name), Mode::new(flags)?, &Options::default())
-        };
+    let opened = || {
         // SAFETY: the contract of the module.
-        unsafe { open(handle, opened) }
-    })
+        let name = non_null(unsafe { bytes(fname) }, "fname")?;
+        State::open(path(name), Mode::new(flags)?, &Options::default())
+    };
+    // SAFETY: the contract of the module.
+    unsafe { open(handle, opened) }
 }
 
 /// Removes all frames and names.
@@ -177,35 +172,29 @@ pub unsafe extern "C" fn gsd_truncate(handle: *mut GsdHandle) -> c_int {
 /// Flushes and closes. After an error the handle is still open, and the call can be repeated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gsd_close(handle: *mut GsdHandle) -> c_int {
-    guard(IO, || {
-        let closed = || {
-            // SAFETY: the contract of the module.
-            let state = unsafe { state(handle) }?;
-            state.close()?;
-            // SAFETY: Box::from_raw: "memory must have been allocated by Box"; `open` did so, and
-            // the next line sets the pointer to null, so this happens once.
-            drop(unsafe { Box::from_raw(ptr::from_ref(state).cast_mut()) });
-            // SAFETY: `state` has checked that it is not null; the handle is the caller's.
-            unsafe { ptr::write(handle, GsdHandle::EMPTY) };
-            Ok(())
-        };
-        Code::of(closed())
+    call(|| {
+        // SAFETY: the contract of the module.
+        let state = unsafe { state(handle) }?;
+        state.close()?;
+        // SAFETY: Box::from_raw: "memory must have been allocated by Box"; `open` did so, and
+        // the next line sets the pointer to null, so this happens once.
+        drop(unsafe { Box::from_raw(ptr::from_ref(state).cast_mut()) });
+        // SAFETY: `state` has checked that it is not null; the handle is the caller's.
+        unsafe { ptr::write(handle, GsdHandle::EMPTY) };
+        Ok(())
     })
 }
 
 /// Ends the frame.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gsd_end_frame(handle: *mut GsdHandle) -> c_int {
-    guard(IO, || {
-        let ended = || {
-            // SAFETY: the contract of the module.
-            let state = unsafe { state(handle) }?;
-            let frame = state.end_frame()?;
-            // SAFETY: `state` has checked that it is not null; one thread at a time writes.
-            unsafe { ((*handle).buffer_frame, (*handle).pending_index_entries) = (frame, 0) };
-            Ok(())
-        };
-        Code::of(ended())
+    call(|| {
+        // SAFETY: the contract of the module.
+        let state = unsafe { state(handle) }?;
+        let frame = state.end_frame()?;
+        // SAFETY: `state` has checked that it is not null; one thread at a time writes.
+        unsafe { ((*handle).buffer_frame, (*handle).pending_index_entries) = (frame, 0) };
+        Ok(())
     })
 }
 
@@ -227,33 +216,30 @@ pub unsafe extern "C" fn gsd_write_chunk(
     flags: u8,
     data: *const c_void,
 ) -> c_int {
-    guard(IO, || {
-        let written = || {
-            // SAFETY: the contract of the module.
-            let state = unsafe { state(handle) }?;
-            // SAFETY: the contract of the module.
-            let name = non_null(unsafe { bytes(name) }, "name")?;
-            let wrong = |why: &str| Code::INVALID_ARGUMENT.because(&why);
-            if n > 0 && data.is_null() {
-                return Err(null("data"));
-            }
-            if m == 0 || flags != 0 {
-                return Err(wrong("M must be at least 1, and flags 0"));
-            }
-            let kind = u8::try_from(kind).ok().and_then(ChunkType::from_number);
-            let kind = kind.ok_or_else(|| wrong("type must be from 1 to 11"))?;
-            let size = n.checked_mul(m.into()).and_then(|n| n.checked_mul(kind.size().get()));
-            let size = size.and_then(|size| usize::try_from(size).ok());
-            let size = size.filter(|&size| isize::try_from(size).is_ok());
-            let size = size.ok_or_else(|| wrong("N rows of M values are too many bytes"))?;
-            // SAFETY: gsd.h: "data: N * M values of the type", which is `size` bytes.
-            let bytes = unsafe { slice(data.cast::<u8>(), size) };
-            let pending = state.write_chunk(name, kind, m, bytes)?;
-            // SAFETY: `state` has checked that it is not null; one thread at a time writes.
-            unsafe { (*handle).pending_index_entries = pending };
-            Ok(())
-        };
-        Code::of(written())
+    call(|| {
+        // SAFETY: the contract of the module.
+        let state = unsafe { state(handle) }?;
+        // SAFETY: the contract of the module.
+        let name = non_null(unsafe { bytes(name) }, "name")?;
+        let wrong = |why: &str| Code::INVALID_ARGUMENT.because(&why);
+        if n > 0 && data.is_null() {
+            return Err(null("data"));
+        }
+        if m == 0 || flags != 0 {
+            return Err(wrong("M must be at least 1, and flags 0"));
+        }
+        let kind = u8::try_from(kind).ok().and_then(ChunkType::from_number);
+        let kind = kind.ok_or_else(|| wrong("type must be from 1 to 11"))?;
+        let size = n.checked_mul(m.into()).and_then(|n| n.checked_mul(kind.size().get()));
+        let size = size.and_then(|size| usize::try_from(size).ok());
+        let size = size.filter(|&size| isize::try_from(size).is_ok());
+        let size = size.ok_or_else(|| wrong("N rows of M values are too many bytes"))?;
+        // SAFETY: gsd.h: "data: N * M values of the type", which is `size` bytes.
+        let bytes = unsafe { slice(data.cast::<u8>(), size) };
+        let pending = state.write_chunk(name, kind, m, bytes)?;
+        // SAFETY: `state` has checked that it is not null; one thread at a time writes.
+        unsafe { (*handle).pending_index_entries = pending };
+        Ok(())
     })
 }
 
@@ -282,24 +268,21 @@ pub unsafe extern "C" fn gsd_read_chunk(
     data: *mut c_void,
     chunk: *const GsdIndexEntry,
 ) -> c_int {
-    guard(IO, || {
-        let read = || {
-            // SAFETY: the contract of the module.
-            let state = unsafe { state(handle) }?;
-            // SAFETY: pointer::as_ref: "either null or convertible to a reference"; gsd.h: "chunk:
-            // what gsd_find_chunk has found", which lives until the next flush, or a copy of it.
-            let entry = non_null(unsafe { chunk.as_ref() }, "chunk")?;
-            if data.is_null() {
-                return Err(null("data"));
-            }
-            let size = Seen::len(entry).and_then(|size| usize::try_from(size).ok());
-            let size = size.filter(|&size| isize::try_from(size).is_ok()).ok_or_else(|| {
-                Code::FILE_CORRUPT.because(&"gsd_read_chunk: no chunk has so many bytes")
-            })?;
-            // SAFETY: gsd.h: "data: memory for all values of the chunk", which is `size` bytes.
-            state.read_chunk(entry, unsafe { slice_mut(data.cast(), size) })
-        };
-        Code::of(read())
+    call(|| {
+        // SAFETY: the contract of the module.
+        let state = unsafe { state(handle) }?;
+        // SAFETY: pointer::as_ref: "either null or convertible to a reference"; gsd.h: "chunk:
+        // what gsd_find_chunk has found", which lives until the next flush, or a copy of it.
+        let entry = non_null(unsafe { chunk.as_ref() }, "chunk")?;
+        if data.is_null() {
+            return Err(null("data"));
+        }
+        let size = Seen::len(entry).and_then(|size| usize::try_from(size).ok());
+        let size = size.filter(|&size| isize::try_from(size).is_ok()).ok_or_else(|| {
+            Code::FILE_CORRUPT.because(&"gsd_read_chunk: no chunk has so many bytes")
+        })?;
+        // SAFETY: gsd.h: "data: memory for all values of the chunk", which is `size` bytes.
+        state.read_chunk(entry, unsafe { slice_mut(data.cast(), size) })
     })
 }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "the functions get pointers of C programs")]
 #![allow(clippy::missing_safety_doc, reason = "the contract of all is in gsd.h")]
 
-use super::calls::open;
+use super::calls::{call, open};
 use super::code::Code;
 use super::handle::GsdHandle;
 use super::state::{Mode, NewFile, Options, State};
@@ -110,25 +110,23 @@ pub unsafe extern "C" fn striae_gsd_create_and_open(
     exclusive_create: c_int,
     with: *const StriaeGsdOptions,
 ) -> c_int {
-    guard(-1, || {
-        let opened = || {
-            let mode = Mode::new(flags)?;
-            if mode == Mode::ReadOnly {
-                return Err(Code::FILE_MUST_BE_WRITABLE.because(&"a new file is written"));
-            }
-            let null = || Code::INVALID_ARGUMENT.because(&"a text is a null pointer");
-            // SAFETY: gsd.h: all three are texts that end with a NUL.
-            let texts = unsafe { (bytes(fname), bytes(application), bytes(schema)) };
-            let (Some(name), Some(application), Some(schema)) = texts else { return Err(null()) };
-            // SAFETY: gsd.h: "options: what striae_gsd_options_init has set".
-            let with = unsafe { options(with) }?;
-            let (checksums, align) = (with.checksums != 0, with.align);
-            let new = NewFile { application, schema, schema_version, checksums, align };
-            State::create(path(name), &new, mode, &with.options(), exclusive_create != 0)
-        };
-        // SAFETY: gsd.h: "handle: memory for a handle".
-        unsafe { open(handle, opened) }
-    })
+    let opened = || {
+        let mode = Mode::new(flags)?;
+        if mode == Mode::ReadOnly {
+            return Err(Code::FILE_MUST_BE_WRITABLE.because(&"a new file is written"));
+        }
+        let null = || Code::INVALID_ARGUMENT.because(&"a text is a null pointer");
+        // SAFETY: gsd.h: all three are texts that end with a NUL.
+        let texts = unsafe { (bytes(fname), bytes(application), bytes(schema)) };
+        let (Some(name), Some(application), Some(schema)) = texts else { return Err(null()) };
+        // SAFETY: gsd.h: "options: what striae_gsd_options_init has set".
+        let with = unsafe { options(with) }?;
+        let (checksums, align) = (with.checksums != 0, with.align);
+        let new = NewFile { application, schema, schema_version, checksums, align };
+        State::create(path(name), &new, mode, &with.options(), exclusive_create != 0)
+    };
+    // SAFETY: gsd.h: "handle: memory for a handle".
+    unsafe { open(handle, opened) }
 }
 
 /// Opens a file with options; `align` and `checksums` are those of the file.
@@ -139,18 +137,16 @@ pub unsafe extern "C" fn striae_gsd_open(
     flags: c_uint,
     with: *const StriaeGsdOptions,
 ) -> c_int {
-    guard(-1, || {
-        let opened = || {
-            // SAFETY: gsd.h: "fname: a text that ends with a NUL".
-            let name = unsafe { bytes(fname) };
-            let null = || Code::INVALID_ARGUMENT.because(&"fname is a null pointer");
-            // SAFETY: gsd.h: "options: what striae_gsd_options_init has set".
-            let with = unsafe { options(with) }?;
-            State::open(path(name.ok_or_else(null)?), Mode::new(flags)?, &with.options())
-        };
-        // SAFETY: gsd.h: "handle: memory for a handle".
-        unsafe { open(handle, opened) }
-    })
+    let opened = || {
+        // SAFETY: gsd.h: "fname: a text that ends with a NUL".
+        let name = unsafe { bytes(fname) };
+        let null = || Code::INVALID_ARGUMENT.because(&"fname is a null pointer");
+        // SAFETY: gsd.h: "options: what striae_gsd_options_init has set".
+        let with = unsafe { options(with) }?;
+        State::open(path(name.ok_or_else(null)?), Mode::new(flags)?, &with.options())
+    };
+    // SAFETY: gsd.h: "handle: memory for a handle".
+    unsafe { open(handle, opened) }
 }
 
 /// Checks all of a file, and its data against the checksums, if it has any. The first finding is
@@ -160,16 +156,13 @@ pub unsafe extern "C" fn striae_gsd_verify(
     fname: *const c_char,
     findings: *mut StriaeGsdFindings,
 ) -> c_int {
-    guard(-1, || {
-        let verified = || {
-            // SAFETY: gsd.h: "fname: a text that ends with a NUL".
-            let name = unsafe { bytes(fname) };
-            let null = || Code::INVALID_ARGUMENT.because(&"fname is a null pointer");
-            let found = super::check::check(path(name.ok_or_else(null)?))?;
-            // SAFETY: gsd.h: "findings: memory for the structure, or null".
-            unsafe { store(findings, found) };
-            Ok(())
-        };
-        Code::of(verified())
+    call(|| {
+        // SAFETY: gsd.h: "fname: a text that ends with a NUL".
+        let name = unsafe { bytes(fname) };
+        let null = || Code::INVALID_ARGUMENT.because(&"fname is a null pointer");
+        let found = super::check::check(path(name.ok_or_else(null)?))?;
+        // SAFETY: gsd.h: "findings: memory for the structure, or null".
+        unsafe { store(findings, found) };
+        Ok(())
     })
 }
