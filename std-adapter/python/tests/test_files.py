@@ -65,6 +65,18 @@ def test_a_recovery_says_what_became_of_each_frame(golden, tmp_path):
         striae.recover(out, tmp_path / 'a', format='tar')
 
 
+def test_the_ranks_of_a_text_map_are_recovered(tmp_path):
+    lines = ['version 2001 npes 2 ndims 1 ', '4 ', '0 2', '1 2', '1 2', '3 4']
+    whole, cut, out = (tmp_path / name for name in ['whole.dat', 'cut.dat', 'out.dat'])
+    whole.write_text('\n'.join(lines) + '\n')
+    cut.write_text('\n'.join(lines[:4]) + '\n1 2\n3')
+    recovery = striae.recover(cut, out)
+    assert (recovery.format, recovery.sound) == ('map', False)
+    assert [(part.part, part.facts['line']) for part in recovery.parts] == [('rank/0', 3), ('rank/1', 5)]
+    assert recovery.counts['as found'] == 1
+    assert striae.recover(whole, out, force=True).sound
+
+
 def test_frames_are_selected_by_a_slice(run, tmp_path):
     for part in [slice(None), slice(1, 4), slice(-2, None), slice(0, 5, 2), slice(3, 1), slice(2, 99)]:
         out = tmp_path / 'out.gsd'

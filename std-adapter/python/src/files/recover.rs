@@ -68,7 +68,8 @@ fn run(path: &Path, out: &Path, format: Option<Format>, force: bool) -> Result<R
         Format::Gsd => of_gsd(path, out, force)?,
         Format::Cdf => of_cdf(path, out, force)?,
         Format::Blob => of_blob(path, out, force)?,
-        Format::Ffrecord | Format::Map => {
+        Format::Map => of_map(path, out, force)?,
+        Format::Ffrecord => {
             let none = format!("{} are not recovered", format.files());
             let none = std::io::Error::new(std::io::ErrorKind::Unsupported, none);
             return Err(Error::new(path, ErrorKind::from(none)));
@@ -132,4 +133,19 @@ fn of_blob(path: &Path, out: &Path, force: bool) -> Result<(Tally, Vec<Row>), Er
         ]
     });
     Ok((recovery.tally(), rows.collect()))
+}
+
+fn of_map(path: &Path, out: &Path, force: bool) -> Result<(Tally, Vec<Row>), Error> {
+    let recovery = blob::map::recover::Recover::new().output(output(force)).examine(path)?;
+    recovery.write(out)?;
+    let row = |found: &blob::map::recover::Found| {
+        let part = found.rank.map_or_else(|| "lines".to_owned(), |rank| format!("rank/{rank}"));
+        vec![
+            ("part", part.into()),
+            ("word", found.certainty.word().as_str().into()),
+            ("why", found.certainty.why().to_string().into()),
+            ("line", found.line.into()),
+        ]
+    };
+    Ok((recovery.tally(), recovery.found().iter().map(row).collect()))
 }
