@@ -1,13 +1,15 @@
 //! Output files that get their names only when they are complete.
 
+mod folder;
 mod hidden;
 mod leftover;
 mod unfinished;
 
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
-use hidden::File;
-pub(crate) use hidden::Hidden;
+pub use folder::Folder;
+pub(crate) use folder::final_path;
+use hidden::{File, Hidden};
 pub use leftover::{Leftover, leftovers};
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
@@ -18,7 +20,6 @@ use std::num::NonZeroU32;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use striae_core::sion::filename::Sibling;
-pub(crate) use unfinished::Unfinished;
 pub use unfinished::abandon_all;
 
 /// An output file, or a set of them (`NAME`, `NAME.000001`, ...), written under hidden names.
@@ -228,7 +229,7 @@ pub(crate) fn check_free(path: &Path, replace: bool) -> Result<(), Error> {
 
 /// Gives the file `from` the permissions of the file at `to`, which it will replace. If there is
 /// none, keeps only the permissions that are also in `mode`.
-pub(crate) fn give_mode(from: &Path, to: &Path, mode: Option<u32>) -> Result<(), Error> {
+fn give_mode(from: &Path, to: &Path, mode: Option<u32>) -> Result<(), Error> {
     const ALL: u32 = 0o777;
     let Ok(made) = fs::symlink_metadata(from).map(|from| from.mode() & ALL) else {
         return Ok(()); // it was not made, which the rename tells

@@ -1,15 +1,14 @@
 //! Extracting to a folder: what all formats do in the same way.
 
-use super::folder::fill;
 use super::{Options, Output};
 use crate::address::Pattern;
 use crate::error::{Error, ErrorKind};
-use crate::publish::check_free;
+use crate::publish::{Folder, check_free};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(crate) use super::folder::final_path;
+pub(crate) use crate::publish::final_path;
 
 /// The result of an extraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +52,9 @@ impl<H> Options<Selected<H>> {
             progress(n);
         };
         let check = || if force { Ok(()) } else { names.check(dir) };
-        let files = fill(dir, force, sources, check, |hidden| make(parts, hidden, &count))?;
+        let folder = Folder::new(dir, force, check)?;
+        make(parts, folder.hidden(), &count)?;
+        let files = folder.finish(sources, false)?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 }

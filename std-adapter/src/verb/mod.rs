@@ -7,7 +7,6 @@
 //! | verify | [`Verify`], which names the file of each finding |
 
 pub(crate) mod extract;
-mod folder;
 pub(crate) mod npy;
 mod options;
 mod output;
