@@ -387,3 +387,14 @@ fn recv_state<const N: usize>(
     state.iter_mut().zip(words).for_each(|(to, word)| *to = u64::from_le_bytes(*word));
     Ok((*is_state == 1).then_some(state))
 }
+
+/// The part of rank `rank` of `n` things that are dealt to `size` ranks, in their order.
+#[must_use]
+pub fn even_part(n: u64, rank: u32, size: u32) -> std::ops::Range<u64> {
+    let at = |rank: u32| {
+        let product = u128::from(n).saturating_mul(rank.into());
+        let at = product.checked_div(size.into()).unwrap_or(0);
+        u64::try_from(at).unwrap_or(n) // at most n
+    };
+    at(rank)..at(rank.saturating_add(1))
+}

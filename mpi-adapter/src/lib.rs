@@ -78,7 +78,7 @@ pub mod threads;
 mod words;
 
 pub use collect::Collect;
-pub use collective::{Collective, Fold, Traffic};
+pub use collective::{Collective, Fold, Traffic, even_part};
 pub use error::{Code, Error, Failure};
 pub use file::SharedFile;
 #[cfg(feature = "mpi")]
@@ -86,16 +86,6 @@ pub use mpi::Mpi;
 pub use operation::Operation;
 pub use striae; // what its types need besides those that have a name here
 pub use threads::Threads;
-
-/// The part of rank `rank` of `n` things that are dealt to `size` ranks, in their order.
-fn even_part(n: u64, rank: u32, size: u32) -> std::ops::Range<u64> {
-    let at = |rank: u32| {
-        let product = u128::from(n).saturating_mul(rank.into());
-        let at = product.checked_div(size.into()).unwrap_or(0);
-        u64::try_from(at).unwrap_or(n) // at most n
-    };
-    at(rank)..at(rank.saturating_add(1))
-}
 
 /// The examples of the README.
 #[cfg(all(doctest, feature = "mpi"))]

@@ -1,6 +1,7 @@
 //! The command line.
 
-use crate::set::{ConvertArgs, ExtractArgs, PackArgs};
+use crate::convert::ConvertArgs;
+use crate::set::{ExtractArgs, PackArgs};
 use crate::verify::VerifyArgs;
 use clap::{Parser, Subcommand};
 use std::num::NonZeroU32;

@@ -1,29 +1,10 @@
 //! `striae-mpi convert` of a blob set.
 
-use crate::set::ConvertArgs;
+use crate::convert::ConvertArgs;
 use crate::text::warn;
 use std::fmt::Write;
 use striae_mpi::blob::{Convert, OpenOptions, Set};
 use striae_mpi::{Collective, Error};
-
-/// The options that only blob sets have.
-#[derive(Debug, clap::Args)]
-pub(crate) struct BlobArgs {
-    /// Value of elements that no subfile has; default: the fill value of the variable.
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
-    fill: Option<String>,
-    /// Do not compare a blob set with its seal.
-    #[arg(long)]
-    no_seal: bool,
-}
-
-impl BlobArgs {
-    /// The first option that is given.
-    pub(crate) fn of_blob(&self) -> Option<&'static str> {
-        let given = [(self.fill.is_some(), "--fill"), (self.no_seal, "--no-seal")];
-        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
-    }
-}
 
 /// The most lines about missing subfiles.
 const LINES: usize = 10;

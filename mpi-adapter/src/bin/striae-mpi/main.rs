@@ -2,13 +2,14 @@
 
 mod args;
 mod blob;
+mod convert;
 mod set;
 mod text;
 mod verify;
 
 use args::{Args, Verb};
 use clap::Parser;
-use set::ConvertArgs;
+use convert::ConvertArgs;
 use std::process::ExitCode;
 use striae::format::{Format, Recognized};
 use striae_mpi::{Code, Collective, Error, Failure, Mpi, Threads};

@@ -1,11 +1,11 @@
 //! `striae-mpi extract`, `pack` and `convert`: SIONlib sets whose tasks are dealt to the ranks.
 
-use crate::blob::BlobArgs;
+use crate::convert::{ConvertArgs, SetArgs};
 use crate::text::warn;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU64;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use striae::sion::task_name;
 use striae_core::sion::KeyvalMode;
 use striae_core::sion::filename::Sibling;
 use striae_mpi::sion::{Builder, FileReader, FileWriter, OpenOptions};
-use striae_mpi::{Code, Collective, Error, Failure};
+use striae_mpi::{Code, Collective, Error, Failure, even_part};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -48,54 +48,6 @@ pub(crate) struct PackArgs {
     chunksize: Option<NonZeroU64>,
     #[command(flatten)]
     options: SetArgs,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "SIONlib: seals of the old set are compared before; every task gets one chunk of \
-its length. Sets of key-value records, or with other global ranks than 0, 1, 2 and so on, are for \
-`striae convert`.\n\nBlob sets: every rank writes an even part of the canonical file. Elements \
-that no subfile has are filled.\n\nExit status: 0; 1 if a blob set is not whole; 2 if nothing was \
-made."
-)]
-pub(crate) struct ConvertArgs {
-    /// The first file of a SIONlib set, or the name of a blob set.
-    pub(crate) set: PathBuf,
-    /// The first file of the new set, or the canonical file.
-    pub(crate) out: PathBuf,
-    #[command(flatten)]
-    pub(crate) options: SetArgs,
-    #[command(flatten)]
-    pub(crate) blob: BlobArgs,
-}
-
-/// The options of a new set.
-#[derive(Debug, clap::Args)]
-pub(crate) struct SetArgs {
-    /// Number of physical files.
-    #[arg(long, value_name = "N", default_value = "1")]
-    files: NonZeroU32,
-    /// Size that chunks are rounded up to; default: the block size of the folder.
-    #[arg(long, value_name = "BYTES")]
-    fsblksize: Option<NonZeroU32>,
-    /// Add checksums of everything.
-    #[arg(long)]
-    seal: bool,
-    /// Replace existing files.
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-impl SetArgs {
-    /// The first option that only SIONlib sets have.
-    pub(crate) fn of_sion(&self) -> Option<&'static str> {
-        let given = [
-            (self.files.get() > 1, "--files"),
-            (self.fsblksize.is_some(), "--fsblksize"),
-            (self.seal, "--seal"),
-        ];
-        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
-    }
 }
 
 /// Length of the pieces that are copied.
@@ -216,19 +168,10 @@ fn check_plain(keyval: KeyvalMode, verb: &str) -> Result<(), Failure> {
 
 // ---- pack and convert ----
 
-/// The tasks of a rank: an even part of all, in order.
-fn part_of(rank: u32, size: u32, ntasks: u64) -> std::ops::Range<u64> {
-    let begin = |rank: u64| {
-        let product = u128::from(rank).saturating_mul(ntasks.into());
-        u64::try_from(product.checked_div(size.into()).unwrap_or(0)).unwrap_or(u64::MAX)
-    };
-    begin(rank.into())..begin(u64::from(rank).saturating_add(1))
-}
-
 pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error> {
     let ntasks = if comm.rank() == 0 { count_sources(args) } else { Ok(0) };
     let [ntasks] = comm.max(ntasks.map(|ntasks| [ntasks]))?;
-    let mine = part_of(comm.rank(), comm.size(), ntasks);
+    let mine = even_part(ntasks, comm.rank(), comm.size());
     let sources = mine.map(|task| Ok((task, source(args, task)?)));
     let sources: Result<Vec<(u64, PathBuf)>, Failure> = sources.collect();
     let tasks = sources.as_ref().map_err(Clone::clone).and_then(|sources| {
