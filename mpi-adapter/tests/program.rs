@@ -93,8 +93,17 @@ fn sets_go_to_files_and_back_by_any_number_of_ranks() {
         let own = path("out/task_00003");
         std::fs::copy(&again, &own).unwrap();
         let done = run(ranks, &["extract", &own, &out, "--force"]);
-        assert!(text(&done.stderr).contains("is a file of the set itself"));
+        assert!(text(&done.stderr).contains("is a source, and would be replaced"));
         assert!(std::fs::read(&own).unwrap() == kept, "a set was lost");
+        // A link stays, and what it points to is replaced, as by striae.
+        let (link, target) = (path("out/task_00004"), path("target"));
+        std::fs::remove_file(&link).unwrap();
+        std::fs::write(&target, "old").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let done = run(ranks, &["extract", &again, &out, "--force"]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink(), "the link is gone");
+        assert!(std::fs::read(&target).unwrap() == stream(4));
         let names =
             std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert!(!names.into_iter().any(|name| name.to_str().unwrap().starts_with('.')), "left");

@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use striae::publish::Publish;
+use striae::publish::{Folder, Publish};
 use striae::sion::task_name;
 use striae_core::sion::KeyvalMode;
 use striae_core::sion::filename::Sibling;
@@ -65,18 +65,18 @@ fn io(what: impl std::fmt::Display) -> impl FnOnce(io::Error) -> Failure {
 pub(crate) fn extract<C: Collective>(comm: C, args: &ExtractArgs) -> Result<(), Error> {
     let rank = comm.rank();
     let set = OpenOptions::new().open(comm, &args.set)?;
-    let hidden = if rank == 0 { prepare(&set, args).map(Some) } else { Ok(None) };
-    let path = hidden.as_ref().map(|hidden| match hidden {
-        Some(hidden) => hidden.path().as_os_str().as_bytes(),
+    let made = if rank == 0 { prepare(&set, args).map(Some) } else { Ok(None) };
+    let path = made.as_ref().map(|made| match made {
+        Some(made) => made.hidden().as_os_str().as_bytes(),
         None => &[],
     });
     let path = set.comm().bcast(0, path.map_err(Clone::clone), LONGEST_PATH)?;
     let folder = PathBuf::from(OsString::from_vec(path));
-    let done = extract_mine(&set, &folder);
+    let done = extract_mine(&set, &folder, args.force);
     let (ntasks, comm) = (set.ntasks(), set.close(done)?);
     // All files are there.
-    let renamed = if rank == 0 { publish(&folder, args) } else { Ok(()) };
-    comm.agree(renamed)?;
+    let named = made.and_then(|made| made.map_or(Ok(()), |made| publish(made, args)));
+    comm.agree(named)?;
     if rank == 0 {
         warn(format_args!("{ntasks} tasks extracted"));
     }
@@ -84,13 +84,12 @@ pub(crate) fn extract<C: Collective>(comm: C, args: &ExtractArgs) -> Result<(), 
 }
 
 /// Checks the names of the new files, and makes a hidden folder for them.
-fn prepare<C: Collective>(
-    set: &FileReader<C>,
-    args: &ExtractArgs,
-) -> Result<tempfile::TempDir, Failure> {
+fn prepare<C: Collective>(set: &FileReader<C>, args: &ExtractArgs) -> Result<Folder, Failure> {
     check_plain(set.keyval(), "extract")?;
-    fs::create_dir_all(&args.folder).map_err(io("making the folder"))?;
-    if !args.force {
+    Folder::new(&args.folder, args.force, || {
+        if args.force {
+            return Ok(());
+        }
         for entry in fs::read_dir(&args.folder).map_err(io("reading the folder"))? {
             let name = entry.map_err(io("reading the folder"))?.file_name();
             if task_of(&name).is_some_and(|task| task < set.ntasks()) {
@@ -99,9 +98,8 @@ fn prepare<C: Collective>(
                 return Err(Failure::new(Code::Refused, text));
             }
         }
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".striae-").tempdir_in(&args.folder).map_err(io("making a hidden folder"))
+        Ok(())
+    })
 }
 
 /// The task whose file has this name.
@@ -110,41 +108,34 @@ fn task_of(name: &OsStr) -> Option<u64> {
     (*name == *task_name(task)).then_some(task)
 }
 
-fn extract_mine<C: Collective>(set: &FileReader<C>, folder: &Path) -> Result<(), Failure> {
+fn extract_mine<C: Collective>(
+    set: &FileReader<C>,
+    folder: &Path,
+    replaces: bool,
+) -> Result<(), Failure> {
     let mut window = vec![0; WINDOW];
     for entry in set.tasks() {
         let name = task_name(entry.task);
         let copy = |window: &mut [u8]| {
             let mut file = fs::File::create_new(folder.join(&name))?;
-            copy(&mut set.stream(entry.task)?, &mut file, window)
+            copy(&mut set.stream(entry.task)?, &mut file, window)?;
+            // What another node has written, rank 0 may not be able to sync.
+            if replaces { file.sync_all() } else { Ok(()) }
         };
         copy(&mut window).map_err(io(format_args!("extracting {name}")))?;
     }
     Ok(())
 }
 
-fn publish(hidden: &Path, args: &ExtractArgs) -> Result<(), Failure> {
-    let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
-    let sources: Vec<_> = (0..)
-        .map_while(|number| {
-            let mut name = args.set.as_os_str().to_owned();
-            name.push(Sibling(number).to_string());
-            identity(name.as_ref())
-        })
-        .collect();
-    let entries = fs::read_dir(hidden).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let entries = entries.map_err(io("reading the hidden folder"))?;
-    let names: Vec<_> = entries
-        .into_iter()
-        .map(|entry| (entry.path(), args.folder.join(entry.file_name())))
-        .collect();
-    if let Some((_, to)) =
-        names.iter().find(|(_, to)| identity(to).is_some_and(|there| sources.contains(&there)))
-    {
-        let text = format_args!("{} is a file of the set itself", to.display());
-        return Err(Failure::new(Code::Refused, text));
-    }
-    names.iter().try_for_each(|(from, to)| fs::rename(from, to)).map_err(io("renaming the files"))
+/// Gives the files their names. What is replaced stays until the disk has the new files.
+fn publish(made: Folder, args: &ExtractArgs) -> Result<(), Failure> {
+    let sources = (0..).map_while(|number| {
+        let mut name = args.set.as_os_str().to_owned();
+        name.push(Sibling(number).to_string());
+        fs::metadata(name).ok().map(|file| (file.dev(), file.ino()))
+    });
+    made.finish(sources, args.force)?;
+    Ok(())
 }
 
 fn copy(from: &mut impl Read, to: &mut impl Write, window: &mut [u8]) -> io::Result<()> {

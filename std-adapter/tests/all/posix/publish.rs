@@ -6,10 +6,10 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::num::NonZeroU32;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use striae::error::{Error, ErrorKind};
-use striae::publish::{Publish, abandon_all};
+use striae::publish::{Folder, Publish, abandon_all};
 use striae_kit::adapter::{argument, child, names, run};
 
 const NAMES: [&str; 3] = ["a", "a.000001", "a.000002"];
@@ -272,4 +272,33 @@ fn one_file_is_replaced_without_a_moment_in_which_it_is_gone() {
     let set = publish(&dir.path().join("a"), 1, true).unwrap();
     let moves = moves(dir.path(), || set.finish(false).unwrap());
     assert_eq!(moves, [(inotify::ReadFlags::MOVED_TO, "a".to_owned())]);
+}
+
+#[test]
+fn a_file_that_appeared_while_a_folder_was_filled_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let folder = |force| Folder::new(&out, force, || Ok::<_, Error>(())).unwrap();
+    let fill = |force| {
+        let folder = folder(force);
+        for name in ["a", "b", "c"] {
+            fs::write(folder.hidden().join(name), "new").unwrap();
+        }
+        fs::write(out.join("b"), "of another").unwrap();
+        folder.finish([], force)
+    };
+    let texts = |texts: [&str; 3]| {
+        let named = ["a", "b", "c"].into_iter().zip(texts).filter(|(_, text)| !text.is_empty());
+        named.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).collect()
+    };
+    assert!(matches!(fill(false).unwrap_err().kind(), ErrorKind::Exists));
+    assert_eq!(listing(&out), texts(["", "of another", ""]));
+    assert_eq!(fill(true).unwrap(), 3);
+    assert_eq!(listing(&out), texts(["new"; 3]));
+    // What is read is never replaced.
+    let (own, folder) = (fs::metadata(out.join("b")).unwrap(), folder(true));
+    fs::write(folder.hidden().join("b"), "newer").unwrap();
+    let error = folder.finish([(own.dev(), own.ino())], true).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Source));
+    assert_eq!(listing(&out), texts(["new"; 3]));
 }
