@@ -6,6 +6,7 @@ use crate::ffrecord::is_ffrecord;
 pub use crate::formats::Format;
 use crate::posix::{Pin, PosixFile};
 use crate::sion::siblings::Places;
+use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::blob::map::TEXT_MAGIC;
@@ -34,23 +35,32 @@ impl Format {
             }
         }
         let bytes = start.get(..len).unwrap_or_default();
-        match Self::of_bytes(bytes) {
-            None if bytes == TEXT_MAGIC => return Ok(Self::Map),
-            // The first bytes are those of any other CDF-5 file.
-            Some(Self::Cdf) if is_blob(file) => return Ok(Self::Blob),
-            Some(format) => return Ok(format),
-            None if bytes == HDF5_MAGIC => return Ok(Self::Blob),
-            None => {}
+        for format in Self::IN_TURN {
+            if format.is_of(path, file, bytes).map_err(|error| at(error.into()))? {
+                return Ok(format);
+            }
         }
-        // ffrecord requires this ending.
-        if path.extension().is_some_and(|ending| ending == Self::Ffrecord.ending()) {
-            return Ok(Self::Ffrecord);
-        }
-        // Last, since it reads more than the first bytes.
-        match is_ffrecord(file).map_err(|error| at(error.into()))? {
-            true => Ok(Self::Ffrecord),
-            false => Err(at(ErrorKind::NoFormat { start: bytes.into() })),
-        }
+        Err(at(ErrorKind::NoFormat { start: bytes.into() }))
+    }
+
+    /// In this order a file is asked whether it is of a format. A subfile of a blob set starts as
+    /// any other CDF-5 file; for ffrecord more than the first bytes may have to be read.
+    const IN_TURN: [Self; Self::ALL.len()] =
+        [Self::Sion, Self::Gsd, Self::Map, Self::Blob, Self::Cdf, Self::Ffrecord];
+
+    /// Whether an open file that starts with `start` is of this format, if it is of none of those
+    /// before it.
+    fn is_of(self, path: &Path, file: &PosixFile, start: &[u8]) -> io::Result<bool> {
+        let starts_as = |format| Self::of_bytes(start) == Some(format);
+        Ok(match self {
+            Self::Sion | Self::Gsd | Self::Cdf => starts_as(self),
+            Self::Map => start == TEXT_MAGIC,
+            Self::Blob => start == HDF5_MAGIC || starts_as(Self::Cdf) && is_blob(file),
+            Self::Ffrecord => {
+                // ffrecord requires this ending.
+                path.extension().is_some_and(|ending| ending == self.ending()) || is_ffrecord(file)?
+            }
+        })
     }
 }
 
