@@ -22,7 +22,7 @@ pub fn c_gsd(data: &[u8]) {
     let (c, rust) = (folder.path().join("c.gsd"), folder.path().join("rust.gsd"));
     let version = Version { major: 1, minor: 4 };
     let builder = Builder::new().application("fuzz").schema("none", version);
-    let builder = builder.in_place(true).overwrite(true).durability(Durability::None);
+    let builder = builder.in_place(true).force(true).durability(Durability::None);
     let handle = Handle::create(&c, b"fuzz").unwrap();
     let mut both = Both { handle, writer: builder.create(&rust).unwrap() };
     let mut input = data.iter().copied();

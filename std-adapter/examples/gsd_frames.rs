@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (frames, each): (u64, u64) = (frames.parse()?, each.parse()?);
     let values: Vec<f32> = (0..30_u8).map(f32::from).collect();
     let masses = values.get(..10).ok_or("there are 30 values")?;
-    let builder = Builder::new().application("frames").overwrite(true);
+    let builder = Builder::new().application("frames").force(true);
     let mut file = builder.create(path)?;
     for frame in 1..=frames {
         file.write("position", &values, 3)?;

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: gsd_steps FILE FRAMES".into());
     };
     let frames: u32 = frames.parse()?;
-    let mut file = Builder::new().application("steps").overwrite(true).create(path)?;
+    let mut file = Builder::new().application("steps").force(true).create(path)?;
     for frame in 0..frames {
         file.write("step", &[frame], 1)?;
         file.end_frame()?;

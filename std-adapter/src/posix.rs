@@ -71,7 +71,7 @@ impl PosixFile {
 
     /// Makes an empty file at `path` and opens it for reading and writing.
     ///
-    /// An existing file or symbolic link is refused unless `overwrite` is set. With `overwrite`, a
+    /// An existing file or symbolic link is refused unless `force` is set. With `force`, a
     /// regular file is emptied, and a symbolic link to one is followed, as `cp` does, so a link to
     /// another disk keeps working. A link to nothing is still refused, as by `cp`, because a file
     /// would appear at a place that the caller did not name. Anything that is not a regular file is
@@ -80,8 +80,8 @@ impl PosixFile {
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if the name is taken; [`io::ErrorKind::InvalidInput`] if it
     /// is not a regular file; an error of the operating system.
-    pub fn create(path: &Path, overwrite: bool) -> io::Result<Self> {
-        if overwrite {
+    pub fn create(path: &Path, force: bool) -> io::Result<Self> {
+        if force {
             // Not O_TRUNC: what it is has to be known before it is emptied.
             match Self::open_rw(path) {
                 Ok(file) => {

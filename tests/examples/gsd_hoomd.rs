@@ -33,7 +33,7 @@ fn main() {
         }
         ["write", path, "create", precision, version] => {
             let old = striae_core::gsd::Version { major: 1, minor: 0 }; // of the file layer
-            let file = striae::gsd::Builder::new().overwrite(true);
+            let file = striae::gsd::Builder::new().force(true);
             let file = if version == "old" { file.layer(old) } else { file };
             let builder = Builder::new().file(file).precision(precision_of(precision));
             let builder = if version == "2.0" { builder } else { builder.version_1() };

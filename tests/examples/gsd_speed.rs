@@ -58,7 +58,7 @@ impl Written {
     fn create(path: &Path, frames: u64, each: u64, one_sync: bool) -> Self {
         let builder =
             Builder::new().application("bench").schema("none", NO_VERSION).one_sync(one_sync);
-        Self { file: builder.overwrite(true).create(path).unwrap(), frames, each }
+        Self { file: builder.force(true).create(path).unwrap(), frames, each }
     }
 
     fn end_frame(&mut self, frame: u64) {

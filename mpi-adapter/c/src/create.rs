@@ -126,7 +126,7 @@ impl New {
     /// Makes the set.
     pub(crate) fn create<C: Collective>(&self, comm: C) -> Result<FileWriter<C>, Error> {
         let mut builder = Builder::new()
-            .overwrite(true)
+            .force(true)
             .keyval(self.mode.keyval == Some(true))
             .data_order(self.mode.order);
         if let Some(fsblksize) = u32::try_from(self.fsblksize).ok().filter(|&size| size > 0) {

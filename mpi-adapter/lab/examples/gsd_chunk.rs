@@ -62,7 +62,7 @@ fn main() {
         let (start, end) = (number * particles / size, (number + 1) * particles / size);
         let position: Vec<[f32; 3]> = (start..end).map(|i| [i as f32, 0.5, 1.5]).collect();
         let builder = Builder::new().schema("hoomd", Version { major: 1, minor: 4 });
-        let builder = builder.overwrite(true).durability(Durability::None);
+        let builder = builder.force(true).durability(Durability::None);
         let mut file = builder.create(rank, path)?;
         let plain = File::options().write(true).create(true).truncate(false).open(&raw).unwrap();
         let mut times = Vec::new();

@@ -36,7 +36,8 @@ impl Builder {
     }
 
     striae::gsd_file_options!(application schema layer align checksums index_slots names_len);
-    striae::gsd_file_options!(overwrite durability lock);
+    striae::gsd_file_options!(force);
+    striae::write_options!(durability lock);
 
     /// Makes an empty file at `path`. All ranks call this. It takes three calls of the message
     /// layer.
@@ -89,8 +90,8 @@ impl Builder {
         path: &Path,
     ) -> Result<Result<(Root<PosixFile>, u64), Failure>, striae::Error> {
         let is_locked = self.write.lock;
-        let publish = Publish::new(path, NonZeroU32::MIN, self.file.overwrite)?;
-        let replaced = if is_locked && self.file.overwrite { lock_replaced(path)? } else { None };
+        let publish = Publish::new(path, NonZeroU32::MIN, self.file.force)?;
+        let replaced = if is_locked && self.file.force { lock_replaced(path)? } else { None };
         let at = |error| striae::Error::new(path, error);
         let made = PosixFile::create(&publish.hidden(0), false).map_err(at)?;
         let lock = lock(made, path, is_locked)?;
@@ -127,7 +128,7 @@ impl Reopen {
         Self { write: WriteOptions::NEW }
     }
 
-    striae::gsd_file_options!(durability lock);
+    striae::write_options!(durability lock);
 
     /// Opens the file at `path` to append to it. All ranks call this. It takes three calls of the
     /// message layer.

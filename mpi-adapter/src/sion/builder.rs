@@ -20,7 +20,7 @@ use striae::sion::{SetOptions, new_identity};
 use striae_core::integrity::crc32c;
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
 use striae_core::sion::filename::Sibling;
-use striae_core::sion::{Attributes, ChunkRule, Grouping};
+use striae_core::sion::{Attributes, ChunkRule};
 
 /// Options for a new set, by default with a task for each rank.
 ///
@@ -131,7 +131,7 @@ impl Builder {
     }
 
     striae::sion_set_options!(nfiles fsblksize order data_order keyval prefix);
-    striae::sion_set_options!(overwrite sealed set_identity);
+    striae::sion_set_options!(force sealed set_identity);
 
     /// Makes a physical file for the ranks of each color, which is below 2^31: as with
     /// `sion_paropen_mpi` for a sub-communicator, and a number of files of 0 or less. Files are
@@ -145,40 +145,25 @@ impl Builder {
         self
     }
 
-    /// Sets how chunks are laid out from the requested sizes, as the rules of the serial writer do
-    /// in each physical file. By default each chunk is aligned.
-    ///
-    /// The rule concerns the sizes of chunks; [`collect`](Self::collect) says who writes. Other
-    /// rules than [`ChunkRule::Aligned`] depend on what all tasks of a file ask for: rank 0 of the
-    /// file applies them, in windows, and sends the sizes to its ranks.
-    #[must_use]
-    pub const fn rule(mut self, rule: ChunkRule) -> Self {
-        self.set.rule = rule;
-        self
-    }
-
-    /// Sets the number of buddy sets, as the serial builder's
-    /// [`buddies`](striae::sion::Builder::buddies) does: each has a copy of every stream, in a file
-    /// that the ranks of another file of the set keep. This also packs the chunks of each file;
-    /// call [`rule`](Self::rule) afterwards for another rule, which must not merge them.
-    ///
-    /// Each rank has one task, and files are given by [`nfiles`](Self::nfiles). Ranks write by
-    /// [`FileWriter::write`], `write_key` and `coll_write`, to the stream and all of its copies.
-    /// The first rank of the keepers alone opens a copy, which may be on a disk of its node. What
-    /// other ranks write to it waits in memory, at most what [`collect`](Self::collect) says, or
-    /// 1 MiB, and goes to the keeper by messages when the ranks meet. A commit commits the buddy
-    /// sets first, and then the set.
-    ///
-    /// A rank takes part in two files of each buddy set. Each of them takes seven calls more to
-    /// make, two more for each further 64 Ki tasks of it, and three more to commit. All of them
-    /// together take one call more; and those of an odd number of files two more to make.
-    #[must_use]
-    pub const fn buddies(mut self, sets: u32) -> Self {
-        self.set.buddies = sets;
-        if sets > 0 {
-            self.set.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
-        }
-        self
+    striae::sion_set_options! {
+        ///
+        /// The rule concerns the sizes of chunks in each physical file; [`collect`](Self::collect)
+        /// says who writes. Other rules than
+        /// [`ChunkRule::Aligned`](striae_core::sion::ChunkRule::Aligned) depend on what all tasks of
+        /// a file ask for: rank 0 of the file applies them, in windows, and sends the sizes to its
+        /// ranks.
+        rule
+        ///
+        /// Each rank has one task, and files are given by [`nfiles`](Self::nfiles). Ranks write by
+        /// [`FileWriter::write`], `write_key` and `coll_write`. The ranks of another file of the set
+        /// keep a copy; the first of them alone opens it, which may be on a disk of its node. What
+        /// other ranks write to it waits in memory, at most what [`collect`](Self::collect) says, or
+        /// 1 MiB, and goes to the keeper by messages when the ranks meet.
+        ///
+        /// A rank takes part in two files of each buddy set. Each of them takes seven calls more to
+        /// make, two more for each further 64 Ki tasks of it, and three more to commit. All of them
+        /// together take one call more; and those of an odd number of files two more to make.
+        buddies
     }
 
     /// The identity of a new set of `nfiles` files, if this rank is the one that chooses it.
@@ -222,10 +207,10 @@ impl Builder {
         comm: C,
         path: impl AsRef<Path>,
     ) -> Result<FileWriter<C>, Error> {
-        let (locks, overwrite) = (Rc::<Locks>::default(), self.set.overwrite);
+        let (locks, force) = (Rc::<Locks>::default(), self.set.force);
         let held = Rc::clone(&locks);
         let file = self.create_in(comm, path, move |name, anew| match anew {
-            true => locks.make(name, overwrite),
+            true => locks.make(name, force),
             false => locks.open(name, false),
         })?;
         Ok(FileWriter { locks: Some(held), ..file })

@@ -13,9 +13,9 @@ pub(super) struct Locks(RefCell<Vec<(PathBuf, Locked)>>);
 
 impl Locks {
     /// Makes the file at `path` and locks it. A file that is to be emptied is locked before.
-    pub(super) fn make(&self, path: &Path, overwrite: bool) -> io::Result<PosixFile> {
-        let replaced = if overwrite { lock_replaced(path).map_err(to_io)? } else { None };
-        let file = PosixFile::create(path, overwrite)?;
+    pub(super) fn make(&self, path: &Path, force: bool) -> io::Result<PosixFile> {
+        let replaced = if force { lock_replaced(path).map_err(to_io)? } else { None };
+        let file = PosixFile::create(path, force)?;
         match replaced {
             Some(lock) => self.0.borrow_mut().push((path.to_owned(), lock)),
             None => self.lock(path)?,

@@ -126,7 +126,7 @@ proptest! {
         let collect = collect.shared_memory(shares).write_behind(behind);
         let builder = builder.collect(collect);
         for how in [How::Together, How::Alone] {
-            let builder = builder.clone().overwrite(true);
+            let builder = builder.clone().force(true);
             write_set(&builder, world(ranks, per_node), &other, &turns, how);
             check_streams(&other, ranks, &turns);
             if !turns.iter().any(|(_, commit)| *commit) || how == How::Alone {
@@ -207,7 +207,7 @@ fn create(
 fn collecting(per_writer: u32, behind: bool) -> Builder {
     let collect = Collect::new().ranks_per_writer(per_writer).buffer(4096);
     let collect = collect.write_behind(behind);
-    Builder::new().fsblksize(512).chunksize(8192).overwrite(true).collect(collect)
+    Builder::new().fsblksize(512).chunksize(8192).force(true).collect(collect)
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn at_a_commit_each_rank_writes_what_is_long_and_the_writer_the_rest() {
     // The first record is handed over when the ranks meet to learn who can write.
     for (records, of_others) in [(20, vec![19 * 4096]), (10, vec![])] {
         let counts = Arc::new(Counts::default());
-        let builder = Builder::new().fsblksize(512).sealed(true).overwrite(true);
+        let builder = Builder::new().fsblksize(512).sealed(true).force(true);
         let builder = builder.collect(Collect::new());
         run(world(4, 4), |comm| {
             let rank = comm.rank();
@@ -315,7 +315,7 @@ fn a_full_disk_at_a_rank_that_writes_by_a_passed_file_is_the_error_of_all_ranks(
             // The chunk of the last rank starts a bit after 7 MiB.
             let counts = Arc::new(Counts { room: Some((7 << 20) + 5000), ..Counts::default() });
             let collect = Collect::new().buffer(buffer).write_behind(behind);
-            let builder = Builder::new().fsblksize(512).chunksize(1 << 20).overwrite(true);
+            let builder = Builder::new().fsblksize(512).chunksize(1 << 20).force(true);
             let builder = builder.collect(collect);
             let errors = run(world(8, 8), |comm| {
                 let rank = comm.rank();
@@ -440,7 +440,7 @@ fn whatever_happens_to_a_rank_all_get_one_error_and_the_file_is_that_of_a_commit
 fn check_all_faults(path: &Path, shares: bool) {
     let collect = Collect::new().ranks_per_writer(2).buffer(200).shared_memory(shares);
     let collect = collect.write_behind(shares);
-    let builder = Builder::new().fsblksize(512).chunksize(512).overwrite(true).collect(collect);
+    let builder = Builder::new().fsblksize(512).chunksize(512).force(true).collect(collect);
     for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
         let whole = run_with(path, &builder, fault, None);
         assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (2, &Some(Ok(())))));

@@ -54,14 +54,14 @@ impl Options {
 
     fn parallel(self) -> Builder {
         let builder = Builder::new().application("test").schema("none", SCHEMA).layer(self.layer);
-        let builder = builder.align(self.align).checksums(self.checksums).overwrite(true);
+        let builder = builder.align(self.align).checksums(self.checksums).force(true);
         builder.names_len(self.names_len).durability(Durability::None)
     }
 
     fn serial(self) -> striae::gsd::Builder {
         let builder = striae::gsd::Builder::new().application("test").schema("none", SCHEMA);
         let builder = builder.layer(self.layer).align(self.align).checksums(self.checksums);
-        builder.names_len(self.names_len).overwrite(true).durability(Durability::None)
+        builder.names_len(self.names_len).force(true).durability(Durability::None)
     }
 }
 
@@ -147,7 +147,7 @@ fn a_frame_takes_as_many_calls_for_any_number_of_chunks_up_to_twelve() {
     let path = folder.path().join("a.gsd");
     for (checksums, frame) in [(false, 4), (true, 5)] {
         ranks(4, |comm| {
-            let builder = Builder::new().checksums(checksums).overwrite(true);
+            let builder = Builder::new().checksums(checksums).force(true);
             let mut file = builder.create(comm, &path).unwrap();
             let mut calls = 0;
             let mut took = |file: &FileWriter<Rank>, expected: u64| {
@@ -239,7 +239,7 @@ fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_file_is_that_of_a
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.gsd");
     for checksums in [false, true] {
-        let builder = Builder::new().checksums(checksums).overwrite(true);
+        let builder = Builder::new().checksums(checksums).force(true);
         let builder = builder.durability(Durability::None);
         let whole = run(&path, &builder, None);
         assert!(whole.iter().all(|(frames, result, _)| (*frames, result) == (3, &Some(Ok(())))));

@@ -210,7 +210,7 @@ fn any_number_of_ranks_reads_a_chunk_of_any_number_of_writers() {
     for checksums in [false, true] {
         ranks(4, |comm| {
             let part = frames::part(41, comm.rank(), 4);
-            let builder = Builder::new().checksums(checksums).overwrite(true);
+            let builder = Builder::new().checksums(checksums).force(true);
             let mut file = builder.create(comm, &path).unwrap();
             let rows = Rows::new().chunk("a", &values[3 * part.start..3 * part.end], 3);
             file.write(&[rows]).unwrap();

@@ -35,7 +35,7 @@ fn ranks<R: Send>(work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
 }
 
 fn builder(sealed: bool) -> Builder {
-    Builder::new().fsblksize(512).chunksize(CHUNK).sealed(sealed).overwrite(true)
+    Builder::new().fsblksize(512).chunksize(CHUNK).sealed(sealed).force(true)
 }
 
 /// What rank `rank` writes in round `round`: another length for each.

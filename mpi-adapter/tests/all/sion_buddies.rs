@@ -63,7 +63,7 @@ impl Case {
         let builder = Builder::new().fsblksize(512).nfiles(self.nfiles).buddies(self.buddies);
         let builder =
             builder.prefix(b"a".into()).sealed(self.sealed).set_identity(1).keyval(self.keyval);
-        builder.overwrite(true).collect(Collect::new().ranks_per_writer(1).buffer(self.buffer))
+        builder.force(true).collect(Collect::new().ranks_per_writer(1).buffer(self.buffer))
     }
 
     /// `commits`: whether there is a commit after each round.
@@ -365,7 +365,7 @@ fn a_set_is_not_written_beside_an_old_buddy_set() {
     small(2, 1, 4).write(&path, false);
     let before = small(2, 1, 4).files(&path);
     let done = ranks(4, |comm| {
-        let builder = Builder::new().nfiles(2).overwrite(true);
+        let builder = Builder::new().nfiles(2).force(true);
         builder.create(comm, &path).map(drop).unwrap_err()
     });
     assert!(done.iter().all(|error| error.code() == Code::Io(17)), "{done:?}");

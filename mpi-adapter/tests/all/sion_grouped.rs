@@ -9,7 +9,7 @@ use striae_mpi::sion::Builder;
 use striae_mpi::{Code, Collective, Error};
 
 fn builder() -> Builder {
-    Builder::new().fsblksize(512).chunksize(512).overwrite(true)
+    Builder::new().fsblksize(512).chunksize(512).force(true)
 }
 
 fn bytes(rank: u32) -> Vec<u8> {

@@ -16,7 +16,7 @@ fn is_locked(path: &Path) {
     assert!(matches!(error.kind(), ErrorKind::Locked), "{error}");
     let again = ranks(2, |comm| Reopen::new().open(comm, path).map(drop).unwrap_err().code());
     assert_eq!(again, [BUSY; 2]);
-    let builder = Builder::new().overwrite(true).nfiles(2);
+    let builder = Builder::new().force(true).nfiles(2);
     let anew = ranks(2, |comm| builder.create(comm, path).map(drop).unwrap_err().code());
     assert_eq!(anew, [BUSY; 2]);
     assert!(std::fs::read(path).unwrap() == before);

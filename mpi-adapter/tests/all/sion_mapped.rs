@@ -33,8 +33,7 @@ impl Case {
 
     fn builder(&self) -> Builder {
         let builder = Builder::new().fsblksize(512).nfiles(self.nfiles).prefix(b"a".into());
-        let builder =
-            builder.sealed(self.sealed).set_identity(1).keyval(self.keyval).overwrite(true);
+        let builder = builder.sealed(self.sealed).set_identity(1).keyval(self.keyval).force(true);
         match self.collect {
             None => builder,
             Some(ranks) => builder.collect(Collect::new().ranks_per_writer(ranks).buffer(700)),
@@ -333,7 +332,7 @@ fn tasks_of_two_ranks_or_of_none_are_an_error_of_all() {
     for (tasks, nfiles) in wrong {
         let errors = ranks(2, |comm| {
             let tasks = tasks[comm.rank() as usize].iter().map(|task| (*task, 100)).collect();
-            let builder = Builder::new().fsblksize(512).nfiles(nfiles).overwrite(true).tasks(tasks);
+            let builder = Builder::new().fsblksize(512).nfiles(nfiles).force(true).tasks(tasks);
             builder.create(comm, &path).map(drop).unwrap_err()
         });
         assert!(errors.iter().all(|error| *error == errors[0]), "{tasks:?}: {errors:?}");

@@ -89,7 +89,7 @@ impl Merged {
 
     fn program<C: Collective>(&self, comm: C, path: &Path) -> Result<(), Error> {
         let rank = comm.rank() as usize;
-        let builder = Builder::new().fsblksize(512).overwrite(true).sealed(true);
+        let builder = Builder::new().fsblksize(512).force(true).sealed(true);
         let builder = builder.rule(ChunkRule::Merged(self.grouping));
         let collect = Collect::new().ranks_per_writer(2).buffer(900);
         let builder = if self.collects { builder.collect(collect) } else { builder };

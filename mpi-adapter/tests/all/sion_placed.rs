@@ -95,7 +95,7 @@ fn placing_tasks_takes_ten_calls() {
 fn whatever_happens_to_a_rank_that_places_tasks_the_others_get_one_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    let builder = Builder::new().fsblksize(512).nfiles(2).sealed(true).overwrite(true);
+    let builder = Builder::new().fsblksize(512).nfiles(2).sealed(true).force(true);
     sweep(2, |comm| write(comm, &builder, &reference(2), &path, |g| 100 * u64::from(g)), |_| {});
 }
 
@@ -117,7 +117,7 @@ fn places_that_are_missing_or_taken_twice_are_an_error_of_all() {
         let errors = ranks(2, |comm| {
             let mine = tasks.iter().copied().map(place).enumerate();
             let mine = mine.filter(|(i, _)| *i as u32 % 2 == comm.rank());
-            let builder = Builder::new().fsblksize(512).nfiles(2).overwrite(true);
+            let builder = Builder::new().fsblksize(512).nfiles(2).force(true);
             let builder = builder.placed(mine.map(|(_, task)| task).collect());
             builder.create(comm, &path).map(drop).unwrap_err()
         });

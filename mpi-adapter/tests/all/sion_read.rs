@@ -182,7 +182,7 @@ fn what_cannot_be_opened_is_the_same_error_at_all_ranks() {
     assert_eq!((error.code(), error.rank()), (enoent, Some(0)));
     assert!(error.text().contains("a.sion.000001"), "{error}");
 
-    let open = serial::Builder::new(6).nfiles(2).overwrite(true).create(&path).unwrap();
+    let open = serial::Builder::new(6).nfiles(2).force(true).create(&path).unwrap();
     assert_eq!(error_of(&path).code(), Code::Unclosed);
     drop(open);
 

@@ -22,7 +22,7 @@ fn expected(task: u64, rounds: u64) -> Vec<u8> {
 
 /// A set whose tasks have written round 0.
 fn set(ntasks: u64, nfiles: u32, sealed: bool, path: &Path) {
-    let builder = serial::Builder::new(ntasks).fsblksize(512).chunksize(512).overwrite(true);
+    let builder = serial::Builder::new(ntasks).fsblksize(512).chunksize(512).force(true);
     let builder = builder.nfiles(nfiles).sealed(sealed).set_identity(1);
     let mut set = builder.create(path).unwrap();
     for task in 0..ntasks {

@@ -55,7 +55,7 @@ impl Case {
 
     fn builder(&self, rank: usize) -> Builder {
         let builder = Builder::new().fsblksize(512).nfiles(self.nfiles).prefix(b"a".into());
-        let builder = builder.sealed(self.sealed).set_identity(1).rule(self.rule).overwrite(true);
+        let builder = builder.sealed(self.sealed).set_identity(1).rule(self.rule).force(true);
         let builder = match self.collects {
             true => builder.collect(Collect::new().ranks_per_writer(2).buffer(300)),
             false => builder,

@@ -36,7 +36,7 @@ fn rounds(size: u32, path: &Path) -> Vec<u32> {
 }
 
 fn builder() -> Builder {
-    Builder::new().fsblksize(512).chunksize(512).nfiles(2).sealed(true).overwrite(true)
+    Builder::new().fsblksize(512).chunksize(512).nfiles(2).sealed(true).force(true)
 }
 
 fn write<C: Collective, F>(file: &mut FileWriter<C, F>, rank: u32, round: u32) -> Result<(), Error>

@@ -21,7 +21,7 @@ fn bytes(task: u32, round: u32) -> Vec<u8> {
 }
 
 fn builder(nfiles: u32) -> Builder {
-    Builder::new().fsblksize(512).chunksize(512).nfiles(nfiles).sealed(true).overwrite(true)
+    Builder::new().fsblksize(512).chunksize(512).nfiles(nfiles).sealed(true).force(true)
 }
 
 /// Writes `rounds` of data with a commit of the set after each, then closes the set.

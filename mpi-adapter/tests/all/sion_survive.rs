@@ -54,7 +54,7 @@ struct Done {
 impl Case {
     fn create<C: Collective>(self, ranks: C, path: &Path) -> Result<FileWriter<C>, Error> {
         let builder = Builder::new().fsblksize(512).chunksize(512).nfiles(self.nfiles);
-        let builder = builder.sealed(self.sealed).overwrite(true);
+        let builder = builder.sealed(self.sealed).force(true);
         self.collect.map_or(builder.clone(), |it| builder.collect(it)).create(ranks, path)
     }
 
@@ -300,7 +300,7 @@ fn a_set_that_needs_all_of_its_ranks_is_refused_and_its_last_commit_holds() {
     let path = folder.path().join("a");
     let behind = Collect::new().write_behind(true);
     let merged = ChunkRule::Merged(striae_core::sion::Grouping::WHOLE_FILE);
-    let builder = || Builder::new().overwrite(true);
+    let builder = || Builder::new().force(true);
     for builder in
         [builder().collect(behind), builder().rule(merged), builder().nfiles(2).buddies(1)]
     {
@@ -318,7 +318,7 @@ fn the_rank_with_the_mapping_is_needed_up_to_the_first_commit() {
     let path = folder.path().join("a");
     for commits in [false, true] {
         let codes = ranks(3, |world| {
-            let builder = Builder::new().overwrite(true).color(u32::from(world.rank() == 1));
+            let builder = Builder::new().force(true).color(u32::from(world.rank() == 1));
             let mut file = builder.create(world.split(Ok(0)).unwrap(), &path).unwrap();
             file.write(&bytes(world.rank(), 0)).unwrap();
             if commits {

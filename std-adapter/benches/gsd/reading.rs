@@ -30,7 +30,7 @@ pub(crate) fn all(dir: &Path) {
 /// A file of so many frames of one chunk of 4 bytes.
 pub(crate) fn write_frames(path: &Path, frames: u64) {
     let builder = Builder::new().application("bench").durability(Durability::None);
-    let mut file = builder.overwrite(true).create(path).unwrap();
+    let mut file = builder.force(true).create(path).unwrap();
     for frame in 0..frames {
         file.write("step", &[u32::try_from(frame).unwrap()], 1).unwrap();
         file.end_frame().unwrap();

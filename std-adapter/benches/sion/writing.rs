@@ -78,7 +78,7 @@ pub(crate) fn create_and_close(path: &Path, ntasks: u64) {
     let sizes = (0..ntasks).map(|task| 512 + task).collect();
     let ranks = (0..ntasks).rev().map(u64::cast_signed).collect();
     let builder = Builder::new(ntasks).fsblksize(512).chunksizes(sizes).globalranks(ranks);
-    let builder = builder.durability(Durability::None).overwrite(true);
+    let builder = builder.durability(Durability::None).force(true);
     builder.create(path).unwrap().close().unwrap();
 }
 

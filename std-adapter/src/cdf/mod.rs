@@ -28,6 +28,7 @@ pub mod verify;
 mod writer;
 
 pub use crate::error::cdf::ErrorKind;
+pub use crate::store::Durability;
 pub use crate::verb::Extracted;
 pub use extract::Extract;
 pub use file::{File, OpenOptions, whole};

@@ -3,8 +3,8 @@
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use crate::store::Gatherer;
 use crate::store::lock::{Locked, lock, lock_replaced};
+use crate::store::{Durability, Gatherer, WriteOptions};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -56,10 +56,8 @@ pub struct Builder {
     version: Version,
     alignment: Alignment,
     fill: Fill,
-    overwrite: bool,
-    durable: bool,
-    lock: bool,
-    buffer: usize,
+    force: bool,
+    write: WriteOptions,
 }
 
 impl Builder {
@@ -67,15 +65,7 @@ impl Builder {
     #[must_use]
     pub fn new(version: Version) -> Self {
         let (alignment, fill) = (Alignment::default(), Fill::Values);
-        Self {
-            version,
-            alignment,
-            fill,
-            overwrite: false,
-            durable: true,
-            lock: true,
-            buffer: 1 << 20,
-        }
+        Self { version, alignment, fill, force: false, write: WriteOptions::NEW }
     }
 
     /// Sets where the sections of a new file begin.
@@ -95,33 +85,12 @@ impl Builder {
     /// Whether an existing file is replaced; otherwise it is an error. A symbolic link stays, and
     /// its target is replaced.
     #[must_use]
-    pub const fn overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
+    pub const fn force(mut self, force: bool) -> Self {
+        self.force = force;
         self
     }
 
-    /// Whether a commit survives a power cut; otherwise it survives only the end of the process. By
-    /// default `true`.
-    #[must_use]
-    pub const fn durable(mut self, durable: bool) -> Self {
-        self.durable = durable;
-        self
-    }
-
-    /// Whether the file is locked against other writers of striae, and a file with another writer
-    /// is not replaced; by default `true`.
-    #[must_use]
-    pub const fn lock(mut self, lock: bool) -> Self {
-        self.lock = lock;
-        self
-    }
-
-    /// Sets the bytes that are gathered before a write, 1 MiB by default.
-    #[must_use]
-    pub const fn buffer(mut self, bytes: usize) -> Self {
-        self.buffer = bytes;
-        self
-    }
+    crate::write_options!(durability lock buffer);
 
     /// Begins a file with this definition.
     ///
@@ -142,18 +111,18 @@ impl Builder {
         let path = path.as_ref();
         let plan = Plan::new(definition, self.version, self.alignment);
         let plan = plan.map_err(|error| Error::new(path, error))?;
-        let publish = Publish::new(path, NonZeroU32::MIN, self.overwrite)?;
-        let replaced = match self.lock && self.overwrite {
+        let publish = Publish::new(path, NonZeroU32::MIN, self.force)?;
+        let replaced = match self.write.lock && self.force {
             true => lock_replaced(path)?,
             false => None,
         };
         let file = PosixFile::create(&publish.hidden(0), false);
-        let file = file.map_err(|error| Error::new(path, error))?.durable(self.durable);
-        let store = self.store(lock(file, path, self.lock)?, path)?;
+        let file = file.map_err(|error| Error::new(path, error))?.durable(self.write.is_durable());
+        let store = self.store(lock(file, path, self.write.lock)?, path)?;
         let (slots, window) = (vec![Slot::EMPTY; count(plan.nvars())], vec![0; WINDOW]);
         let inner = Inner::create(store, definition, &plan, self.fill, slots, window);
         let inner = inner.map_err(|error| Error::new(path, error))?;
-        let unnamed = Some(Unnamed { publish, replaced, durable: self.durable });
+        let unnamed = Some(Unnamed { publish, replaced, durable: self.write.is_durable() });
         Ok(Writer { path: path.into(), inner, unnamed })
     }
 
@@ -166,7 +135,7 @@ impl Builder {
     /// - An error of the operating system.
     pub fn append(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
         let path = path.as_ref();
-        let file = Locked::open(path, self.durable, self.lock)?;
+        let file = Locked::open(path, self.write.is_durable(), self.write.lock)?;
         let header = Header::read(&*file).map_err(|error| Error::new(path, error))?;
         let (ndims, nvars) = (header.head().ndims, header.head().nvars);
         // The longest name is shorter than the header.
@@ -179,7 +148,7 @@ impl Builder {
     }
 
     fn store(&self, file: Locked, path: &Path) -> Result<Gatherer<Locked>, Error> {
-        Gatherer::new(file, self.buffer).map_err(|error| Error::new(path, error))
+        Gatherer::new(file, self.write.buffer).map_err(|error| Error::new(path, error))
     }
 }
 

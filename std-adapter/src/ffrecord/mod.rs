@@ -28,6 +28,7 @@ mod write;
 
 pub use crate::crc32::crc32;
 pub use crate::error::ffrecord::ErrorKind;
+pub use crate::store::Durability;
 pub use crate::verb::Extracted;
 pub use extract::Extract;
 pub use file::{File, Samples};

@@ -4,6 +4,7 @@ use super::ErrorKind;
 use super::write::{Builder, Written};
 use crate::error::Error;
 use crate::posix::PosixFile;
+use crate::store::Durability;
 use crate::store::existing;
 use crate::verb::{Options, Output};
 use std::path::{Path, PathBuf};
@@ -79,7 +80,9 @@ impl Pack {
     ) -> Result<Written, Error> {
         let n = usize_to_u64(files.len());
         self.admit(files, out)?;
-        let builder = Builder::new().samples(n).force(self.output.force).durable(self.output.force);
+        let force = self.output.force;
+        let durability = if force { Durability::OnCommit } else { Durability::None };
+        let builder = Builder::new().samples(n).force(force).durability(durability);
         let mut writer = builder.create(out)?;
         let mut copier = self.output.copier(None);
         for path in files {

@@ -6,7 +6,7 @@ use crate::copy::{Copier, Place};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use crate::store::Run;
+use crate::store::{Durability, Run};
 use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ const PIECE: usize = 1 << 20;
 pub struct Builder {
     samples: Option<u64>,
     force: bool,
-    durable: bool,
+    durability: Durability,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { samples: None, force: false, durable: true }
+        Self { samples: None, force: false, durability: Durability::OnCommit }
     }
 }
 
@@ -53,10 +53,10 @@ impl Builder {
         self
     }
 
-    /// Sets whether the file is on the disk when [`Writer::finish`] returns.
+    /// Sets what the file survives when [`Writer::finish`] returns; by default a power cut.
     #[must_use]
-    pub const fn durable(mut self, durable: bool) -> Self {
-        self.durable = durable;
+    pub const fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
         self
     }
 
@@ -81,7 +81,14 @@ impl Builder {
             Rows::Counted(_) => 0,
         };
         let (path, waiting) = (path.to_owned(), Run::at(end));
-        Ok(Writer { path, publish, durable: self.durable, file, rows, waiting })
+        Ok(Writer {
+            path,
+            publish,
+            durable: matches!(self.durability, Durability::OnCommit),
+            file,
+            rows,
+            waiting,
+        })
     }
 }
 

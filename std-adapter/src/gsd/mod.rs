@@ -32,10 +32,11 @@ mod window;
 mod write;
 
 pub use crate::error::gsd::ErrorKind;
+pub use crate::store::{Durability, WriteOptions};
 pub use crate::verb::Extracted;
 pub use extract::Extract;
 pub use file::{Chunks, File, OpenOptions};
 pub use striae_core::gsd::{Chunk, ChunkType, Error, Head, Header, Label, State, Version};
 pub use striae_hoomd::{Element, Name, NameList};
 pub use striae_inspect::gsd::Stale;
-pub use write::{Builder, ChunkWriter, Durability, FileOptions, FileWriter, Reopen, WriteOptions};
+pub use write::{Builder, ChunkWriter, FileOptions, FileWriter, Reopen};

@@ -3,7 +3,7 @@
 
 use super::ErrorKind;
 use super::file::{File, TaskEntry};
-use super::new_set::{NewSet, Room, Written};
+use super::new_set::{Laid, NewSet, Room, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
 use crate::each::for_each;
@@ -11,9 +11,7 @@ use crate::error::Error;
 use crate::files::FileStore;
 use crate::verb::Options;
 use crc32c::crc32c_append;
-use std::num::NonZeroU32;
 use std::path::Path;
-use striae_core::endian::ByteOrder;
 use striae_core::sion::raw::ChunkCrcEntry;
 use striae_core::sion::{Error as SionError, Head, KeyvalMode, Physical, Seal, SealState};
 use striae_core::span::Span;
@@ -34,47 +32,14 @@ const WINDOW: usize = 1 << 18;
 /// The new set is written under hidden names and renamed when it is complete: see
 /// [`Publish`](crate::publish::Publish). A replaced set is removed only after the new one is on the
 /// disk.
-pub type Convert = Options<How>;
+pub type Convert = Options<Laid<Converted>>;
 
-/// The options that only SIONlib sets have.
+/// There are no options besides those of all new sets.
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(unnameable_types, reason = "the methods of its builder set it")]
-pub struct How {
-    fsblksize: Option<u32>,
-    nfiles: Option<NonZeroU32>,
-    order: Option<ByteOrder>,
-    sealed: Option<bool>,
-}
+#[expect(unnameable_types, reason = "it has nothing")]
+pub struct Converted;
 
 impl Convert {
-    /// Sets the number of bytes that chunk sizes are rounded up to.
-    #[must_use]
-    pub const fn fsblksize(mut self, bytes: u32) -> Self {
-        self.how.fsblksize = Some(bytes);
-        self
-    }
-
-    /// Sets the number of physical files of the new set.
-    #[must_use]
-    pub const fn nfiles(mut self, nfiles: NonZeroU32) -> Self {
-        self.how.nfiles = Some(nfiles);
-        self
-    }
-
-    /// Sets the byte order of the metadata and of the headers of key-value records.
-    #[must_use]
-    pub const fn order(mut self, order: ByteOrder) -> Self {
-        self.how.order = Some(order);
-        self
-    }
-
-    /// Adds a seal; with `false`, writes no seal and does not check the seals of the old set.
-    #[must_use]
-    pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.how.sealed = Some(sealed);
-        self
-    }
-
     /// Writes all streams of `set` into a new set whose first file is `out`. `progress` gets the
     /// length of each copied piece.
     ///
@@ -110,7 +75,7 @@ impl Convert {
         let existing = set.files().fold(0, |sum: u64, (_, head)| sum.saturating_add(head.file_len));
         let claimed = self.how.fsblksize.is_none().then_some(head.meta1.fsblksize());
         let room = Room { source: first, existing, stored: set.existing()?, bytes, claimed };
-        let new = NewSet { out, nfiles: self.files(), output: self.output, like, room };
+        let new = NewSet { out, nfiles: self.how.files(), output: self.output, like, room };
         new.write(builder, set.ntasks(), |writer| {
             let job = &Job { set, seals: &seals, writer, progress };
             for_each(set.tasks()?, self.output.nthreads(), || {
@@ -121,17 +86,13 @@ impl Convert {
                 }
             })
         })?;
-        Ok(Written { files: self.files().get(), tasks: set.ntasks(), bytes })
-    }
-
-    fn files(&self) -> NonZeroU32 {
-        self.how.nfiles.unwrap_or(NonZeroU32::MIN)
+        Ok(Written { files: self.how.files().get(), tasks: set.ntasks(), bytes })
     }
 
     fn builder(&self, set: &File, head: &Head) -> Builder {
         let meta1 = &head.meta1;
         Builder::new(set.ntasks())
-            .nfiles(self.files().get())
+            .nfiles(self.how.files().get())
             .fsblksize(self.how.fsblksize.unwrap_or(meta1.fsblksize()))
             .order(self.how.order.unwrap_or(meta1.order()))
             .data_order(meta1.data_order())

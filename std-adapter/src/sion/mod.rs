@@ -89,7 +89,7 @@ pub use crate::verb::Extracted;
 pub use convert::Convert;
 pub use extract::{Extract, task_name};
 pub use file::{File, Older, OpenOptions, Opened, TaskEntry, UnclosedSet};
-pub use new_set::Written;
+pub use new_set::{Laid, Written};
 pub use pack::{Pack, Sources};
 pub use siblings::{PartOfSet, buddy_path, set_path};
 pub use stream::{KeyReader, TaskRecords, TaskStream};
@@ -98,5 +98,5 @@ pub use striae_core::sion::{
     ChunkRule, Error, Grouping, Head, KeyvalMode, Meta1, Record, SealState, Task,
 };
 pub use tasks::Tasks;
-pub use write::{Builder, Durability, FileWriter, Reopen, SetOptions, TaskWriter};
+pub use write::{Builder, Durability, FileWriter, FinishedChunks, Reopen, SetOptions, TaskWriter};
 pub use write::{check_buddies, new_identity};

@@ -2,10 +2,11 @@
 
 use super::write::{Builder, FileWriter};
 use crate::error::Error;
-use crate::verb::Output;
+use crate::verb::{Options, Output};
 use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use striae_core::endian::ByteOrder;
 use striae_core::sion::filegroups::EvenFiles;
 use striae_inspect::size::Demand;
 
@@ -19,6 +20,57 @@ pub struct Written {
     pub tasks: u64,
     /// Bytes of all streams.
     pub bytes: u64,
+}
+
+/// The layout of a new set, and the options `H` of the verb that makes it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Laid<H> {
+    pub(super) fsblksize: Option<u32>,
+    nfiles: Option<NonZeroU32>,
+    pub(super) order: Option<ByteOrder>,
+    pub(super) sealed: Option<bool>,
+    pub(super) how: H,
+}
+
+impl<H> Laid<H> {
+    pub(super) fn files(&self) -> NonZeroU32 {
+        self.nfiles.unwrap_or(NonZeroU32::MIN)
+    }
+}
+
+impl<H> Options<Laid<H>> {
+    /// Sets the number of bytes that chunk sizes are rounded up to. By default it is that of the
+    /// old set, or else the file system's block size.
+    #[must_use]
+    pub fn fsblksize(mut self, bytes: u32) -> Self {
+        self.how.fsblksize = Some(bytes);
+        self
+    }
+
+    /// Sets the number of physical files of the new set.
+    #[must_use]
+    pub fn nfiles(mut self, nfiles: NonZeroU32) -> Self {
+        self.how.nfiles = Some(nfiles);
+        self
+    }
+
+    /// Sets the byte order of the metadata and of the headers of key-value records. [`Pack`] also
+    /// states it for the data; [`Convert`] keeps what is stated for the data.
+    ///
+    /// [`Pack`]: super::Pack
+    /// [`Convert`]: super::Convert
+    #[must_use]
+    pub fn order(mut self, order: ByteOrder) -> Self {
+        self.how.order = Some(order);
+        self
+    }
+
+    /// Adds a seal; with `false`, writes no seal and does not check the seals of an old set.
+    #[must_use]
+    pub fn sealed(mut self, sealed: bool) -> Self {
+        self.how.sealed = Some(sealed);
+        self
+    }
 }
 
 /// The destination of a new set.

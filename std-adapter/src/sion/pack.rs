@@ -1,7 +1,7 @@
 //! Packs task files into a set; the reverse of [`Extract`](super::Extract).
 
 use super::ErrorKind;
-use super::new_set::{NewSet, Room, Written};
+use super::new_set::{Laid, NewSet, Room, Written};
 use super::write::{Builder, Durability, TaskWriter};
 use crate::copy::Copier;
 use crate::each::for_each;
@@ -11,7 +11,6 @@ use crate::store::existing;
 use crate::verb::Options;
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::raw::RecordHeader;
@@ -147,54 +146,21 @@ fn parse_name(name: &str) -> Option<(u64, Option<u64>)> {
 ///
 /// By default the set has one file with one chunk for each task, in the machine's byte order, and
 /// no seal; one thread for each processor writes it.
-pub type Pack = Options<How>;
+pub type Pack = Options<Laid<Packed>>;
 
-/// The options that only SIONlib sets have.
+/// The options that only packing has.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(unnameable_types, reason = "the methods of its builder set it")]
-pub struct How {
+pub struct Packed {
     chunksize: Option<u64>,
-    fsblksize: Option<u32>,
-    nfiles: Option<NonZeroU32>,
-    order: Option<ByteOrder>,
-    sealed: bool,
     identity: Option<u32>,
 }
 
 impl Pack {
     /// Sets the size of every chunk in bytes, in place of the length of the task's files.
     #[must_use]
-    pub const fn chunksize(mut self, bytes: u64) -> Self {
-        self.how.chunksize = Some(bytes);
-        self
-    }
-
-    /// Sets the number of bytes that chunk sizes are rounded up to, in place of the file system's
-    /// block size.
-    #[must_use]
-    pub const fn fsblksize(mut self, bytes: u32) -> Self {
-        self.how.fsblksize = Some(bytes);
-        self
-    }
-
-    /// Sets the number of physical files of the set.
-    #[must_use]
-    pub const fn nfiles(mut self, nfiles: NonZeroU32) -> Self {
-        self.how.nfiles = Some(nfiles);
-        self
-    }
-
-    /// Sets the byte order of the metadata, which is also stated for the data.
-    #[must_use]
-    pub const fn order(mut self, order: ByteOrder) -> Self {
-        self.how.order = Some(order);
-        self
-    }
-
-    /// Adds a seal.
-    #[must_use]
-    pub const fn sealed(mut self, sealed: bool) -> Self {
-        self.how.sealed = sealed;
+    pub fn chunksize(mut self, bytes: u64) -> Self {
+        self.how.how.chunksize = Some(bytes);
         self
     }
 
@@ -203,7 +169,7 @@ impl Pack {
     /// a random one.
     #[must_use]
     pub fn identity(mut self, identity: u32) -> Self {
-        self.how.identity = Some(identity);
+        self.how.how.identity = Some(identity);
         self
     }
 
@@ -221,7 +187,7 @@ impl Pack {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
         let builder = self.builder(sources);
-        let (bytes, nfiles) = (sources.bytes(), self.files());
+        let (bytes, nfiles) = (sources.bytes(), self.how.files());
         let stored = sources.stored;
         let room = Room { source: out, existing: bytes, stored, bytes, claimed: None };
         let new = NewSet { out, nfiles, output: self.output, like: None, room };
@@ -237,26 +203,22 @@ impl Pack {
         Ok(Written { files: nfiles.get(), tasks: sources.ntasks(), bytes: sources.bytes() })
     }
 
-    fn files(&self) -> NonZeroU32 {
-        self.how.nfiles.unwrap_or(NonZeroU32::MIN)
-    }
-
     fn builder(&self, sources: &Sources) -> Builder {
         let order = self.how.order.unwrap_or(ByteOrder::HOST);
         let mut builder = Builder::new(sources.ntasks())
-            .nfiles(self.files().get())
+            .nfiles(self.how.files().get())
             .order(order)
             .data_order(order)
             .keyval(sources.keyval)
-            .sealed(self.how.sealed)
+            .sealed(self.how.sealed.unwrap_or(false))
             .durability(Durability::None);
         if let Some(bytes) = self.how.fsblksize {
             builder = builder.fsblksize(bytes);
         }
-        if let Some(identity) = self.how.identity {
+        if let Some(identity) = self.how.how.identity {
             builder = builder.set_identity(identity);
         }
-        match self.how.chunksize {
+        match self.how.how.chunksize {
             Some(bytes) => builder.chunksize(bytes),
             None => builder.chunksizes(sources.tasks.iter().map(|task| task.len).collect()),
         }

@@ -9,6 +9,7 @@
 //! | [`files`] | a set of files, opened when needed |
 //! | `bulk` | a file whose data may be read past the page cache |
 //! | `sparse` | a file whose holes are known |
+//! | `written` | how a file is written: what survives, who else writes, how much is gathered |
 //!
 //! Three types write: [`PosixFile`](crate::posix::PosixFile), a gatherer around one, and
 //! [`direct::Writer`](crate::direct::Writer), which gathers in aligned memory. The test module
@@ -23,8 +24,10 @@ pub mod lock;
 mod run;
 mod sparse;
 mod subject;
+mod written;
 
 pub(crate) use gatherer::Gatherer;
 pub(crate) use run::Run;
 pub(crate) use sparse::{SparseFile, existing, next_data};
 pub(crate) use subject::Inspected;
+pub use written::{Durability, WriteOptions};

@@ -72,7 +72,7 @@ fn there_is_one_writer_and_what_is_there_is_replaced_only_if_that_is_wanted() {
     put(&mut file, 0);
     file.commit().unwrap();
     let refused = |result: Result<Writer, striae::Error>| result.unwrap_err();
-    let over = Builder::new(Version::Cdf5).overwrite(true);
+    let over = Builder::new(Version::Cdf5).force(true);
     assert!(matches!(refused(Builder::new(Version::Cdf5).append(&path)).kind(), ErrorKind::Locked));
     assert!(matches!(refused(create(over, &path)).kind(), ErrorKind::Locked));
     assert!(matches!(

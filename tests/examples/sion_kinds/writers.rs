@@ -34,7 +34,7 @@ impl SetWriter for FileWriter {
             .sealed(sealed)
             .prefix(shape.prefix.clone().unwrap())
             .durability(Durability::None) // nothing here is ever cut
-            .overwrite(true)
+            .force(true)
             .create(path)
             .unwrap()
     }

@@ -181,15 +181,15 @@ fn imports(text: &str) -> Vec<(String, &str)> {
     for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
         for path in line.split("crate::").skip(1) {
             let is_name = |c: char| c == '_' || c.is_alphanumeric();
-            let end = path.find(|c| !is_name(c)).unwrap_or(path.len());
+            let (name, rest) = path.split_at(path.find(|c| !is_name(c)).unwrap_or(path.len()));
             match path.strip_prefix('{') {
                 Some(list) => {
                     let names = list.split('}').next().unwrap().split(',').map(str::trim);
-                    let first = |name: &str| name.split("::").next().unwrap().to_owned();
+                    let first = |path: &str| path.split("::").next().unwrap().to_owned();
                     used.extend(names.map(|name| (first(name), line.trim())));
                 }
-                None if path[end..].starts_with('!') => {} // macros
-                None => used.push((path[..end].to_owned(), line.trim())),
+                None if rest.starts_with('!') => {} // macros
+                None => used.push((name.to_owned(), line.trim())),
             }
         }
     }

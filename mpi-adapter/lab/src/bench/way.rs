@@ -128,7 +128,7 @@ fn write_set<C: Collective>(
 ) -> Result<C, Error> {
     let (rank, syncs) = (comm.rank(), args.sync);
     let chunksize = args.chunksize.map_or(args.bytes.max(1), std::num::NonZeroU64::get);
-    let mut builder = Builder::new().chunksize(chunksize).nfiles(args.files.get()).overwrite(true);
+    let mut builder = Builder::new().chunksize(chunksize).nfiles(args.files.get()).force(true);
     if let Some(collect) = collect {
         builder = builder.collect(collect);
     }

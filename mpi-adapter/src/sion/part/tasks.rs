@@ -5,6 +5,7 @@ use crate::error::{Code, Failure};
 use crate::sion::outside::OwnTask;
 use std::io;
 use std::ops::Range;
+use striae::sion::FinishedChunks;
 use striae_core::sion::create::TaskTable;
 use striae_core::sion::error::Error as SionError;
 use striae_core::sion::filegroups::{BuddySet, BuddyTask, EvenFiles, FileGroups};
@@ -18,29 +19,14 @@ pub(in crate::sion) struct Task {
     /// The rank of the task in the set; its number if the set was reopened.
     globalrank: u32,
     pen: Pen,
-    finished: Left,
+    finished: FinishedChunks,
     /// The reason why a write failed, until the other ranks get it.
     untold: Option<Failure>,
 }
 
-/// A ledger that grows.
-#[derive(Debug, Default)]
-struct Left(Vec<Finished>);
-
-impl Ledger for Left {
-    fn push(&mut self, chunk: Finished) -> Result<(), SionError> {
-        self.0.push(chunk);
-        Ok(())
-    }
-
-    fn retain(&mut self, keep: impl FnMut(&Finished) -> bool) {
-        self.0.retain(keep);
-    }
-}
-
 impl Task {
     pub(super) fn new(globalrank: u32, pen: Pen) -> Self {
-        Self { globalrank, pen, finished: Left::default(), untold: None }
+        Self { globalrank, pen, finished: FinishedChunks::default(), untold: None }
     }
 
     /// The task `number` of a set that is reopened. If its chunks are to be sealed, `renewed` are
@@ -49,7 +35,7 @@ impl Task {
         let mut task = Self::new(number, pen);
         if let Some(finished) = renewed {
             task.pen.renew();
-            task.finished = Left(finished);
+            task.finished = FinishedChunks(finished);
         }
         task
     }

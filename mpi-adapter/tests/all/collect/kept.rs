@@ -18,7 +18,7 @@ fn the_communicator_of_a_writer_is_made_for_the_first_file_alone() {
         run(world(8, 8), |mut comm| {
             for expected in [first, next, next] {
                 let before = comm.traffic().calls;
-                let file = builder.clone().overwrite(true).create(comm, &path).unwrap();
+                let file = builder.clone().force(true).create(comm, &path).unwrap();
                 comm = file.close().unwrap();
                 assert_eq!(comm.traffic().calls - before, expected);
             }
@@ -31,7 +31,7 @@ fn the_communicator_of_a_writer_is_made_for_the_first_file_alone() {
 fn a_rank_that_has_no_file_is_the_error_of_all_ranks_also_for_the_second_file() {
     let folder = tempfile::tempdir().unwrap();
     let collect = Collect::new().ranks_per_writer(2);
-    let builder = Builder::new().overwrite(true).collect(collect);
+    let builder = Builder::new().force(true).collect(collect);
     for wrong in 0..4 {
         let errors = run(world(4, 4), |comm| {
             let rank = comm.rank();

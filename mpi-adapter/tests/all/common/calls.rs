@@ -83,7 +83,7 @@ fn rows(rank: u32) -> Vec<u32> {
 }
 
 pub(crate) fn builder(kind: Kind, size: u32) -> sion::Builder {
-    let builder = sion::Builder::new().fsblksize(512).chunksize(512).overwrite(true);
+    let builder = sion::Builder::new().fsblksize(512).chunksize(512).force(true);
     match kind {
         Kind::OneFile => builder,
         Kind::Sealed => builder.sealed(true),
@@ -120,7 +120,7 @@ fn create_blob<C: Collective>(comm: C, path: &Path, force: bool) -> Result<Write
 }
 
 pub(crate) fn gsd_builder() -> gsd::Builder {
-    gsd::Builder::new().durability(Durability::None).overwrite(true)
+    gsd::Builder::new().durability(Durability::None).force(true)
 }
 
 /// Makes a file of each format; all ranks call this.

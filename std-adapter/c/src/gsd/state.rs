@@ -95,7 +95,7 @@ pub(super) fn create(
     drop(open.open(path)?);
     let version = Version::from_number(new.schema_version);
     let builder = Builder::new()
-        .overwrite(true)
+        .force(true)
         .in_place(true)
         .checksums(new.checksums)
         .align(new.align)

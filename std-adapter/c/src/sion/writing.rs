@@ -138,7 +138,7 @@ pub(super) fn create(path: &Path, mode: Mode, new: &NewSet<'_>) -> Result<Set, F
         .chunksizes(sizes.collect::<Result<_, _>>()?)
         .globalranks(new.globalranks.iter().map(|&rank| rank.into()).collect())
         .nfiles(u32::try_from(new.nfiles.max(1))?)
-        .overwrite(true)
+        .force(true)
         .keyval(mode.keyval == Some(true))
         .data_order(mode.order)
         .durability(durability());

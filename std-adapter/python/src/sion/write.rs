@@ -64,7 +64,7 @@ impl SionWriter {
         force: bool,
     ) -> PyResult<Self> {
         let mut builder = Builder::new(ntasks).nfiles(nfiles).keyval(keyval);
-        builder = builder.sealed(checksums).overwrite(force);
+        builder = builder.sealed(checksums).force(force);
         if let Some(bytes) = chunksize {
             builder = builder.chunksize(bytes);
         }

@@ -1,10 +1,11 @@
 //! How a new file is made.
 
-use super::{Durability, FileOptions, FileWriter, WriteOptions};
+use super::{FileOptions, FileWriter};
 use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, sync_parent};
 use crate::publish::Publish;
 use crate::store::lock::{Locked, lock, lock_replaced};
+use crate::store::{Durability, WriteOptions};
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -32,13 +33,14 @@ impl Builder {
     }
 
     crate::gsd_file_options!(application schema layer align checksums index_slots names_len);
-    crate::gsd_file_options!(overwrite durability lock buffer);
+    crate::gsd_file_options!(force);
+    crate::write_options!(durability lock buffer);
 
     /// A builder of a file with these attributes.
     pub(in crate::gsd) fn like(attributes: &Attributes<'_>) -> Self {
         let others = Attributes { application: "", schema: "", ..*attributes };
         let (application, schema) = (attributes.application.into(), attributes.schema.into());
-        let file = FileOptions { application, schema, others, overwrite: false };
+        let file = FileOptions { application, schema, others, force: false };
         Self { file, ..Self::default() }
     }
 
@@ -88,8 +90,8 @@ impl Builder {
         if self.in_place {
             return self.create_in_place(path);
         }
-        let publish = Publish::new(path, NonZeroU32::MIN, self.file.overwrite)?;
-        let replaced = match self.write.lock && self.file.overwrite {
+        let publish = Publish::new(path, NonZeroU32::MIN, self.file.force)?;
+        let replaced = match self.write.lock && self.file.force {
             true => lock_replaced(path)?,
             false => None,
         };
@@ -110,7 +112,7 @@ impl Builder {
         let checked = Create::new(&self.file.attributes(), 0, crc32c::crc32c_append);
         checked.map_err(|error| Error::new(path, error))?;
         let (file, is_new) = match PosixFile::open_rw(path) {
-            Ok(_) if !self.file.overwrite => return Err(Error::new(path, ErrorKind::Exists)),
+            Ok(_) if !self.file.force => return Err(Error::new(path, ErrorKind::Exists)),
             Ok(file) => (file, false),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 (PosixFile::create(path, false).map_err(at)?, true)

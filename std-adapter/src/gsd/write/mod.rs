@@ -23,17 +23,6 @@ pub use builder::Builder;
 pub(super) use copy::Source;
 pub use file::FileWriter;
 pub(super) use make::make;
-pub use options::{FileOptions, WriteOptions};
+pub use options::FileOptions;
 pub use reopen::Reopen;
 pub use stream::ChunkWriter;
-
-/// What a commit survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// Commits do not sync. A commit survives the end of the process in any way, but not the end of
-    /// the machine.
-    None,
-    /// A commit survives a power cut: it waits until all of its data are on disk.
-    #[default]
-    OnCommit,
-}

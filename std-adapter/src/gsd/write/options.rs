@@ -1,6 +1,5 @@
-//! What a new file is, and how a file is written, whoever does it.
+//! What a new file is, whoever makes it.
 
-use super::Durability;
 use striae_core::gsd::Attributes;
 
 /// What a new file says about itself, and its layout, whoever makes it: a process
@@ -17,7 +16,7 @@ pub struct FileOptions {
     /// All else; the two names in it are not used.
     pub others: Attributes<'static>,
     /// Whether an existing file is replaced.
-    pub overwrite: bool,
+    pub force: bool,
 }
 
 impl FileOptions {
@@ -28,40 +27,7 @@ impl FileOptions {
     }
 }
 
-/// How a file is written, whoever does it: a process ([`Builder`](super::Builder),
-/// [`Reopen`](super::Reopen)) or ranks of MPI, all with the same values. The builders have a method
-/// for each of them that means something to them.
-///
-/// A later version may add fields: end a literal with `..Default::default()`.
-#[derive(Debug, Clone, Copy)]
-pub struct WriteOptions {
-    /// What commits survive.
-    pub durability: Durability,
-    /// Whether the file is locked against other writers.
-    pub lock: bool,
-    /// Bytes that a process gathers before a write.
-    pub buffer: usize,
-}
-
-impl WriteOptions {
-    /// Commits survive a power cut, the file is locked, and the buffer has 1 MiB.
-    pub const NEW: Self = Self { durability: Durability::OnCommit, lock: true, buffer: 1 << 20 };
-
-    /// Whether commits sync the file.
-    #[must_use]
-    pub const fn is_durable(&self) -> bool {
-        matches!(self.durability, Durability::OnCommit)
-    }
-}
-
-impl Default for WriteOptions {
-    fn default() -> Self {
-        Self::NEW
-    }
-}
-
-/// Methods of a builder that has a field `file` of [`FileOptions`] or a field `write` of
-/// [`WriteOptions`], by their names.
+/// Methods of a builder that has a field `file` of [`FileOptions`], by their names.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! gsd_file_options {
@@ -132,37 +98,12 @@ macro_rules! gsd_file_options {
             self
         }
     };
-    (@ durability) => {
-        /// Sets what commits survive; by default a power cut.
-        #[must_use]
-        pub const fn durability(mut self, durability: Durability) -> Self {
-            self.write.durability = durability;
-            self
-        }
-    };
-    (@ lock) => {
-        /// Whether the file is locked against other writers, and a file with another writer is not
-        /// replaced; by default `true`. Of ranks, rank 0 has the lock.
-        #[must_use]
-        pub const fn lock(mut self, lock: bool) -> Self {
-            self.write.lock = lock;
-            self
-        }
-    };
-    (@ buffer) => {
-        /// Sets the bytes that are gathered before a write, 1 MiB by default.
-        #[must_use]
-        pub const fn buffer(mut self, bytes: usize) -> Self {
-            self.write.buffer = bytes;
-            self
-        }
-    };
-    (@ overwrite) => {
+    (@ force) => {
         /// Whether an existing file is replaced; otherwise it is an error. A symbolic link stays,
         /// and its target is replaced.
         #[must_use]
-        pub const fn overwrite(mut self, overwrite: bool) -> Self {
-            self.file.overwrite = overwrite;
+        pub const fn force(mut self, force: bool) -> Self {
+            self.file.force = force;
             self
         }
     };

@@ -1,8 +1,9 @@
 //! Opening a file to append to it.
 
-use super::{Durability, FileWriter, WriteOptions};
+use super::FileWriter;
 use crate::error::Error;
 use crate::store::lock::Locked;
+use crate::store::{Durability, WriteOptions};
 use std::path::Path;
 
 /// How to open a file to append to it, made by gsd or by striae.
@@ -25,7 +26,7 @@ impl Reopen {
         Self::default()
     }
 
-    crate::gsd_file_options!(durability lock buffer);
+    crate::write_options!(durability lock buffer);
 
     /// Whether commits take one sync instead of two where possible; by default as before. For the
     /// effect on gsd, see [`Attributes::one_sync`](striae_core::gsd::Attributes::one_sync).

@@ -18,12 +18,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use striae_core::sion::create::blocks;
 use striae_core::sion::filegroups::{BuddyTask, EvenFiles, FileGroups, mapping};
-use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Grouping, Meta1, raw};
+use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Meta1, raw};
 use striae_core::store::usize_to_u64;
 use striae_inspect::sion::mapping::{are_all_ranks, mapping_of};
-
-/// Default length in bytes of a task's buffer.
-pub(super) const BUFFER: usize = 1 << 16;
 
 /// Options for a new set: its tasks, the layout of their streams, and durability.
 ///
@@ -65,7 +62,7 @@ impl Builder {
             chunksizes: Sizes::Same(1 << 20),
             globalranks: None,
             set: SetOptions::NEW,
-            settings: Settings { durability: Durability::OnCommit, sealed: false, buffer: BUFFER },
+            settings: Settings::NEW,
         }
     }
 
@@ -99,46 +96,8 @@ impl Builder {
     }
 
     crate::sion_set_options!(nfiles fsblksize order data_order keyval prefix);
-    crate::sion_set_options!(overwrite sealed set_identity);
-
-    /// Sets how chunks are laid out from the requested sizes. By default each chunk is aligned.
-    #[must_use]
-    pub const fn rule(mut self, rule: ChunkRule) -> Self {
-        self.set.rule = rule;
-        self
-    }
-
-    /// Sets the number of buddy sets. Each buddy set has a copy of every stream, in a file that is
-    /// kept with another file of the set: if the files of one node are lost, no stream is lost
-    /// (`spec/sion.md#buddy-sets`). Readers take the streams of a lost file from there.
-    ///
-    /// This also packs the chunks of each file, as SIONlib's buddy writers do; call
-    /// [`rule`](Self::rule) afterwards for another rule. A write goes to the stream and all of its
-    /// copies, or to none of them. A commit commits the buddy sets first and then the set. Global
-    /// ranks must not be negative.
-    #[must_use]
-    pub const fn buddies(mut self, sets: u32) -> Self {
-        self.set.buddies = sets;
-        if sets > 0 {
-            self.set.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
-        }
-        self
-    }
-
-    /// Sets what a crash may lose.
-    #[must_use]
-    pub const fn durability(mut self, durability: Durability) -> Self {
-        self.settings.durability = durability;
-        self
-    }
-
-    /// Sets the length of each task's buffer in bytes (default 64 KiB). Writes of at least this
-    /// length are not buffered.
-    #[must_use]
-    pub const fn buffer(mut self, bytes: usize) -> Self {
-        self.settings.buffer = bytes;
-        self
-    }
+    crate::sion_set_options!(force sealed set_identity rule buddies);
+    super::options::sion_write_options!(durability buffer);
 
     /// Makes the set; its first file is `path`. When this returns, its files exist; they have no
     /// data and are unclosed.
@@ -344,7 +303,7 @@ impl Builder {
                 Ok(file)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let file = if self.set.overwrite { PosixFile::open_rw(path) } else { Err(error) };
+                let file = if self.set.force { PosixFile::open_rw(path) } else { Err(error) };
                 file.map_err(|error| match error.kind() {
                     // The latter is a symbolic link to nothing.
                     io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => exists(),

@@ -17,6 +17,7 @@
 mod buddies;
 mod builder;
 mod identity;
+mod ledger;
 mod mend;
 mod options;
 mod part;
@@ -31,6 +32,7 @@ pub use buddies::check_buddies;
 pub(super) use buddies::refuse_others;
 pub use builder::Builder;
 pub use identity::new_identity;
+pub use ledger::FinishedChunks;
 pub use options::SetOptions;
 pub use set::{FileWriter, Reopen};
 pub use task::TaskWriter;

@@ -24,7 +24,7 @@ pub struct SetOptions {
     /// The name that is stored; `None`: the path.
     pub prefix: Option<Vec<u8>>,
     /// Whether files that exist already are emptied.
-    pub overwrite: bool,
+    pub force: bool,
     /// Number of buddy sets.
     pub buddies: u32,
     /// Whether commits and the close add checksums of everything.
@@ -43,19 +43,49 @@ impl SetOptions {
         rule: ChunkRule::Aligned,
         keyval: false,
         prefix: None,
-        overwrite: false,
+        force: false,
         buddies: 0,
         sealed: false,
         set_identity: None,
     };
 }
 
-/// Methods of a builder that has a field `set` of [`SetOptions`], by their names.
+/// Methods of a builder that has a field `set` of [`SetOptions`], by their names. What is to be
+/// known of a method besides stands before its name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! sion_set_options {
-    ($($name:ident)+) => {
-        $($crate::sion_set_options!(@ $name);)+
+    ($($(#[$more:meta])* $name:ident)+) => {
+        $($crate::sion_set_options!(@ $name $(#[$more])*);)+
+    };
+    (@ rule $(#[$more:meta])*) => {
+        /// Sets how chunks are laid out from the requested sizes. By default each chunk is aligned.
+        $(#[$more])*
+        #[must_use]
+        pub const fn rule(mut self, rule: $crate::striae_core::sion::ChunkRule) -> Self {
+            self.set.rule = rule;
+            self
+        }
+    };
+    (@ buddies $(#[$more:meta])*) => {
+        /// Sets the number of buddy sets. Each buddy set has a copy of every stream, in a file that
+        /// is kept with another file of the set: if the files of one node are lost, no stream is
+        /// lost (`spec/sion.md#buddy-sets`). Readers take the streams of a lost file from there.
+        ///
+        /// This also packs the chunks of each file, as SIONlib's buddy writers do; call
+        /// [`rule`](Self::rule) afterwards for another rule, which must not merge them. A write
+        /// goes to the stream and all of its copies, or to none of them. A commit commits the buddy
+        /// sets first and then the set. Global ranks must not be negative.
+        $(#[$more])*
+        #[must_use]
+        pub const fn buddies(mut self, sets: u32) -> Self {
+            self.set.buddies = sets;
+            if sets > 0 {
+                use $crate::striae_core::sion::{ChunkRule, Grouping};
+                self.set.rule = ChunkRule::Packed(Grouping::WHOLE_FILE);
+            }
+            self
+        }
     };
     (@ nfiles) => {
         /// Sets the number of physical files. All files get the same number of consecutive tasks;
@@ -109,11 +139,11 @@ macro_rules! sion_set_options {
             self
         }
     };
-    (@ overwrite) => {
+    (@ force) => {
         /// Empties files that exist already, instead of refusing them.
         #[must_use]
-        pub const fn overwrite(mut self, overwrite: bool) -> Self {
-            self.set.overwrite = overwrite;
+        pub const fn force(mut self, force: bool) -> Self {
+            self.set.force = force;
             self
         }
     };
@@ -135,3 +165,29 @@ macro_rules! sion_set_options {
         }
     };
 }
+
+/// Methods of a builder that has a field `settings`, by their names.
+macro_rules! sion_write_options {
+    ($($name:ident)+) => {
+        $($crate::sion::write::options::sion_write_options!(@ $name);)+
+    };
+    (@ durability) => {
+        /// Sets what a crash may lose.
+        #[must_use]
+        pub const fn durability(mut self, durability: $crate::sion::Durability) -> Self {
+            self.settings.durability = durability;
+            self
+        }
+    };
+    (@ buffer) => {
+        /// Sets the length of each task's buffer in bytes (default 64 KiB). Writes of at least this
+        /// length are not buffered.
+        #[must_use]
+        pub const fn buffer(mut self, bytes: usize) -> Self {
+            self.settings.buffer = bytes;
+            self
+        }
+    };
+}
+
+pub(in crate::sion) use sion_write_options;

@@ -44,6 +44,12 @@ pub(super) struct Settings {
     pub(super) buffer: usize,
 }
 
+impl Settings {
+    /// Commits survive a power cut, without seals.
+    pub(super) const NEW: Self =
+        Self { durability: Durability::OnCommit, sealed: false, buffer: 1 << 16 };
+}
+
 /// The starts of the chunks of the tasks.
 #[derive(Debug)]
 pub(super) enum Starts {

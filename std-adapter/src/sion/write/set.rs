@@ -1,6 +1,5 @@
 //! [`FileWriter`] writes a set; [`Reopen`] appends to one.
 
-use super::Durability;
 use super::mend::{compare, mend};
 use super::part::{Begun, Ended, Origin, Part, Prepared, Settings, Starts, WINDOW, lock};
 use super::task::{Strand, TaskWriter};
@@ -291,15 +290,14 @@ impl Drop for FileWriter {
 /// stay sealed; a file with a damaged seal is refused, unless the seal is to be removed.
 #[derive(Debug, Clone, Copy)]
 pub struct Reopen {
-    durability: Durability,
+    settings: Settings,
+    /// Whether the files are to have seals; `None`: those that have one.
     sealed: Option<bool>,
-    buffer: usize,
 }
 
 impl Default for Reopen {
     fn default() -> Self {
-        let durability = Durability::default();
-        Self { durability, sealed: None, buffer: super::builder::BUFFER }
+        Self { settings: Settings::NEW, sealed: None }
     }
 }
 
@@ -310,24 +308,12 @@ impl Reopen {
         Self::default()
     }
 
-    /// Sets what a crash may lose.
-    #[must_use]
-    pub const fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
+    super::options::sion_write_options!(durability buffer);
 
     /// Adds or removes the seals. To seal files that have no seal, all their data is read.
     #[must_use]
     pub const fn sealed(mut self, sealed: bool) -> Self {
         self.sealed = Some(sealed);
-        self
-    }
-
-    /// Sets the length of each task's buffer in bytes.
-    #[must_use]
-    pub const fn buffer(mut self, bytes: usize) -> Self {
-        self.buffer = bytes;
         self
     }
 
@@ -394,7 +380,7 @@ impl Reopen {
 
     /// Opens the files of a set and locks them: what is read from then on is not changed by others.
     fn lock_set(&self, path: &Path) -> Result<Vec<Locked>, Error> {
-        let lock = |path: &Path| Locked::open(path, self.durability.asks(), true);
+        let lock = |path: &Path| Locked::open(path, self.settings.durability.asks(), true);
         let mut files = vec![lock(path)?];
         let nfiles = OpenOptions::new().nfiles(path)?;
         for number in 1..nfiles {
@@ -456,7 +442,7 @@ impl Reopen {
         let blocks = Blocks { first: meta1.layout().first_chunk(), globalskip };
         let book = Book::reopen(&meta1, &blocks, published, sealed).with_meta1_crc(meta1_crc);
         let (starts, mapping) = (Starts::Each(starts), Vec::new());
-        let settings = Settings { durability: self.durability, sealed, buffer: self.buffer };
+        let settings = Settings { sealed, ..self.settings };
         let part = Part::new(Origin { path, file, book, starts, mapping }, settings);
         if sealed && !is_sealed {
             (0..meta1.ntasks()).try_for_each(|local| part.renew(local, None))?;

@@ -1,6 +1,7 @@
 //! The stream of a task that is being written: a buffer, a cursor, and the chunks since the last
 //! commit.
 
+use super::ledger::FinishedChunks;
 use super::part::Part;
 use super::snapshot::Snapshot;
 use crate::error::{Error, ErrorKind};
@@ -20,38 +21,29 @@ pub(super) struct Stream {
     /// Bytes that were accepted but not written yet; they end at the cursor, in its chunk.
     buf: Vec<u8>,
     /// Chunks that were finished since the last commit.
-    finished: Left,
+    finished: FinishedChunks,
     /// Whether a writer exists.
     pub(super) taken: bool,
     /// Whether the file was closed.
     pub(super) closed: bool,
 }
 
-/// A ledger that grows.
-#[derive(Debug, Default)]
-struct Left(Vec<Finished>);
-
-impl Ledger for Left {
-    fn push(&mut self, chunk: Finished) -> Result<(), SionError> {
-        self.0.push(chunk);
-        Ok(())
-    }
-
-    fn retain(&mut self, keep: impl FnMut(&Finished) -> bool) {
-        self.0.retain(keep);
-    }
-}
-
 impl Stream {
     /// A stream of a task that continues at `pen`.
     pub(super) fn new(pen: Pen) -> Self {
-        Self { pen, buf: Vec::new(), finished: Left::default(), taken: false, closed: false }
+        Self {
+            pen,
+            buf: Vec::new(),
+            finished: FinishedChunks::default(),
+            taken: false,
+            closed: false,
+        }
     }
 
     /// Treats all chunks as new; `finished` are all but the cursor's chunk.
     pub(super) fn renew(&mut self, finished: Vec<Finished>) {
         self.pen.renew();
-        self.finished = Left(finished);
+        self.finished = FinishedChunks(finished);
     }
 
     pub(super) const fn cursor(&self) -> &Cursor {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use striae::copy::Copier;
 use striae::error::ErrorKind;
 use striae::ffrecord::ErrorKind::Format;
-use striae::ffrecord::{Builder, Writer, Written};
+use striae::ffrecord::{Builder, Durability, Writer, Written};
 use striae::posix::PosixFile;
 use striae_core::ffrecord::Error as Wrong;
 use striae_core::span::Span;
@@ -173,8 +173,8 @@ proptest! {
     fn any_samples_come_back_and_both_ways_to_write_them_are_one(
         samples in vec(vec(any::<u8>(), 0..300), 0..60)
     ) {
-        let bytes = written(known(&samples).durable(false), &samples);
-        prop_assert_eq!(&bytes, &written(Builder::new().durable(false), &samples));
+        let bytes = written(known(&samples).durability(Durability::None), &samples);
+        prop_assert_eq!(&bytes, &written(Builder::new().durability(Durability::None), &samples));
         let made = made("a.ffr", &bytes);
         let file = File::open(&made.path).unwrap();
         file.check_meta().unwrap();

@@ -155,7 +155,7 @@ fn new_files_say_what_they_are() {
     assert!(trajectory.is_empty());
     assert!(trajectory.logs().read().unwrap().is_empty());
 
-    let other = striae::gsd::Builder::new().application("other").overwrite(true).align(64);
+    let other = striae::gsd::Builder::new().application("other").force(true).align(64);
     Builder::new().file(other).create(&path).unwrap().close().unwrap();
     assert_eq!(File::open(&path).unwrap().header().application.as_bytes(), b"other");
 }

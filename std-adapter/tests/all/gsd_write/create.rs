@@ -32,18 +32,18 @@ fn what_has_the_name_is_refused_or_replaced() {
     let error = builder().create(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Exists));
     assert_eq!(fs::read(&path).unwrap(), b"precious");
-    drop(builder().overwrite(true).create(&path).unwrap());
+    drop(builder().force(true).create(&path).unwrap());
     check_frames(&path, 0);
     // A link stays, and what it points to is replaced.
     let link = folder.path().join("link.gsd");
     symlink(&path, &link).unwrap();
-    let mut file = builder().overwrite(true).create(&link).unwrap();
+    let mut file = builder().force(true).create(&link).unwrap();
     write_frame(&mut file).unwrap();
     file.close().unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     check_frames(&link, 1);
     check_frames(&path, 1);
-    let error = builder().overwrite(true).create(folder.path()).unwrap_err();
+    let error = builder().force(true).create(folder.path()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(io) if io.kind() == io::ErrorKind::IsADirectory));
 }
 
@@ -63,11 +63,11 @@ fn a_file_in_place_keeps_inode_permissions_and_links() {
     let before = fs::metadata(&path).unwrap();
     let error = in_place().create(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Exists));
-    let error = in_place().overwrite(true).align(3).create(&path).unwrap_err();
+    let error = in_place().force(true).align(3).create(&path).unwrap_err();
     assert!(gsd(&error).blames_caller(), "{error}");
     check_frames(&path, 300);
-    let mut file = in_place().overwrite(true).create(&path).unwrap();
-    let error = in_place().overwrite(true).create(&path).unwrap_err();
+    let mut file = in_place().force(true).create(&path).unwrap();
+    let error = in_place().force(true).create(&path).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Locked));
     check_frames(&path, 0);
     write_frame(&mut file).unwrap();
@@ -93,7 +93,7 @@ fn a_file_that_cannot_be_made_leaves_the_old_one() {
         Builder::new().names_len(1 << 40),
     ];
     for builder in builders {
-        let error = builder.overwrite(true).create(&path).unwrap_err();
+        let error = builder.force(true).create(&path).unwrap_err();
         assert!(gsd(&error).blames_caller(), "{error}");
         assert_eq!(error.path(), path);
         check_frames(&path, 1);
@@ -111,7 +111,7 @@ fn there_is_one_writer_and_any_number_of_readers() {
     };
     let mut first = builder().create(&path).unwrap();
     is_locked(FileWriter::reopen(&path).unwrap_err());
-    is_locked(builder().overwrite(true).create(&path).unwrap_err());
+    is_locked(builder().force(true).create(&path).unwrap_err());
     assert!(builder().create(&path).is_err());
     check_frames(&path, 0);
     write_frame(&mut first).unwrap();
@@ -126,7 +126,7 @@ fn there_is_one_writer_and_any_number_of_readers() {
     drop(Reopen::new().lock(false).open(&path).unwrap());
     drop(FileWriter::reopen(&path).unwrap());
     check_frames(&path, 2);
-    drop(builder().overwrite(true).create(&path).unwrap());
+    drop(builder().force(true).create(&path).unwrap());
     check_frames(&path, 0);
 }
 
@@ -136,7 +136,7 @@ fn whoever_does_not_ask_for_a_lock_is_not_kept_out() {
     let path = folder.path().join("a.gsd");
     let first = builder().create(&path).unwrap();
     drop(Reopen::new().lock(false).open(&path).unwrap());
-    let second = Builder::new().lock(false).overwrite(true).create(&path).unwrap();
+    let second = Builder::new().lock(false).force(true).create(&path).unwrap();
     drop((first, FileWriter::reopen(&path).unwrap(), second));
 }
 

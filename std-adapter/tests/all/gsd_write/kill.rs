@@ -92,7 +92,7 @@ fn process() {
     let file = if start == "reopen" {
         variant.reopen().open(path)
     } else {
-        variant.builder().overwrite(true).create(path)
+        variant.builder().force(true).create(path)
     };
     let mut file = file.unwrap();
     tell('c', &[file.frames()]);

@@ -68,7 +68,7 @@ fn a_chunk_that_comes_in_pieces_is_one_chunk_and_one_that_is_dropped_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.gsd");
     for checksums in [false, true] {
-        let builder = builder().overwrite(true).checksums(checksums);
+        let builder = builder().force(true).checksums(checksums);
         let mut file = builder.create(&path).unwrap();
         let bytes: Vec<u8> = values(0, 30_000).iter().flat_map(|x| x.to_le_bytes()).collect();
         let mut left = file.begin_chunk("left", ChunkType::U8, 1).unwrap();

@@ -227,6 +227,26 @@ fn the_readme_shows_what_the_program_prints() {
     assert!(printed.starts_with(shown), "{printed}\n{shown}");
 }
 
+/// From a clean clone: each file that a command reads is there.
+#[test]
+fn the_commands_of_the_first_page_work() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let folder = Folder::new();
+    std::os::unix::fs::symlink(root.canonicalize().unwrap().join("tests"), folder.path("tests"))
+        .unwrap();
+    let mut verbs = Vec::new();
+    for command in readme.lines().filter_map(|line| line.strip_prefix("$ striae ")) {
+        let words: Vec<_> = command.split('#').next().unwrap().split_whitespace().collect();
+        // Of a damaged file a part is lost, which is status 1.
+        let status = if words[0] == "recover" { 1 } else { 0 };
+        striae(&words).current_dir(folder.path("")).assert().code(status);
+        verbs.push(words[0]);
+    }
+    assert_eq!(verbs, ["ls", "verify", "recover"]);
+    assert!(fs::metadata(folder.path("saved.gsd")).unwrap().len() > 0);
+}
+
 #[test]
 fn the_first_page_has_the_picture_that_the_program_draws() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -148,7 +148,7 @@ fn what_is_exact_was_committed_whatever_the_history_of_a_set() {
 /// still where it was.
 fn reopened(folder: &Path, sealed: bool) -> (PathBuf, Vec<Vec<u8>>) {
     let path = folder.join("a.sion");
-    let builder = Builder::new(2).fsblksize(512).chunksize(4096).sealed(sealed).overwrite(true);
+    let builder = Builder::new(2).fsblksize(512).chunksize(4096).sealed(sealed).force(true);
     let mut file = builder.order(ByteOrder::Little).create(&path).unwrap();
     file.task(0).unwrap().write_all(&[1; 12_000]).unwrap();
     file.task(1).unwrap().write_all(&[2; 100]).unwrap();

@@ -144,7 +144,7 @@ fn a_lost_file_is_recovered_from_its_buddy_set_and_that_is_said() {
     let (path, out) = (folder.path().join("a.sion"), folder.path().join("out"));
     for sealed in [false, true] {
         let builder = Builder::new(5).nfiles(2).buddies(1).fsblksize(512).chunksize(512);
-        let mut set = builder.sealed(sealed).overwrite(true).create(&path).unwrap();
+        let mut set = builder.sealed(sealed).force(true).create(&path).unwrap();
         for task in 0..5 {
             let stream = vec![b'a' + u8::try_from(task).unwrap(); 700];
             set.task(task).unwrap().write_all(&stream).unwrap();

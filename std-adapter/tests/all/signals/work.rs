@@ -109,7 +109,8 @@ fn make_gsd(path: &Path) {
 }
 
 fn make_ffrecord(path: &Path) {
-    let mut file = ffrecord::Builder::new().durable(false).create(path).unwrap();
+    let mut file =
+        ffrecord::Builder::new().durability(ffrecord::Durability::None).create(path).unwrap();
     for number in 0..N {
         file.write(&content(number)).unwrap();
     }

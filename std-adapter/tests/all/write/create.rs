@@ -10,7 +10,7 @@ use striae_core::sion::Error as SionError;
 
 fn make(path: &Path, nfiles: u32, ntasks: u64, len: usize) {
     let builder = Builder::new(ntasks).nfiles(nfiles).chunksize(700).fsblksize(64);
-    let builder = builder.durability(Durability::None).overwrite(true).sealed(true);
+    let builder = builder.durability(Durability::None).force(true).sealed(true);
     let mut file = builder.create(path).unwrap();
     for task in 0..ntasks {
         file.task(task).unwrap().write_all(&payload(50 + task, len)).unwrap();
@@ -39,9 +39,9 @@ fn a_link_to_nothing_and_a_folder_are_no_files_to_overwrite() {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(folder.path().join("nowhere"), &link).unwrap();
-    let error = Builder::new(1).overwrite(true).create(&link).unwrap_err();
+    let error = Builder::new(1).force(true).create(&link).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Exists), "{error}");
-    let error = Builder::new(1).overwrite(true).create(folder.path()).unwrap_err();
+    let error = Builder::new(1).force(true).create(folder.path()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
     assert_eq!(names(folder.path()), ["link"]);
 }
@@ -52,7 +52,7 @@ fn wrong_arguments_are_refused_before_anything_is_overwritten() {
     let path = folder.path().join("a.sion");
     make(&path, 2, 4, 2000);
     let old = streams(&path);
-    let new = || Builder::new(4).nfiles(2).overwrite(true).fsblksize(64);
+    let new = || Builder::new(4).nfiles(2).force(true).fsblksize(64);
     let wrong = [
         new().prefix(vec![b'x'; 1024]),
         new().chunksizes(vec![1; 3]),
@@ -89,7 +89,7 @@ fn a_failed_overwrite_leaves_the_other_files_as_they_were() {
     make(&path, 1, 4, 2000);
     let old = streams(&path);
     std::fs::create_dir(folder.path().join("a.sion.000002")).unwrap();
-    let error = Builder::new(4).nfiles(3).overwrite(true).create(&path).unwrap_err();
+    let error = Builder::new(4).nfiles(3).force(true).create(&path).unwrap_err();
     assert_eq!(error.path(), folder.path().join("a.sion.000002"));
     assert!(streams(&path) == old);
     assert_eq!(names(folder.path()), ["a.sion", "a.sion.000002"]);
@@ -112,7 +112,7 @@ fn limited() {
         let old = streams(&path);
         set_limit(limit);
         let builder = Builder::new(60).nfiles(nfiles).chunksize(100).fsblksize(64);
-        match builder.overwrite(true).durability(Durability::None).create(&path) {
+        match builder.force(true).durability(Durability::None).create(&path) {
             Ok(_) => assert!(is_unclosed(&path)),
             Err(error) => {
                 failed += 1;
@@ -164,7 +164,7 @@ fn every_task_has_an_entry_in_the_mapping_whatever_its_global_rank() {
     ];
     for (ranks, expected) in cases {
         let path = folder.path().join("a.sion");
-        let builder = Builder::new(4).nfiles(2).globalranks(ranks.to_vec()).overwrite(true);
+        let builder = Builder::new(4).nfiles(2).globalranks(ranks.to_vec()).force(true);
         builder.durability(Durability::None).create(&path).unwrap().close().unwrap();
         let file = File::open(&path).unwrap();
         let first = &file.reader().files()[0];

@@ -327,7 +327,7 @@ fn forbidden() {
     };
     denied(Builder::new(2).create(folder.join("locked/a")).unwrap_err(), "locked/a");
     let old = std::fs::read(folder.join("open/only")).unwrap();
-    let overwrite = Builder::new(2).overwrite(true);
+    let overwrite = Builder::new(2).force(true);
     denied(overwrite.clone().create(folder.join("open/only")).unwrap_err(), "open/only");
     denied(FileWriter::reopen(folder.join("open/only")).unwrap_err(), "open/only");
     // The second file of a set: nothing is left of the first one.

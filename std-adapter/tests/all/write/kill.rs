@@ -50,7 +50,7 @@ impl Variant {
     fn builder(&self) -> Builder {
         let builder = Builder::new(TASKS).nfiles(self.nfiles).sealed(self.sealed).fsblksize(64);
         let builder = builder.chunksize(self.chunksize).buffer(self.buffer).buddies(self.buddies);
-        builder.durability(self.durability).overwrite(true)
+        builder.durability(self.durability).force(true)
     }
 }
 

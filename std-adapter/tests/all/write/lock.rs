@@ -19,8 +19,8 @@ fn nobody_else_writes(path: &Path) {
     assert!(is_locked(FileWriter::reopen(path)));
     let second = path.with_extension("sion.000001");
     assert!(is_locked(FileWriter::reopen(&second)));
-    assert!(is_locked(Builder::new(1).overwrite(true).create(second)));
-    assert!(is_locked(builder().overwrite(true).create(path)));
+    assert!(is_locked(Builder::new(1).force(true).create(second)));
+    assert!(is_locked(builder().force(true).create(path)));
 }
 
 #[test]

@@ -101,7 +101,7 @@ impl<'a> Pair<'a> {
         let builder = builder.buffer(shape.buffer).order(shape.order).durability(shape.durability);
         let accepted = vec![Vec::new(); TASKS];
         let committed = (shape.durability == Durability::EveryRecord).then(|| accepted.clone());
-        let file = Some(builder.overwrite(true).create(path).unwrap());
+        let file = Some(builder.force(true).create(path).unwrap());
         let writers = (0..TASKS).map(|_| None).collect();
         Self { path, shape, file, writers, accepted, committed }
     }

@@ -52,7 +52,7 @@ fn no_set_is_made_beside_an_old_buddy_set_of_any_number_however_much_it_is_wante
         for overwrite in [false, true] {
             // Buddy sets below this one do not make it a copy.
             for buddies in 0..=buddy {
-                let builder = Builder::new(7).nfiles(5).buddies(buddies).overwrite(overwrite);
+                let builder = Builder::new(7).nfiles(5).buddies(buddies).force(overwrite);
                 assert_old_buddy(&builder.create(&path).unwrap_err(), &path, &other);
             }
         }
@@ -68,7 +68,7 @@ fn no_set_is_made_beside_an_old_buddy_set_of_any_number_however_much_it_is_wante
         assert_eq!(names(folder.path()), before);
 
         // With that number it is replaced.
-        let builder = Builder::new(7).nfiles(5).buddies(buddy + 1).overwrite(true);
+        let builder = Builder::new(7).nfiles(5).buddies(buddy + 1).force(true);
         builder.create(&path).unwrap().close().unwrap();
         assert!(copies(&path, buddy).iter().all(Vec::is_empty));
     }

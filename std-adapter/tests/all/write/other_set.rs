@@ -58,8 +58,8 @@ fn a_file_of_another_run_is_named_whoever_opens_the_set() {
     let [path, other, out] = ["a.sion", "b.sion", "out"].map(|name| folder.path().join(name));
     let (mut cases, all) = (0, Output::new().force(true));
     for (nfiles, closes) in [(2, true), (3, true), (3, false), (5, true)] {
-        run(&path, nfiles, b'a', closes, |builder| builder.overwrite(true));
-        run(&other, nfiles, b'n', closes, |builder| builder.overwrite(true));
+        run(&path, nfiles, b'a', closes, |builder| builder.force(true));
+        run(&other, nfiles, b'n', closes, |builder| builder.force(true));
         let own = streams(&path);
         for (number, (file, theirs)) in
             (0..).zip(files(&path, nfiles).into_iter().zip(files(&other, nfiles)))
@@ -145,7 +145,7 @@ fn sets_without_identities_and_single_files_have_seals_of_version_1() {
     run(&third, 1, b'a', true, |builder| builder);
     assert_eq!(version(&third), 1);
     // One that does not name a set is not of a set that does.
-    run(&third, 3, b'a', true, |builder| builder.overwrite(true).set_identity(7));
+    run(&third, 3, b'a', true, |builder| builder.force(true).set_identity(7));
     assert!(files(&third, 3).iter().all(|file| version(file) == 2));
     fs::copy(&files(&path, 3)[2], &files(&third, 3)[2]).unwrap();
     assert_eq!(findings(&third), [2]);

@@ -367,7 +367,7 @@ fn bytes_of_a_stream_are_replaced_where_they_are() {
     assert_eq!(streams(&path), [expected]);
     assert_sound(&path, false);
 
-    let set = builder(1).sealed(true).overwrite(true).create(&path).unwrap();
+    let set = builder(1).sealed(true).force(true).create(&path).unwrap();
     let mut task = set.task(0).unwrap();
     task.write_all(b"sealed").unwrap();
     let error = task.overwrite(0, 0, b"S").unwrap_err();

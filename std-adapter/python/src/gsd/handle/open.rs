@@ -102,7 +102,7 @@ pub(super) fn open(
             FL.log(py, Level::Info, || {
                 format!("overwriting file: {shown} with mode: {word}, {text}")
             })?;
-            let builder = builder.overwrite(mode == Mode::Create).in_place(true);
+            let builder = builder.force(mode == Mode::Create).in_place(true);
             Some(locked(py, path, |lock| builder.clone().lock(lock).create(path))?)
         }
     };

@@ -11,7 +11,7 @@ mod recover;
 
 use crate::args::Can::Do;
 
-use crate::args::{MapArgs, NO_LOG, Outcome, Row, Set};
+use crate::args::{Layout, MapArgs, NO_LOG, Outcome, Row, Set};
 use crate::failure::{Failure, complain};
 use crate::part::complain_of_part;
 use crate::printable::count;
@@ -23,7 +23,8 @@ use striae::Error;
 use striae::direct;
 use striae::map::of_set;
 use striae::shown;
-use striae::sion::{self, File, OpenOptions, Opened};
+use striae::sion::{self, File, Laid, OpenOptions, Opened};
+use striae::verb::Options;
 
 /// The verbs for SIONlib sets.
 pub(crate) const ROW: Row = Row {
@@ -97,6 +98,19 @@ impl Set {
             }
             Opened::Unclosed(set) => Err(set.not_closed()),
         }
+    }
+}
+
+/// Options for a new set with this layout.
+fn laid<H>(options: Options<Laid<H>>, layout: &Layout) -> Options<Laid<H>> {
+    let options = options.output(layout.output()).nfiles(layout.nfiles);
+    let options = match layout.fsblksize {
+        Some(bytes) => options.fsblksize(bytes),
+        None => options,
+    };
+    match layout.order {
+        Some(order) => options.order(order.into()),
+        None => options,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `striae pack`.
 
+use super::laid;
 use super::open_files::open_many;
 use crate::args::PackArgs;
 use crate::failure::{Failure, Sound};
@@ -15,16 +16,9 @@ pub(super) fn pack(args: &PackArgs) -> Result<Sound, Failure> {
         files => Sources::of_files(files.to_vec()).map_err(several)?,
     };
     open_many(args.layout.nfiles);
-    let mut pack = Pack::new().output(args.layout.output()).nfiles(args.layout.nfiles);
-    pack = pack.sealed(args.seal);
+    let mut pack = laid(Pack::new(), &args.layout).sealed(args.seal);
     if let Some(bytes) = args.chunksize {
         pack = pack.chunksize(bytes);
-    }
-    if let Some(bytes) = args.layout.fsblksize {
-        pack = pack.fsblksize(bytes);
-    }
-    if let Some(order) = args.layout.order {
-        pack = pack.order(order.into());
     }
     if let Some(identity) = args.identity {
         pack = pack.identity(identity);
