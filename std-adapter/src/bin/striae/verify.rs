@@ -5,7 +5,8 @@ use crate::failure::{Failure, Sound};
 use crate::part::{PartOfSet, complain_of_part};
 use crate::printable::{count, printable, printable_path};
 use crate::progress::with_bar;
-use crate::text::{print_json_of, unless_gone};
+use crate::sheet::{Cell, Column, Form, Sheet, left};
+use crate::text::{print_json_of, stdout, unless_gone};
 use anstyle::{AnsiColor, Style};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -142,7 +143,11 @@ impl Serialize for Row {
 }
 
 pub(crate) fn verify(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
-    if args.json { verify_json(args, how) } else { verify_text(args, how) }
+    match (args.json, args.csv) {
+        (true, _) => verify_json(args, how),
+        (_, true) => verify_csv(args, how),
+        _ => verify_text(args, how),
+    }
 }
 
 /// A number of things, in JSON and in words.
@@ -377,6 +382,26 @@ fn verify_text(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
         }
     })?;
     unless_gone(printed.and_then(|()| write_summary(&mut out, args, &summary)))?;
+    complain_of_part(summary.part, &args.file, "checked");
+    Ok(if summary.is_sound() { Sound::Yes } else { Sound::No })
+}
+
+const COLUMNS: &[Column] =
+    &[left("severity", 0), left("kind", 0), left("file", 0), left("finding", 0)];
+
+/// Prints a row for each finding. The exit status has the verdict.
+fn verify_csv(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
+    let mut out = stdout();
+    let mut sheet = Sheet::new(COLUMNS, Form::Csv, &mut out);
+    let summary = verify_shown(args, how, &mut |row| {
+        let severity = row.severity.to_string();
+        let texts = [&severity, row.facts.kind, &row.file, &row.text];
+        if let Ok(rows) = &mut sheet {
+            let printed = rows.row(&texts.map(Cell::Text));
+            printed.unwrap_or_else(|error| sheet = Err(error));
+        }
+    })?;
+    unless_gone(sheet.map(drop).and_then(|()| out.flush()))?;
     complain_of_part(summary.part, &args.file, "checked");
     Ok(if summary.is_sound() { Sound::Yes } else { Sound::No })
 }

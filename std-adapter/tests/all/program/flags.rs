@@ -103,6 +103,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
         &[
             ALONE,
             JSON,
+            ("--csv", &["--csv"], ALL),
             ("--svg", &["--svg", "-"], ALL),
             ("--force", &["--force", "--svg", "-"], ALL),
             ("--width", &["--width", "20"], ALL),
@@ -112,6 +113,7 @@ const TABLE: [(&str, &[Flag]); 9] = [
         "verify",
         &[
             JSON,
+            ("--csv", &["--csv"], ALL),
             DIRECT,
             ("--limit", &["--limit", "1"], ALL),
             ("--map", &["--map", "../tests/golden/map/map_f_tiny_4p.nc"], &[BLOB]),

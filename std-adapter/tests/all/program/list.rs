@@ -160,7 +160,11 @@ fn info_says_of_the_writer_only_what_the_file_shows() {
 
 /// The rows of a list with `--csv`, each as a map from headings to values.
 fn rows_of_csv(file: &str) -> Vec<BTreeMap<String, String>> {
-    let text = String::from_utf8(output(&["ls", "--csv", file])).unwrap();
+    rows_of("ls", file)
+}
+
+fn rows_of(verb: &str, file: &str) -> Vec<BTreeMap<String, String>> {
+    let text = String::from_utf8(printed(&[verb, "--csv", file])).unwrap();
     let split = |line: &str| {
         let (mut values, mut is_quoted) = (vec![String::new()], false);
         for c in line.chars() {
@@ -186,7 +190,6 @@ type ListedTwice = (&'static str, &'static str, &'static [(&'static str, &'stati
 
 #[test]
 fn values_separated_by_commas_are_those_of_json() {
-    let golden = |name: &str| golden_dir().join("..").join(name).to_str().unwrap().to_owned();
     let lists: [ListedTwice; 5] = [
         ("sion/m05_np8_3files.sion", "tasks", &[("task", "task"), ("bytes", "bytes")]),
         ("gsd/v20_hoomd14.gsd", "chunks", &[("frame", "frame"), ("N", "N"), ("name", "name")]),
@@ -212,4 +215,44 @@ fn values_separated_by_commas_are_those_of_json() {
     let rows = rows_of_csv(&golden("blob/f4_n4_s1/can_h1.nc"));
     assert!(rows.iter().any(|row| row["variable"].contains(", ")));
     assert_eq!(rows_of_csv(&golden("map/z1.dat")).len(), 4);
+}
+
+fn golden(name: &str) -> String {
+    format!("{}/../tests/golden/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What is printed, whatever the exit status.
+fn printed(args: &[&str]) -> Vec<u8> {
+    striae(args).assert().get_output().stdout.clone()
+}
+
+#[test]
+fn findings_and_tables_separated_by_commas_are_those_of_json() {
+    let file = golden("gsd/bad_trunc_relocated_index.gsd");
+    let verified = json(&printed(&["verify", "--json", &file]));
+    let findings = verified["findings"].as_array().unwrap();
+    let rows = rows_of("verify", &file);
+    assert!(!rows.is_empty() && rows.len() == findings.len());
+    for (row, finding) in rows.iter().zip(findings) {
+        for key in ["severity", "kind", "file", "finding"] {
+            assert_eq!(row[key], finding[key].as_str().unwrap());
+        }
+    }
+    for file in [golden("sion/m05_np8_3files.sion"), golden("gsd/v21_hoomd_varying_N.gsd")] {
+        let map = json(&printed(&["map", "--json", &file]));
+        let files = map["files"].as_array().unwrap();
+        let tables = files.iter().flat_map(|file| {
+            file["tables"].as_array().unwrap().iter().map(move |table| (&file["file"], table))
+        });
+        let rows = rows_of("map", &file);
+        assert!(rows.len() > files.len() && rows.len() == tables.clone().count());
+        for (row, (path, table)) in rows.iter().zip(tables) {
+            assert_eq!(row["file"], path.as_str().unwrap());
+            for key in ["offset", "bytes", "kind", "name"] {
+                let value = &table[key];
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                assert_eq!(row[key], text);
+            }
+        }
+    }
 }

@@ -213,6 +213,7 @@ const TEXT_OR_JSON: &[[&str; 2]] = &[
     ["recover @ ^", "recover --json @ ^"],
     ["ls --addresses @", "map --svg - @"],
     ["ls --csv @", "ls --csv @"],
+    ["verify --csv @", "map --csv @"],
 ];
 
 /// What is run on every damaged file, and what is run on one of several of them.

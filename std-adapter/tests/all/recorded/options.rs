@@ -88,9 +88,9 @@ const VERBS: [(&str, &str, &[&str]); 10] = [
         "OUT",
         &["--alone", "--format gsd", "--format sion", "--force", "--json", "--max-size 1"],
     ),
-    ("map", "", &["--alone", "--json", "--svg -", "--force", "--width 20"]),
+    ("map", "", &["--alone", "--json", "--csv", "--svg -", "--force", "--width 20"]),
     ("log", "", &["--csv", "--json", "--plot -", "--force", "--frames 0..1"]),
-    ("verify", "", &["--json", "--direct", "--limit 1", "--map map/map_f_tiny_4p.nc"]),
+    ("verify", "", &["--json", "--csv", "--direct", "--limit 1", "--map map/map_f_tiny_4p.nc"]),
 ];
 
 /// Sources of `pack` in each format.

@@ -28,6 +28,9 @@ pub(crate) struct MapArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print only where the tables are, as values separated by commas.
+    #[arg(long, conflicts_with_all = ["json", "svg", "width"])]
+    pub(crate) csv: bool,
 }
 
 impl VerbArgs for MapArgs {
@@ -40,7 +43,7 @@ impl VerbArgs for MapArgs {
     }
 
     fn is_for_programs(&self) -> bool {
-        self.json
+        self.json || self.csv
     }
 
     fn makes(&self) -> Made<'_> {

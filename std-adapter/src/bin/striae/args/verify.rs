@@ -28,6 +28,9 @@ pub(crate) struct VerifyArgs {
     /// error says why.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the findings as values separated by commas, as spreadsheets take them.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
     /// Print at most N findings; all findings are counted.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) limit: u64,
@@ -49,7 +52,7 @@ impl VerbArgs for VerifyArgs {
     }
 
     fn is_for_programs(&self) -> bool {
-        self.json
+        self.json || self.csv
     }
 
     fn each(self) -> Vec<Self> {

@@ -6,7 +6,8 @@ mod text;
 use crate::args::{MapArgs, Outcome};
 use crate::failure::{Failure, Sound, complain};
 use crate::printable::printable_path;
-use crate::text::{print_json, unless_gone};
+use crate::sheet::{self, Column, Form, Sheet, left, right};
+use crate::text::{print, print_json, unless_gone};
 use serde::Serialize;
 use std::io::Write;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -51,6 +52,11 @@ pub(crate) fn map_all(
             print_json(&Map { legend: legend(), files })?;
             pictures
         }
+        None if args.csv => {
+            let pictures = draw(TEXT_WIDTH)?;
+            print(|out| write_tables(out, &pictures))?;
+            pictures
+        }
         None => {
             let width = width.unwrap_or_else(terminal_width);
             let label = text::label_width(width);
@@ -61,6 +67,27 @@ pub(crate) fn map_all(
         }
     };
     damage(pictures)
+}
+
+const COLUMNS: &[Column] =
+    &[left("file", 0), right("offset", 0), right("bytes", 0), left("kind", 0), left("name", 0)];
+
+/// Writes a row for each table.
+fn write_tables(out: &mut impl Write, pictures: &[Picture]) -> std::io::Result<()> {
+    let mut sheet = Sheet::new(COLUMNS, Form::Csv, out)?;
+    for picture in pictures {
+        let path = picture.path.to_string_lossy();
+        for part in &picture.parts {
+            sheet.row(&[
+                sheet::Cell::Text(&path),
+                sheet::Cell::Number(part.span.offset()),
+                sheet::Cell::Number(part.span.len()),
+                sheet::Cell::Text(part.kind.look().name),
+                sheet::Cell::Text(part.name),
+            ])?;
+        }
+    }
+    Ok(())
 }
 
 /// Reports why parts of the files are unknown.
