@@ -148,17 +148,15 @@ impl Builder {
     striae::sion_set_options! {
         ///
         /// The rule concerns the sizes of chunks in each physical file; [`collect`](Self::collect)
-        /// says who writes. Other rules than
-        /// [`ChunkRule::Aligned`](striae_core::sion::ChunkRule::Aligned) depend on what all tasks of
-        /// a file ask for: rank 0 of the file applies them, in windows, and sends the sizes to its
-        /// ranks.
+        /// says who writes. Other rules than the default depend on what all tasks of a file ask
+        /// for: rank 0 of the file applies them, in windows, and sends the sizes to its ranks.
         rule
         ///
         /// Each rank has one task, and files are given by [`nfiles`](Self::nfiles). Ranks write by
-        /// [`FileWriter::write`], `write_key` and `coll_write`. The ranks of another file of the set
-        /// keep a copy; the first of them alone opens it, which may be on a disk of its node. What
-        /// other ranks write to it waits in memory, at most what [`collect`](Self::collect) says, or
-        /// 1 MiB, and goes to the keeper by messages when the ranks meet.
+        /// [`FileWriter::write`], `write_key` and `coll_write`. The ranks of another file of the
+        /// set keep a copy; the first of them alone opens it, which may be on a disk of its node.
+        /// What other ranks write to it waits in memory, at most what [`collect`](Self::collect)
+        /// says, or 1 MiB, and goes to the keeper by messages when the ranks meet.
         ///
         /// A rank takes part in two files of each buddy set. Each of them takes seven calls more to
         /// make, two more for each further 64 Ki tasks of it, and three more to commit. All of them

@@ -158,7 +158,7 @@ const HOUSES: [House; 4] = [
     House {
         folder: "mpi-adapter/src/bin/striae-mpi/",
         modules: &["text", "verify", "convert", "blob", "set", "args"],
-        imports: 8,
+        imports: 6,
     },
 ];
 
