@@ -89,13 +89,6 @@ impl Version {
         }
     }
 
-    /// The `vsize` of a variable with `len` bytes, or with `len` bytes in each record: padded, and
-    /// all bits of a NON_NEG set if it does not fit (`ncmpio_header_put.c:352`).
-    #[must_use]
-    pub fn stored_vsize(self, len: u64) -> u64 {
-        super::layout::padded(len).unwrap_or(u64::MAX).min(self.streaming())
-    }
-
     /// Whether files of this version can have values of a type.
     #[must_use]
     pub fn has(self, nc_type: Type) -> bool {

@@ -14,6 +14,15 @@ pub const fn padded(len: u64) -> Option<u64> {
     round_up(len, FOUR)
 }
 
+impl Version {
+    /// The `vsize` of a variable with `len` bytes, or with `len` bytes in each record: padded, and
+    /// all bits of a NON_NEG set if it does not fit (`ncmpio_header_put.c:352`).
+    #[must_use]
+    pub fn stored_vsize(self, len: u64) -> u64 {
+        padded(len).unwrap_or(u64::MAX).min(self.streaming())
+    }
+}
+
 /// The bytes from one record to the next: the sum over the record variables of their values in one
 /// record, padded to 4. If there is only one record variable, it is not padded
 /// (`spec/cdf.md#records`).

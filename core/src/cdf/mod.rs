@@ -5,8 +5,9 @@
 //! | room | module | holds |
 //! |---|---|---|
 //! | | [`raw`] | the structures as they are stored |
-//! | | [`kind`], [`values`] | versions of the format, types of values; values in memory |
+//! | | [`kind`] | versions of the format, types of values |
 //! | | [`error`], [`layout`] | errors; the places of the values of variables |
+//! | | [`values`] | values in memory |
 //! | read | [`cursor`] | a header, item by item |
 //! | | [`open`] | machine: scan a header; the metadata that opening collects |
 //! | | [`reader`] | read a file ([`Reader`]) |

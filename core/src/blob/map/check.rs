@@ -1,6 +1,6 @@
 //! [`Faults`]: requests outside of the array, overlaps, and holes.
 
-use super::Grid;
+use super::grid::Grid;
 use crate::blob::read::find::{Run, sort};
 
 /// Something about the requests of all ranks.

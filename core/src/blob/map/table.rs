@@ -1,7 +1,7 @@
 //! [`Table`]: a decomposition in a netCDF map (`spec/blob.md#netcdf-maps`).
 
-use super::Request;
 use super::error::{Column, Error};
+use super::grid::Request;
 use crate::blob::names::Named;
 use crate::cdf::{self, Reader, Type};
 use crate::span::Span;

@@ -1,11 +1,10 @@
 //! Creates an empty file; its first bytes are written last.
 
 mod attributes;
-mod blank;
+pub(in crate::gsd) mod blank;
 
 pub use attributes::Attributes;
 pub(in crate::gsd) use attributes::{Blocks, align_of, checked};
-pub(in crate::gsd) use blank::Blank;
 
 use crate::exact::Exact;
 use crate::gsd::disk::header::Header;

@@ -1,7 +1,8 @@
 //! The store of a writer, and the steps that all writers make in it. Each is one function: a
 //! device's code is small.
 
-use super::create::{Blank, Create, OTHER_SHADOW, SHADOW};
+use super::create::blank::Blank;
+use super::create::{Create, OTHER_SHADOW, SHADOW};
 use crate::gsd::error::Error;
 use crate::gsd::raw::{Header, Image, Shadow};
 use crate::span::Span;

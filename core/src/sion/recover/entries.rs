@@ -2,7 +2,8 @@
 
 use super::evidence::{Remains, SECTOR_MASK, Trust, is_zero_sector};
 use super::records::are_records;
-use super::{Scratch, Sparse};
+use super::scan::Sparse;
+use super::scratch::Scratch;
 use crate::endian::I64;
 use crate::sion::ReadError;
 use crate::sion::disk::meta2::entry;

@@ -1,6 +1,8 @@
 //! The metadata that is left of a physical file, and how far it can be trusted.
 
-use super::{Doubt, Sparse, used_len};
+use super::certainty::Doubt;
+use super::scan::{Sparse, used_len};
+use super::scratch::WINDOW;
 use crate::integrity::Checksum;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::meta1::Meta1;
@@ -80,7 +82,7 @@ impl Trust {
 }
 
 impl Remains {
-    /// Collects the evidence of the file in `store`. `window` needs [`super::WINDOW`] bytes; a
+    /// Collects the evidence of the file in `store`. `window` needs [`WINDOW`] bytes; a
     /// larger window makes fewer and larger reads.
     ///
     /// # Errors
@@ -91,8 +93,8 @@ impl Remains {
         checksum: Checksum,
         window: &mut [u8],
     ) -> Result<Self, ReadError<S>> {
-        if window.len() < super::WINDOW.max(TASKS_WINDOW) {
-            return Err(DriveError::BufferTooSmall { need: super::WINDOW });
+        if window.len() < WINDOW.max(TASKS_WINDOW) {
+            return Err(DriveError::BufferTooSmall { need: WINDOW });
         }
         let file_len = store.size().map_err(DriveError::Store)?;
         let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);

@@ -5,10 +5,11 @@
 //! the file was cut. So META2 is where the commit fields point to, or where they point to with one
 //! byte changed, and in the second case it is whole.
 
+use super::certainty::Doubt;
 use super::evidence::{Fields, Remains, Rival, Trust};
 use super::places::Whole;
+use super::scan::Sparse;
 use super::trailer::Sealed;
-use super::{Doubt, Sparse};
 use crate::sion::ReadError;
 use crate::sion::disk::varheader::Varheader;
 

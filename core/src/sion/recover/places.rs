@@ -1,8 +1,8 @@
 //! The possible places of META2, and the check that it is there.
 
-use super::Sparse;
 use super::evidence::{Fields, Remains};
 use super::records::are_records;
+use super::scan::Sparse;
 use crate::endian::{I32, I64};
 use crate::sion::ReadError;
 use crate::sion::disk::head::Head;

@@ -1,8 +1,8 @@
 //! The search for META2 in a file whose commit fields do not point to it.
 
-use super::Sparse;
 use super::evidence::Remains;
 use super::judge::{MANY, Near};
+use super::scan::Sparse;
 use crate::sion::ReadError;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::raw;

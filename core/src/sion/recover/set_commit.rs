@@ -4,8 +4,8 @@
 //! the META2 of this one is already durable in every file. So a file can be taken to either of
 //! them.
 
-use super::Sparse;
 use super::evidence::{Remains, Trust};
+use super::scan::Sparse;
 use crate::sion::ReadError;
 use crate::sion::disk::varheader::Varheader;
 

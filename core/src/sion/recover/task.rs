@@ -1,10 +1,11 @@
 //! Recovery of the stream of one task.
 
+use super::certainty::{Certainty, Doubt, Proof, Recovered};
 use super::entries::{Entries, Work};
 use super::evidence::{Remains, Rival, Trust};
 use super::records::{Stop, Walked, are_records, walk};
 use super::scan::{Room, Sparse, used_len};
-use super::{Certainty, Doubt, Proof, Recovered, Scratch};
+use super::scratch::Scratch;
 use crate::endian::U32;
 use crate::sion::ReadError;
 use crate::sion::disk::varheader::Varheader;

@@ -1,8 +1,8 @@
 //! The seals of a file that may be damaged.
 
-use super::Doubt;
-use super::Sparse;
+use super::certainty::Doubt;
 use super::evidence::{Remains, Trust};
+use super::scan::Sparse;
 use crate::sion::ReadError;
 use crate::sion::disk::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
 use crate::sion::verdict::{Condition, Trailer};

@@ -170,20 +170,6 @@ impl<'m, S> Writer<'m, S> {
         self.disk.into_store()
     }
 
-    /// The plain stream of task `local` as `embedded_io::Write`.
-    ///
-    /// # Errors
-    /// [`Error::NoTask`] if there is no such task; [`Error::OnlyKeyval`] if streams are key-value
-    /// records.
-    pub fn task(&mut self, local: u32) -> Result<TaskWriter<'_, 'm, S>, WriteError<S>>
-    where
-        S: WriteAt,
-    {
-        self.check_plain()?;
-        self.cursor(local)?;
-        Ok(TaskWriter { writer: self, local })
-    }
-
     /// Checks that streams are plain.
     fn check_plain(&self) -> Result<(), Error> {
         if self.meta1().is_keyval() { Err(Error::OnlyKeyval) } else { Ok(()) }

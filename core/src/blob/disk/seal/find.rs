@@ -1,7 +1,7 @@
 //! [`FindSeal`]: the search for the copies of a seal.
 
-use super::{COPIES, Duplicate, Facts, Found, HEAD_LEN, Seal, SealPlace, Shape, TIE_LEN};
-use super::{head_crc, heads};
+use super::copy::{COPIES, Duplicate, Facts, Found, HEAD_LEN, Seal, SealPlace, Shape, TIE_LEN};
+use super::copy::{head_crc, heads};
 use crate::blob::error::Error;
 use crate::blob::raw::{SealHead, SealTie};
 use crate::field::FieldId;

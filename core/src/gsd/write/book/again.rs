@@ -1,7 +1,7 @@
 //! Chunks that need few checks: an earlier chunk had all of them, and nothing but chunks and frames
 //! came since. On a device, code is dearer than checks.
 
-use super::waiting::push;
+use super::waiting::{FEW_CHECKS, push};
 use super::{Book, Slot};
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::disk::header::Version;
@@ -9,9 +9,6 @@ use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::MAX_LEN;
 use crate::span::Span;
 use zerocopy::IntoBytes;
-
-/// Whether there are such chunks.
-pub(super) const FEW_CHECKS: bool = !cfg!(target_os = "none");
 
 impl<B: AsMut<[Slot]>> Book<B> {
     /// Notes that all checks of a chunk without checksums, which was just added, are good for the

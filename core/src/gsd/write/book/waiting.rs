@@ -1,13 +1,15 @@
 //! Data that wait in memory: entries of ended frames, entries of the current frame, and its
 //! checksums.
 
-use super::again::FEW_CHECKS;
 use crate::exact::Exact;
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::error::Error;
 use crate::gsd::raw::{ChecksumRow, IndexEntry};
 use crate::store::usize_to_u64;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Whether there are chunks that need [few checks](super::again).
+pub(super) const FEW_CHECKS: bool = !cfg!(target_os = "none");
 
 /// The memory for one chunk of a frame that is being written: 40 bytes.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]

@@ -1,9 +1,9 @@
 //! Opening a log, and making one in a blank store.
 
-#[twin(FixedError)]
-use super::FixedError;
 use super::desk::Desk;
 use super::fault::Fault;
+#[twin(FixedError)]
+use super::fault::FixedError;
 use super::form::Form;
 use super::log::Log;
 use crate::gsd::disk::record::Record;

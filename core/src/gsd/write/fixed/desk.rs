@@ -1,8 +1,8 @@
 //! A log and its store: what loggers of this kind do. What differs between them is a [`Form`].
 
-#[twin(FixedError)]
-use super::FixedError;
 use super::fault::Fault;
+#[twin(FixedError)]
+use super::fault::FixedError;
 use super::form::Form;
 use super::log::{Log, Place};
 use super::medium::Medium;

@@ -1,8 +1,11 @@
 //! What can be wrong with a log, in one byte.
 
 use crate::step::DriveError;
+#[twin(ReadAt)]
+use crate::store::ReadAt;
 use crate::store::Swapped;
 use crate::words::words;
+use striae_twin::twin;
 
 words! {
     /// Why a log cannot be opened or written.
@@ -34,6 +37,13 @@ words! {
     /// The index has no slots left for the frame, or the file or a list in it would be too long.
     Full => "the log is full";
 }
+
+/// Why logging to a store `S` failed.
+pub type FixedError<S> = DriveError<<S as ReadAt>::Error, Fault>;
+
+/// Why logging to an asynchronous store `S` failed.
+#[cfg(feature = "async")]
+pub type AsyncFixedError<S> = DriveError<<S as AsyncReadAt>::Error, Fault>;
 
 impl core::error::Error for Fault {}
 

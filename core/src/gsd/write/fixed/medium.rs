@@ -1,8 +1,8 @@
 //! The store of a log, whose errors are those of logging.
 
-#[twin(FixedError)]
-use super::FixedError;
 use super::fault::Fault;
+#[twin(FixedError)]
+use super::fault::FixedError;
 use crate::gsd::error::Error;
 use crate::gsd::write::medium::{self, Errors, PIECE};
 use crate::span::Span;

@@ -2,10 +2,12 @@
 
 mod form;
 
-#[twin(FixedError)]
-use super::FixedError;
 use super::desk::Desk;
-use super::{Fault, Shape, logger};
+use super::fault::Fault;
+#[twin(FixedError)]
+use super::fault::FixedError;
+use super::logger::logger;
+use super::shape::Shape;
 use crate::gsd::disk::header::Version;
 use crate::gsd::disk::names::FindName;
 use crate::gsd::element::Element;
