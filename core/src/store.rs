@@ -10,37 +10,36 @@
 //! and `Ready` turns any store or device into an asynchronous one.
 
 mod ahead;
-#[cfg(feature = "async")]
-mod asynch;
 mod block;
 #[cfg(any(feature = "gsd", feature = "sion"))]
 mod disk;
+#[cfg(feature = "async")]
+mod ready;
+mod seek;
 
 #[cfg(feature = "async")]
-pub use {
-    asynch::{AsyncReadAt, AsyncWriteAt, Ready},
-    block::AsyncBlockDevice,
-};
+pub use {block::AsyncBlockDevice, ready::Ready};
 
 #[cfg(any(feature = "gsd", feature = "sion"))]
 pub(crate) use disk::{Disk, Proof, Swapped};
 
 pub use ahead::ReadAhead;
 pub use block::{BlockDevice, BlockStore, BlockStoreError, Cached, StoreBlocks};
+pub use seek::{SeekStore, SeekStoreError};
 
 use crate::span::Stride;
-use core::cell::RefCell;
-use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Write};
-#[cfg(feature = "async")]
-use embedded_io_async::{Read as AsyncRead, Seek as AsyncSeek, Write as AsyncWrite};
+use embedded_io::{ErrorKind, ReadExactError};
 use striae_twin::twin;
 
 /// Bytes that can be read by offset.
 ///
 /// Reading takes `&self`, so that several readers can share a store. A store that needs a cursor
-/// keeps it inside (see [`SeekStore`]).
+/// keeps it inside (see [`SeekStore`]). After a future of an asynchronous store is dropped, the
+/// store must not write to its `buf`.
 ///
 /// Other crates may implement it; a method of a later version has a default.
+#[twin(ReadAt)]
+#[allow(async_fn_in_trait, reason = "whether a future is Send is the store's affair")]
 pub trait ReadAt {
     /// The store's own error.
     type Error: embedded_io::Error + 'static;
@@ -50,7 +49,7 @@ pub trait ReadAt {
     ///
     /// # Errors
     /// The store's own error.
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error>;
+    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error>;
 
     /// Reads bytes as [`read_at`](Self::read_at) does, but from the medium: a store with a cache
     /// must not use it, and must not write any of it. Bytes that were not synced may be old. After
@@ -58,28 +57,28 @@ pub trait ReadAt {
     ///
     /// # Errors
     /// The store's own error.
-    fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        self.read_at(offset, buf)
+    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        self.read_at(offset, buf).await
     }
 
     /// The length of the store in bytes.
     ///
     /// # Errors
     /// The store's own error.
-    fn size(&self) -> Result<u64, Self::Error>;
+    async fn size(&self) -> Result<u64, Self::Error>;
 
     /// Fills `buf` with the bytes at `offset`.
     ///
     /// # Errors
     /// [`ReadExactError::UnexpectedEof`] if the store ends before `buf` is full; else the store's
     /// own error.
-    fn read_exact_at(
+    async fn read_exact_at(
         &self,
         mut offset: u64,
         mut buf: &mut [u8],
     ) -> Result<(), ReadExactError<Self::Error>> {
         while !buf.is_empty() {
-            let n = self.read_at(offset, buf).map_err(ReadExactError::Other)?;
+            let n = self.read_at(offset, buf).await.map_err(ReadExactError::Other)?;
             let Some((_, rest)) = buf.split_at_mut_checked(n).filter(|_| n != 0) else {
                 return Err(ReadExactError::UnexpectedEof);
             };
@@ -95,7 +94,7 @@ pub trait ReadAt {
     /// # Errors
     /// [`ReadExactError::UnexpectedEof`] if the store ends before the end of a span; else the
     /// store's own error.
-    fn read_spans_at(
+    async fn read_spans_at(
         &self,
         spans: &[Stride],
         mut buf: &mut [u8],
@@ -103,7 +102,7 @@ pub trait ReadAt {
         for span in spans.iter().flat_map(|stride| stride.spans()) {
             let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
             let (front, rest) = buf.split_at_mut_checked(len).unwrap_or_default();
-            self.read_exact_at(span.offset(), front)?;
+            self.read_exact_at(span.offset(), front).await?;
             buf = rest;
         }
         Ok(())
@@ -111,7 +110,7 @@ pub trait ReadAt {
 
     /// Says that the bytes of `spans` will probably be read next, the more important ones first. A
     /// store may ignore it, as this method does; [`ReadAhead`] reads them at once.
-    fn will_read(&self, spans: &[Stride]) {
+    async fn will_read(&self, spans: &[Stride]) {
         let _ = spans;
     }
 }
@@ -122,20 +121,27 @@ pub trait ReadAt {
 /// before it writes, and fail for as long as the medium is another one. Writers look at the medium
 /// only after an error, and know it only by the bytes that they wrote.
 ///
+/// Dropping a future of an asynchronous store is a failed operation: it was done in full, in part or
+/// not at all. No part of it may happen later: a store that cannot stop an operation must finish it
+/// before it begins another. After a dropped sync, nothing is known to be durable; the next sync
+/// must cover the earlier writes, too.
+///
 /// Other crates may implement it; a method of a later version has a default.
+#[twin(ReadAt, WriteAt)]
+#[allow(async_fn_in_trait, reason = "whether a future is Send is the store's affair")]
 pub trait WriteAt: ReadAt {
     /// Writes all of `bytes` at `offset`. A store that can grow does so; a gap before `offset`
     /// reads as zeros.
     ///
     /// # Errors
     /// The store's own error. Some of the bytes may have been written.
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error>;
+    async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
     /// Cuts the store to `len` bytes, or extends it to `len` bytes with zeros.
     ///
     /// # Errors
     /// The store's own error, also if the store cannot be cut or extended.
-    fn set_size(&mut self, len: u64) -> Result<(), Self::Error>;
+    async fn set_size(&mut self, len: u64) -> Result<(), Self::Error>;
 
     /// Orders writes: no reader of the stored bytes may see a later write without all earlier ones.
     /// A store that passes on each write at once needs to do nothing; a store that buffers writes
@@ -143,7 +149,7 @@ pub trait WriteAt: ReadAt {
     ///
     /// # Errors
     /// The store's own error.
-    fn order(&mut self) -> Result<(), Self::Error> {
+    async fn order(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 
@@ -154,66 +160,44 @@ pub trait WriteAt: ReadAt {
     /// and the caller will call `sync` again. A store whose next success would not cover those
     /// writes (an operating system drops the pages that it failed to write) must therefore keep
     /// failing.
-    fn sync(&mut self) -> Result<(), Self::Error>;
+    async fn sync(&mut self) -> Result<(), Self::Error>;
 }
 
-#[twin(ReadAt)]
-impl<S: ReadAt + ?Sized> ReadAt for &S {
-    type Error = S::Error;
+/// A reference to a store is a store.
+macro_rules! read_through {
+    ($($Reference:ty),*) => {$(
+        #[twin(ReadAt)]
+        impl<S: ReadAt + ?Sized> ReadAt for $Reference {
+            type Error = S::Error;
 
-    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).read_at(offset, buf).await
-    }
+            async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+                (**self).read_at(offset, buf).await
+            }
 
-    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).reread_at(offset, buf).await
-    }
+            async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
+                (**self).reread_at(offset, buf).await
+            }
 
-    async fn size(&self) -> Result<u64, Self::Error> {
-        (**self).size().await
-    }
+            async fn size(&self) -> Result<u64, Self::Error> {
+                (**self).size().await
+            }
 
-    async fn read_spans_at(
-        &self,
-        spans: &[Stride],
-        buf: &mut [u8],
-    ) -> Result<(), ReadExactError<Self::Error>> {
-        (**self).read_spans_at(spans, buf).await
-    }
+            async fn read_spans_at(
+                &self,
+                spans: &[Stride],
+                buf: &mut [u8],
+            ) -> Result<(), ReadExactError<Self::Error>> {
+                (**self).read_spans_at(spans, buf).await
+            }
 
-    async fn will_read(&self, spans: &[Stride]) {
-        (**self).will_read(spans).await;
-    }
+            async fn will_read(&self, spans: &[Stride]) {
+                (**self).will_read(spans).await;
+            }
+        }
+    )*};
 }
 
-#[twin(ReadAt)]
-impl<S: ReadAt + ?Sized> ReadAt for &mut S {
-    type Error = S::Error;
-
-    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).read_at(offset, buf).await
-    }
-
-    async fn reread_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).reread_at(offset, buf).await
-    }
-
-    async fn size(&self) -> Result<u64, Self::Error> {
-        (**self).size().await
-    }
-
-    async fn read_spans_at(
-        &self,
-        spans: &[Stride],
-        buf: &mut [u8],
-    ) -> Result<(), ReadExactError<Self::Error>> {
-        (**self).read_spans_at(spans, buf).await
-    }
-
-    async fn will_read(&self, spans: &[Stride]) {
-        (**self).will_read(spans).await;
-    }
-}
+read_through!(&S, &mut S);
 
 #[twin(WriteAt)]
 impl<S: WriteAt + ?Sized> WriteAt for &mut S {
@@ -292,190 +276,6 @@ impl WriteAt for [u8] {
     fn sync(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
-}
-
-/// A store made of anything that reads and seeks, such as a file on an SD card.
-///
-/// [`sync`](WriteAt::sync) calls the device's `flush` and returns its result each time. A device
-/// that drops bytes that it failed to write must itself keep failing (see [`WriteAt::sync`]).
-///
-/// The device is in a [`RefCell`]: one thread can share the store, several threads cannot.
-#[derive(Debug)]
-pub struct SeekStore<T>(RefCell<T>);
-
-impl<T> SeekStore<T> {
-    /// Makes a store of all bytes of `device`.
-    #[must_use]
-    pub const fn new(device: T) -> Self {
-        Self(RefCell::new(device))
-    }
-
-    /// Returns the device.
-    #[must_use]
-    pub fn into_inner(self) -> T {
-        self.0.into_inner()
-    }
-}
-
-/// Why a [`SeekStore`] failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum SeekStoreError<E> {
-    /// The device failed.
-    Device(E),
-    /// The device accepted no byte of a write: it is full.
-    Full {
-        /// The offset of the first byte that was not written.
-        offset: u64,
-    },
-    /// The file cannot be cut: `embedded_io` has no such call.
-    CannotShrink {
-        /// The length of the file in bytes.
-        len: u64,
-        /// The length that was asked for.
-        wanted: u64,
-    },
-    /// The device is in use by another call on this store that has not ended.
-    Busy,
-}
-
-impl<E: core::fmt::Display> core::fmt::Display for SeekStoreError<E> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Device(error) => error.fmt(f),
-            Self::Full { offset } => write!(f, "the device took no byte at offset {offset}"),
-            Self::CannotShrink { len, wanted } => {
-                write!(f, "the device cannot be cut from {len} to {wanted} bytes")
-            }
-            Self::Busy => f.write_str("the device is in use"),
-        }
-    }
-}
-
-impl<E: core::error::Error + 'static> core::error::Error for SeekStoreError<E> {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Device(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-impl<E: embedded_io::Error + 'static> embedded_io::Error for SeekStoreError<E> {
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Device(error) => error.kind(),
-            Self::Full { .. } => ErrorKind::WriteZero,
-            Self::CannotShrink { .. } => ErrorKind::Unsupported,
-            Self::Busy => ErrorKind::Other,
-        }
-    }
-}
-
-/// Two futures of one store do not wait for each other: the second one fails with
-/// [`SeekStoreError::Busy`].
-#[twin(Read, Seek, ReadAt)]
-#[allow(clippy::await_holding_refcell_ref, reason = "who comes meanwhile is told: Busy")]
-impl<T: ErrorType<Error: 'static> + Read + Seek> ReadAt for SeekStore<T> {
-    type Error = SeekStoreError<T::Error>;
-
-    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
-        let moved = device.seek(SeekFrom::Start(offset)).await;
-        if moved.as_ref().ok() == Some(&offset) {
-            return device.read(buf).await.map_err(SeekStoreError::Device);
-        }
-        let end = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
-        read_nothing(moved, offset, end)
-    }
-
-    async fn size(&self) -> Result<u64, Self::Error> {
-        let mut device = self.0.try_borrow_mut().map_err(|_| SeekStoreError::Busy)?;
-        device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)
-    }
-}
-
-#[twin(Read, Write, Seek, WriteAt, write_all, write_zeros)]
-impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T> {
-    async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
-        let device = self.0.get_mut();
-        let end = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
-        if end < offset {
-            write_zeros(device, end, offset).await?;
-        }
-        device.seek(SeekFrom::Start(offset)).await.map_err(SeekStoreError::Device)?;
-        write_all(device, offset, bytes).await
-    }
-
-    async fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
-        let device = self.0.get_mut();
-        let len = device.seek(SeekFrom::End(0)).await.map_err(SeekStoreError::Device)?;
-        if wanted < len {
-            return Err(SeekStoreError::CannotShrink { len, wanted });
-        }
-        write_zeros(device, len, wanted).await
-    }
-
-    async fn sync(&mut self) -> Result<(), Self::Error> {
-        self.0.get_mut().flush().await.map_err(SeekStoreError::Device)
-    }
-}
-
-/// The result of a read after a seek that did not reach `offset`. A device may refuse to seek past
-/// its end, or stay at its end: then nothing can be read there.
-fn read_nothing<E>(
-    moved: Result<u64, E>,
-    offset: u64,
-    end: u64,
-) -> Result<usize, SeekStoreError<E>> {
-    match moved {
-        Err(error) if offset < end => Err(SeekStoreError::Device(error)),
-        _ => Ok(0),
-    }
-}
-
-/// Zeros for a file from `from` up to `to`, as many as are left of a sector: a card writes whole
-/// sectors, and would write one again for each piece.
-fn zeros(from: u64, to: u64) -> &'static [u8] {
-    const SECTOR: [u8; 512] = [0; 512];
-    let left = SECTOR.len().saturating_sub(usize::try_from(from % 512).unwrap_or(0));
-    let wanted = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
-    SECTOR.get(..left.min(wanted)).unwrap_or_default()
-}
-
-/// Writes zeros from `from`, where the device's cursor is, up to `to`.
-#[twin(Write)]
-async fn write_zeros<T: Write>(
-    device: &mut T,
-    mut from: u64,
-    to: u64,
-) -> Result<(), SeekStoreError<T::Error>> {
-    while from < to {
-        let zeros = zeros(from, to);
-        write_all(device, from, zeros).await?;
-        from = from.saturating_add(usize_to_u64(zeros.len()));
-    }
-    Ok(())
-}
-
-/// Writes all bytes. `embedded_io::Write::write_all` panics when a device accepts no byte; this
-/// function returns an error.
-#[twin(Write)]
-async fn write_all<T: Write>(
-    device: &mut T,
-    mut offset: u64,
-    mut bytes: &[u8],
-) -> Result<(), SeekStoreError<T::Error>> {
-    while !bytes.is_empty() {
-        let n = device.write(bytes).await.map_err(SeekStoreError::Device)?;
-        bytes = bytes.get(n..).filter(|_| n != 0).ok_or(SeekStoreError::Full { offset })?;
-        offset = offset.saturating_add(usize_to_u64(n));
-    }
-    Ok(())
 }
 
 /// Copies as many bytes as fit from the front of `from` to the front of `to`, and returns how many.

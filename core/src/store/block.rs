@@ -1,159 +1,24 @@
 //! Stores made of devices that are read and written in whole blocks.
 
-#[cfg(feature = "async")]
-mod asynch;
 mod cache;
+mod device;
 mod error;
+mod piece;
 
-#[cfg(feature = "async")]
-pub use asynch::AsyncBlockDevice;
 pub use cache::Cached;
+#[twin(BlockDevice)]
+pub use device::BlockDevice;
+pub use device::StoreBlocks;
 pub use error::BlockStoreError;
-
-use cache::Cache;
 
 use super::usize_to_u64;
 #[twin(ReadAt, WriteAt)]
 use super::{ReadAt, WriteAt};
-use crate::step::DriveError;
-#[twin(read_exact)]
-use crate::step::read_exact;
+use cache::Cache;
 use core::cell::RefCell;
-use core::convert::Infallible;
-use core::num::NonZeroU64;
 use core::ops::Range;
+use piece::{Piece, offset_of};
 use striae_twin::twin;
-
-/// A device that is read and written in whole blocks of `B` bytes, such as an SD card.
-///
-/// A device for [`BlockStore`] takes a few lines:
-///
-/// ```
-/// use core::convert::Infallible;
-/// use striae_core::store::BlockDevice;
-///
-/// struct Ram([[u8; 512]; 64]);
-///
-/// impl BlockDevice for Ram {
-///     type Error = Infallible;
-///     fn blocks(&mut self) -> Result<u64, Infallible> {
-///         Ok(64)
-///     }
-///     fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Infallible> {
-///         for (to, from) in bytes.chunks_mut(512).zip(&self.0[first as usize..]) {
-///             to.copy_from_slice(from);
-///         }
-///         Ok(())
-///     }
-///     fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Infallible> {
-///         for (from, to) in bytes.chunks(512).zip(&mut self.0[first as usize..]) {
-///             to.copy_from_slice(from);
-///         }
-///         Ok(())
-///     }
-/// }
-/// ```
-///
-/// Other crates may implement it; a method of a later version has a default.
-pub trait BlockDevice<const B: usize = 512> {
-    /// The device's own error.
-    type Error: embedded_io::Error + 'static;
-
-    /// The number of blocks.
-    ///
-    /// # Errors
-    /// The device's own error.
-    fn blocks(&mut self) -> Result<u64, Self::Error>;
-
-    /// Fills `bytes`, a whole number of blocks, from block `first` on.
-    ///
-    /// # Errors
-    /// The device's own error.
-    fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error>;
-
-    /// Writes `bytes`, a whole number of blocks, from block `first` on. No byte of another block
-    /// may change, also if the power is cut.
-    ///
-    /// # Errors
-    /// The device's own error. Some of the blocks may have been written.
-    fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Self::Error>;
-
-    /// Makes all earlier writes durable. The default is for devices whose writes are durable when
-    /// they return.
-    ///
-    /// # Errors
-    /// The device's own error. A device whose next success would not cover the earlier writes must
-    /// keep failing, as [`WriteAt::sync`] says.
-    fn flush(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-}
-
-#[twin(BlockDevice)]
-impl<const B: usize, D: BlockDevice<B> + ?Sized> BlockDevice<B> for &mut D {
-    type Error = D::Error;
-
-    async fn blocks(&mut self) -> Result<u64, D::Error> {
-        (**self).blocks().await
-    }
-
-    async fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), D::Error> {
-        (**self).read_blocks(first, bytes).await
-    }
-
-    async fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), D::Error> {
-        (**self).write_blocks(first, bytes).await
-    }
-
-    async fn flush(&mut self) -> Result<(), D::Error> {
-        (**self).flush().await
-    }
-}
-
-/// A store as a device of its whole blocks. A [`BlockStore`] of it is a cache for a store whose
-/// small writes are expensive, such as a file on a FAT card
-/// ([`SeekStore`](crate::store::SeekStore)). The store must have its full length before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StoreBlocks<S: ?Sized>(pub S);
-
-#[twin(BlockDevice, WriteAt, read_exact)]
-impl<const B: usize, S: WriteAt + ?Sized> BlockDevice<B> for StoreBlocks<S> {
-    type Error = DriveError<S::Error, Infallible>;
-
-    async fn blocks(&mut self) -> Result<u64, Self::Error> {
-        let len = self.0.size().await.map_err(DriveError::Store)?;
-        Ok(len / block_len::<B>())
-    }
-
-    async fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        read_exact(&self.0, offset_of::<B>(first), bytes).await
-    }
-
-    async fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Self::Error> {
-        let written = self.0.write_all_at(offset_of::<B>(first), bytes).await;
-        written.map_err(DriveError::Store)
-    }
-
-    async fn flush(&mut self) -> Result<(), Self::Error> {
-        self.0.sync().await.map_err(DriveError::Store)
-    }
-}
-
-/// The length of a block. A length that is not a power of two from 512 to 4096 does not compile.
-const fn block_len<const B: usize>() -> NonZeroU64 {
-    const { assert!(B.is_power_of_two() && B >= 512 && B <= 4096) }
-    match B {
-        512 => NonZeroU64::MIN.saturating_add(511),
-        1024 => NonZeroU64::MIN.saturating_add(1023),
-        2048 => NonZeroU64::MIN.saturating_add(2047),
-        _ => NonZeroU64::MIN.saturating_add(4095),
-    }
-}
-
-/// The offset of a block that the device has.
-const fn offset_of<const B: usize>(number: u64) -> u64 {
-    number.saturating_mul(block_len::<B>().get())
-}
 
 /// A store made of the blocks of a device, or of a partition of it, with a write-back cache.
 ///
@@ -194,42 +59,6 @@ struct Blocks<D, M, const B: usize> {
     first: u64,
     /// The number of blocks of the partition.
     count: u64,
-}
-
-/// A part of a read or write: whole blocks, or a part of one.
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    /// The block in which it begins, counted from the start of the partition.
-    number: u64,
-    /// Its place in the block.
-    within: usize,
-    len: usize,
-    is_whole: bool,
-}
-
-impl Piece {
-    /// The first piece of `len` bytes at `offset`.
-    fn first<const B: usize>(offset: u64, len: usize) -> Self {
-        let within = offset % block_len::<B>();
-        let within = usize::try_from(within).unwrap_or(0);
-        let number = offset / block_len::<B>();
-        match within == 0 && len >= B {
-            true => {
-                let rest = usize_to_u64(len) % block_len::<B>();
-                let len = len.saturating_sub(usize::try_from(rest).unwrap_or(0));
-                Self { number, within, len, is_whole: true }
-            }
-            false => {
-                let len = B.saturating_sub(within).min(len);
-                Self { number, within, len, is_whole: false }
-            }
-        }
-    }
-
-    /// Its bytes of the block.
-    fn range(&self) -> Range<usize> {
-        self.within..self.within.saturating_add(self.len)
-    }
 }
 
 impl<D, M: AsMut<[Cached<B>]>, const B: usize> BlockStore<D, M, B> {

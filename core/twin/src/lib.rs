@@ -77,21 +77,23 @@
 //!
 //! # Rules
 //!
-//! 1. **Where.** On a function, on an `impl`, or on a `use`. In an `impl` of a type, all functions
-//!    are `async`; others go to an `impl` without the attribute.
+//! 1. **Where.** On a function, on an `impl`, on a `trait`, or on a `use`. In an `impl` of a type,
+//!    all functions are `async`; others go to an `impl` without the attribute.
 //! 2. **Names.** The asynchronous form of `name` is `name_async`, and what a text calls and awaits
 //!    gets the same suffix: `self.put(..).await`, `Reader::open(..).await`, `fill(..).await`.
-//! 3. **The store.** A call on `store` (`store.sync().await`, `self.store.sync().await`) or on
-//!    `device` keeps its name: the two traits of a store have the same methods. For the same reason
-//!    an `impl` of a trait keeps all names of functions that are not words of the attribute.
+//! 3. **The store.** A call on `store` (`store.sync().await`, `self.store.sync().await`), on
+//!    `device` or on `lengths` keeps its name: the two traits of a store have the same methods. For
+//!    the same reason a `trait`, and an `impl` of one, keep all names of functions that are not
+//!    words of the attribute. A trait itself is one of the words: its two forms are two traits.
 //! 4. **Words.** The attribute lists what has another name in the asynchronous form. A word alone
 //!    gets `Async` before it, or `_async` after it if it begins with a small letter;
 //!    `#[twin(Store, fill, Error = Late)]` turns `Store` into `AsyncStore`, `fill` into
 //!    `fill_async` and `Error` into `Late`, wherever they are in the item. On a `use`, both names
 //!    are imported.
 //! 5. **Documentation.** It belongs to the blocking form; the asynchronous one gets a line that
-//!    refers to it. All other attributes, such as `#[inline(never)]`, are on both. In an `impl` of
-//!    a trait, the documentation is on both, too.
+//!    refers to it. All other attributes, such as `#[inline(never)]`, are on both. In a
+//!    `trait`, and in an `impl` of one, the documentation is on both, too, for who implements the
+//!    other form; that of an asynchronous trait begins with a line that names the blocking one.
 //! 6. **Both are compiled.** What is right in one form only is an error of the other, at the line
 //!    of the text. If a future must take something back when it is dropped, a guard does it, whose
 //!    `drop` the blocking form runs after an error.
@@ -149,6 +151,17 @@
 //! }
 //! ```
 //!
+//! A trait that is not one of the words, as both forms would have its name:
+//!
+//! ```compile_fail
+//! # use striae_twin::twin;
+//! # #[allow(async_fn_in_trait)]
+//! #[twin]
+//! trait Store {
+//!     async fn sync(&mut self);
+//! }
+//! ```
+//!
 //! A word that is not in the text, and any item but those of rule 1:
 //!
 //! ```compile_fail
@@ -170,8 +183,8 @@ mod words;
 use proc_macro::{Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 use words::Words;
 
-/// Makes a blocking and an asynchronous form of a function, of those of an `impl`, or of a `use`;
-/// see the [crate](self).
+/// Makes a blocking and an asynchronous form of a function, of those of an `impl`, of a `trait`, or
+/// of a `use`; see the [crate](self).
 #[proc_macro_attribute]
 pub fn twin(words: TokenStream, item: TokenStream) -> TokenStream {
     let both = Words::parse(words).and_then(|words| text::twins(&words, item));

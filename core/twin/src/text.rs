@@ -12,6 +12,7 @@ pub(crate) fn twins(words: &Words, item: TokenStream) -> Result<TokenStream, Ref
         Kind::Use | Kind::ImplOfTrait => asynchronous(words, kind, &tokens)?.into_iter().collect(),
         Kind::Function => member(words, &tokens, "")?,
         Kind::Impl => late_impl(words, &tokens)?,
+        Kind::Trait => late_trait(words, &tokens)?,
     };
     words.check_use()?;
     let mut both = TokenStream::from_iter(blocking(&tokens));
@@ -26,6 +27,7 @@ enum Kind {
     Function,
     Impl,
     ImplOfTrait,
+    Trait,
     Use,
 }
 
@@ -35,6 +37,7 @@ impl Kind {
             match word(token).as_deref() {
                 Some("fn") if is_async(tokens, at) => return Ok(Self::Function),
                 Some("use") => return Ok(Self::Use),
+                Some("trait") => return Ok(Self::Trait),
                 Some("impl") => {
                     let of_trait = tokens.iter().enumerate().find(|(at, token)| {
                         is(Some(token), "for") && !is(tokens.get(at.saturating_add(1)), "<")
@@ -44,7 +47,7 @@ impl Kind {
                 Some("fn") => {
                     return Err(Refusal::new(token.span(), "an `async fn` has two forms"));
                 }
-                Some("struct" | "enum" | "trait" | "mod" | "type" | "static" | "union") => {
+                Some("struct" | "enum" | "mod" | "type" | "static" | "union") => {
                     return Err(Refusal::new(token.span(), WHERE));
                 }
                 _ => {}
@@ -52,9 +55,14 @@ impl Kind {
         }
         Err(Refusal::new(Span::call_site(), WHERE))
     }
+
+    /// Whether a trait gives the names of the functions, in both forms.
+    const fn has_names_of_trait(self) -> bool {
+        matches!(self, Self::ImplOfTrait | Self::Trait)
+    }
 }
 
-const WHERE: &str = "only an `async fn`, an `impl` of these or a `use` has two forms";
+const WHERE: &str = "only an `async fn`, an `impl` or `trait` of these or a `use` has two forms";
 
 /// The blocking form: no `async`, no `.await`.
 fn blocking(tokens: &[TokenTree]) -> Vec<TokenTree> {
@@ -78,6 +86,9 @@ fn blocking(tokens: &[TokenTree]) -> Vec<TokenTree> {
 
 const AWAIT: &str = "await";
 
+/// What has a trait of each form: its methods have one name.
+const KEPT: [&str; 3] = ["store", "device", "lengths"];
+
 /// The asynchronous form, but for the documentation.
 fn asynchronous(
     words: &Words,
@@ -93,11 +104,11 @@ fn asynchronous(
             check_word(tokens, at, word)?;
             let is_defined =
                 is(before(tokens, at, 1), "fn") && is_async(tokens, at.wrapping_sub(1));
-            if is_defined && kind == Kind::ImplOfTrait {
+            if is_defined && kind.has_names_of_trait() {
                 return Ok(word.clone().into()); // the name that the trait gives it
             }
             let of = before(tokens, at, 2).filter(|_| is(before(tokens, at, 1), "."));
-            let is_kept = kind == Kind::ImplOfTrait || is(of, "store") || is(of, "device");
+            let is_kept = kind.has_names_of_trait() || KEPT.iter().any(|kept| is(of, kept));
             if is_defined || (is_awaited(tokens, at) && !is_kept) {
                 return Ok(Ident::new(&format!("{word}_async"), word.span()).into());
             }
@@ -157,6 +168,26 @@ fn late_impl(words: &Words, tokens: &[TokenTree]) -> Result<TokenStream, Refusal
         rest = more;
     }
     late.extend([regroup(body, members)]);
+    Ok(late)
+}
+
+/// The asynchronous form of a `trait`, which has another name.
+fn late_trait(words: &Words, tokens: &[TokenTree]) -> Result<TokenStream, Refusal> {
+    let found = tokens.iter().position(|token| is(Some(token), "trait"));
+    let name = found.and_then(|at| tokens.get(at.saturating_add(1)));
+    let Some(TokenTree::Ident(name)) = name else {
+        return Err(Refusal::new(Span::call_site(), WHERE));
+    };
+    if words.rename(name).is_none() {
+        let why = "two forms of a trait need two names: list it, as in `#[twin(Store)]`";
+        return Err(Refusal::new(name.span(), why));
+    }
+    let mut late = TokenStream::new();
+    if without_docs(tokens).1.is_some() {
+        let line = format!("#[doc = \"[`{name}`], whose functions are `async`.\"] #[doc = \"\"]");
+        late.extend(source(&line, name.span()));
+    }
+    late.extend(asynchronous(words, Kind::Trait, tokens)?);
     Ok(late)
 }
 

@@ -1,6 +1,7 @@
 //! The blocks in memory.
 
-use super::{BlockStoreError, Piece, offset_of};
+use super::error::BlockStoreError;
+use super::piece::{Piece, offset_of};
 use crate::store::copy_front;
 
 /// Memory for one block in the cache of a [`BlockStore`](super::BlockStore).

@@ -1,6 +1,6 @@
 //! What only the asynchronous form does.
 
-use crate::stores::{AsyncStore, Late, Tape};
+use crate::stores::{AsyncNamed, AsyncStore, Late, Tape};
 use crate::{Log, OVER, Over, STEPS, names_async};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -49,4 +49,7 @@ fn an_impl_of_a_trait_is_one_of_the_other_trait_too() {
     assert_eq!(poll(AsyncStore::size(&store), 1), Some(Ok(100)));
     assert_eq!(poll(AsyncStore::sync(&mut store), 1), Some(Ok(())));
     assert_eq!(*store.0.steps.borrow(), OVER);
+    assert_eq!(poll(AsyncStore::sum(&store, &[0, 1]), 1), None, "two bytes are waited for");
+    assert_eq!(poll(AsyncStore::sum(&store, &[0, 1]), 2), Some(Ok(14)));
+    assert_eq!((AsyncStore::twice(&store, 4), <Tape as AsyncNamed>::NAME), (8, "tape"));
 }

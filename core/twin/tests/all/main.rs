@@ -12,8 +12,8 @@ mod stores;
 use stores::Tape;
 use striae_twin::twin;
 
-#[twin(Store, Full = Late)]
-use stores::{Full, Store};
+#[twin(Store, Named, Full = Late)]
+use stores::{Full, Named, Store};
 
 /// A log with all that a text may have.
 #[derive(Debug, Default)]
@@ -80,6 +80,11 @@ impl<S: Store> Log<S> {
 /// A store over another one, with a byte for each.
 #[derive(Debug, Default)]
 struct Over<S>(S);
+
+#[twin(Named)]
+impl<S: Named> Named for Over<S> {
+    const NAME: &str = S::NAME;
+}
 
 /// Its functions have the names of the trait, and so have those that they call, but for `byte_of`.
 #[twin(Store, Full = Late, byte_of)]
@@ -166,4 +171,6 @@ fn an_impl_of_a_trait_keeps_its_names() {
     assert_eq!((Store::byte(&store, 0), Store::size(&store)), (Ok(7), Ok(100)));
     Store::sync(&mut store).unwrap();
     assert_eq!(*store.0.steps.borrow(), OVER);
+    assert_eq!((Store::sum(&store, &[0, 1]), Store::twice(&store, 4)), (Ok(14), 8));
+    assert_eq!((<Tape as Named>::NAME, <Tape as Store>::LEN), ("tape", 0));
 }

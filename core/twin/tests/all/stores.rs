@@ -1,16 +1,48 @@
 //! A store in both forms, whose methods have the same names.
 
 use std::cell::{Cell, RefCell};
+use striae_twin::twin;
 
 /// The store is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Full;
 
-pub(crate) trait Store {
-    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full>;
-    fn byte(&self, at: u64) -> Result<u8, Full>;
-    fn size(&self) -> Result<u64, Full>;
-    fn sync(&mut self) -> Result<(), Full>;
+/// A store, with all that a trait may have.
+#[twin(Store, Named, Full = Late)]
+#[allow(async_fn_in_trait, reason = "tests poll it")]
+pub(crate) trait Store: Named {
+    /// The length of each write.
+    const LEN: usize = 0;
+
+    async fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Full>;
+    async fn byte(&self, at: u64) -> Result<u8, Full>;
+    async fn size(&self) -> Result<u64, Full>;
+    async fn sync(&mut self) -> Result<(), Full>;
+
+    /// A byte of each of some places: a body is text, too.
+    async fn sum(&self, places: &[u64]) -> Result<u64, Full> {
+        let mut sum = 0;
+        for &at in places {
+            sum += u64::from(self.byte(at).await?);
+        }
+        Ok(sum)
+    }
+
+    /// It waits for nothing.
+    fn twice(&self, of: u64) -> u64 {
+        2 * of
+    }
+}
+
+/// A trait without functions.
+#[twin(Named)]
+pub(crate) trait Named {
+    const NAME: &str;
+}
+
+#[twin(Named)]
+impl Named for Tape {
+    const NAME: &str = "tape";
 }
 
 /// What was done, as long as there is fuel.
@@ -53,23 +85,16 @@ impl Store for Tape {
 }
 
 #[cfg(feature = "async")]
-pub(crate) use late::{AsyncStore, Late};
+pub(crate) use late::Late;
 
 #[cfg(feature = "async")]
 mod late {
-    use super::{Store, Tape};
+    use super::{AsyncStore, Store, Tape};
     use std::task::Poll;
 
     /// The asynchronous store is full.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Late;
-
-    pub(crate) trait AsyncStore {
-        async fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Late>;
-        async fn byte(&self, at: u64) -> Result<u8, Late>;
-        async fn size(&self) -> Result<u64, Late>;
-        async fn sync(&mut self) -> Result<(), Late>;
-    }
 
     /// Has to be waited for once.
     async fn once() {
