@@ -121,9 +121,9 @@ pub trait ReadAt {
 /// before it writes, and fail for as long as the medium is another one. Writers look at the medium
 /// only after an error, and know it only by the bytes that they wrote.
 ///
-/// Dropping a future of an asynchronous store is a failed operation: it was done in full, in part or
-/// not at all. No part of it may happen later: a store that cannot stop an operation must finish it
-/// before it begins another. After a dropped sync, nothing is known to be durable; the next sync
+/// Dropping a future of an asynchronous store is a failed operation: it was done in full, in part
+/// or not at all. No part of it may happen later: a store that cannot stop an operation must finish
+/// it before it begins another. After a dropped sync, nothing is known to be durable; the next sync
 /// must cover the earlier writes, too.
 ///
 /// Other crates may implement it; a method of a later version has a default.
