@@ -4,6 +4,8 @@
 //! position in the block), and programs keep such pairs in their data (`spec/sion.md#streams`).
 //! This module converts both ways exactly.
 
+use striae_twin::twin;
+
 /// The part of a stream that lies in one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -33,19 +35,21 @@ impl Stretch {
 /// The lengths of a task's chunks, in memory or in a file; `E` is the error of reading them.
 ///
 /// Other crates may implement it; a method of a later version has a default.
+#[twin(Lengths)]
+#[allow(async_fn_in_trait, reason = "whether a future is Send is the store's affair")]
 pub trait Lengths<E> {
     /// The chunk with the byte at stream position `position`, or `None` at and after the end of the
     /// stream.
     ///
     /// # Errors
     /// An error of reading the lengths.
-    fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, E>;
+    async fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, E>;
 
     /// The stretch in chunk `chunk`, or `None` if the task did not use it.
     ///
     /// # Errors
     /// An error of reading the lengths.
-    fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E>;
+    async fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E>;
 
     /// The number of chunks that the task used.
     fn count(&self) -> u64;
@@ -54,7 +58,7 @@ pub trait Lengths<E> {
     ///
     /// # Errors
     /// An error of reading the lengths.
-    fn total(&mut self) -> Result<u64, E>;
+    async fn total(&mut self) -> Result<u64, E>;
 }
 
 /// Lengths in memory: for each chunk the stream position after its last byte.
@@ -78,12 +82,13 @@ impl<T: AsRef<[u64]>> Ends<T> {
     }
 }
 
+#[twin(Lengths)]
 impl<T: AsRef<[u64]>, E> Lengths<E> for Ends<T> {
-    fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, E> {
+    async fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, E> {
         Ok(self.get(self.0.as_ref().partition_point(|&end| end <= position)))
     }
 
-    fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E> {
+    async fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, E> {
         Ok(usize::try_from(chunk).ok().and_then(|chunk| self.get(chunk)))
     }
 
@@ -91,7 +96,7 @@ impl<T: AsRef<[u64]>, E> Lengths<E> for Ends<T> {
         crate::store::usize_to_u64(self.0.as_ref().len())
     }
 
-    fn total(&mut self) -> Result<u64, E> {
+    async fn total(&mut self) -> Result<u64, E> {
         Ok(self.0.as_ref().last().copied().unwrap_or(0))
     }
 }

@@ -5,7 +5,9 @@ use super::physical::Physical;
 #[twin(ReadError = AsyncError)]
 use crate::sion::ReadError;
 use crate::sion::layout::ENTRY_LEN;
-use crate::sion::position::{Lengths, Stretch};
+#[twin(Lengths)]
+use crate::sion::position::Lengths;
+use crate::sion::position::Stretch;
 use crate::span::Stride;
 use crate::step::DriveError;
 #[twin(read_exact)]
@@ -93,37 +95,27 @@ impl<S: ReadAt> Walk<'_, S> {
             self.at = Some(Stretch { chunk, begin, len });
         }
     }
+}
 
-    pub(in crate::sion) async fn find(
-        &mut self,
-        position: u64,
-    ) -> Result<Option<Stretch>, ReadError<S>> {
+#[twin(ReadAt, Lengths, search, ReadError = AsyncError)]
+impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
+    async fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, ReadError<S>> {
         self.search(Goal::Position(position)).await
     }
 
-    pub(in crate::sion) async fn sum(&mut self) -> Result<u64, ReadError<S>> {
-        if self.total.is_none() {
-            self.search(Goal::End).await?;
-        }
-        Ok(self.total.unwrap_or(0))
-    }
-}
-
-impl<S: ReadAt> Lengths<ReadError<S>> for Walk<'_, S> {
-    fn stretch_at(&mut self, position: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        self.find(position)
-    }
-
-    fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, ReadError<S>> {
-        self.search(Goal::Chunk(chunk))
+    async fn stretch(&mut self, chunk: u64) -> Result<Option<Stretch>, ReadError<S>> {
+        self.search(Goal::Chunk(chunk)).await
     }
 
     fn count(&self) -> u64 {
         self.task.blockcount
     }
 
-    fn total(&mut self) -> Result<u64, ReadError<S>> {
-        self.sum()
+    async fn total(&mut self) -> Result<u64, ReadError<S>> {
+        if self.total.is_none() {
+            self.search(Goal::End).await?;
+        }
+        Ok(self.total.unwrap_or(0))
     }
 }
 

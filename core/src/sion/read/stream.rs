@@ -1,15 +1,19 @@
 //! [`Stream`] reads a task's bytes in order, over all of its chunks.
 
+#[twin(ReadError = AsyncError)]
 use crate::sion::ReadError;
 use crate::sion::error::Error;
 use crate::sion::layout::Chunks;
-use crate::sion::position::{Lengths, Stretch};
+#[twin(Lengths)]
+use crate::sion::position::Lengths;
+use crate::sion::position::Stretch;
 use crate::span::{Span, Stride};
 use crate::step::DriveError;
-use crate::store::{ReadAt, usize_to_u64};
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
-#[cfg(feature = "async")]
-use {super::lengths::Walk, crate::sion::AsyncError, crate::store::AsyncReadAt};
+use striae_twin::twin;
 
 /// The stream of one task, from a store `S` with chunk lengths `L`.
 ///
@@ -65,15 +69,59 @@ impl<S, L> Stream<S, L> {
     }
 }
 
+#[twin(ReadAt, Lengths, ReadError = AsyncError)]
 impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// The length of the stream in bytes.
     ///
     /// # Errors
     /// An error of reading the chunk lengths.
-    pub fn total(&mut self) -> Result<u64, ReadError<S>> {
-        self.lengths.total()
+    pub async fn total(&mut self) -> Result<u64, ReadError<S>> {
+        self.lengths.total().await
     }
 
+    /// Reads bytes into `buf`, at most the rest of the current chunk, and returns how many. Returns
+    /// 0 only if `buf` is empty or at the end of the stream.
+    ///
+    /// # Errors
+    /// An error of the store, or of reading the chunk lengths.
+    pub async fn read(&mut self, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let span = self.span_here(usize_to_u64(buf.len())).await?;
+        let Some(span) = span else { return Ok(0) };
+        let buf = span.front_of(buf);
+        let read = self.store.read_at(span.offset(), buf).await;
+        self.advance(span, read.map_err(DriveError::Store)?.min(buf.len()))
+    }
+
+    /// Fills `buf` from the stream. If it fails, or its future is dropped, the position is after
+    /// the bytes that were read.
+    ///
+    /// # Errors
+    /// [`DriveError::Ended`] if the stream ends before `buf` is full; an error of the store, or of
+    /// reading the chunk lengths.
+    pub async fn read_all(&mut self, mut buf: &mut [u8]) -> Result<(), ReadError<S>> {
+        while !buf.is_empty() {
+            let n = self.read(buf).await?;
+            let Some((_, rest)) = buf.split_at_mut_checked(n).filter(|_| n != 0) else {
+                return Err(DriveError::Ended { offset: self.position });
+            };
+            buf = rest;
+        }
+        Ok(())
+    }
+
+    async fn span_here(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
+        let stretch = match self.known() {
+            None => self.lengths.stretch_at(self.position).await?,
+            known => known,
+        };
+        Ok(self.span_in(stretch, len))
+    }
+}
+
+impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// The (chunk, offset) pointer of the next byte to read. At the end of the stream: the last
     /// chunk with a byte in it, and its length. `None` at the end of an empty stream.
     ///
@@ -145,30 +193,6 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         let chunks = first.and_then(|first| Stride::new(first, step, count));
         self.store.will_read(&[chunks.unwrap_or(Stride::NONE)]);
     }
-
-    fn span_here(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
-        let stretch = match self.known() {
-            None => self.lengths.stretch_at(self.position)?,
-            known => known,
-        };
-        Ok(self.span_in(stretch, len))
-    }
-
-    /// Fills `buf` from the stream.
-    ///
-    /// # Errors
-    /// [`DriveError::Ended`] if the stream ends before `buf` is full; an error of the store, or of
-    /// reading the chunk lengths.
-    pub fn read_all(&mut self, mut buf: &mut [u8]) -> Result<(), ReadError<S>> {
-        while !buf.is_empty() {
-            let n = self.read(buf)?;
-            let Some((_, rest)) = buf.split_at_mut_checked(n).filter(|_| n != 0) else {
-                return Err(DriveError::Ended { offset: self.position });
-            };
-            buf = rest;
-        }
-        Ok(())
-    }
 }
 
 /// The places of a range of a stream; see [`Stream::spans`].
@@ -200,60 +224,7 @@ impl<S: ReadAt, L> ErrorType for Stream<S, L> {
 
 impl<S: ReadAt, L: Lengths<ReadError<S>>> Read for Stream<S, L> {
     fn read(&mut self, buf: &mut [u8]) -> Result<usize, Self::Error> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        let Some(span) = self.span_here(usize_to_u64(buf.len()))? else { return Ok(0) };
-        let buf = span.front_of(buf);
-        let n = self.store.read_at(span.offset(), buf).map_err(DriveError::Store)?.min(buf.len());
-        self.advance(span, n)
-    }
-}
-
-#[cfg(feature = "async")]
-impl<S: AsyncReadAt> Stream<&S, Walk<'_, S>> {
-    /// The length of the stream in bytes.
-    ///
-    /// # Errors
-    /// An error of reading the chunk lengths.
-    pub async fn total_async(&mut self) -> Result<u64, AsyncError<S>> {
-        self.lengths.sum_async().await
-    }
-
-    /// Reads bytes into `buf`, at most the rest of the current chunk, and returns how many. Returns
-    /// 0 only if `buf` is empty or at the end of the stream.
-    ///
-    /// # Errors
-    /// An error of the store, or of reading the chunk lengths.
-    pub async fn read_async(&mut self, buf: &mut [u8]) -> Result<usize, AsyncError<S>> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        let stretch = match self.known() {
-            None => self.lengths.find_async(self.position).await?,
-            known => known,
-        };
-        let Some(span) = self.span_in(stretch, usize_to_u64(buf.len())) else { return Ok(0) };
-        let buf = span.front_of(buf);
-        let read = self.store.read_at(span.offset(), buf).await;
-        self.advance(span, read.map_err(DriveError::Store)?.min(buf.len()))
-    }
-
-    /// Fills `buf` from the stream. If the future is dropped, the position is after the bytes that
-    /// were read.
-    ///
-    /// # Errors
-    /// [`DriveError::Ended`] if the stream ends before `buf` is full; else see
-    /// [`Stream::read_async`].
-    pub async fn read_all_async(&mut self, mut buf: &mut [u8]) -> Result<(), AsyncError<S>> {
-        while !buf.is_empty() {
-            let n = self.read_async(buf).await?;
-            let Some((_, rest)) = buf.split_at_mut_checked(n).filter(|_| n != 0) else {
-                return Err(DriveError::Ended { offset: self.position });
-            };
-            buf = rest;
-        }
-        Ok(())
+        Stream::read(self, buf)
     }
 }
 
