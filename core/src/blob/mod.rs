@@ -13,8 +13,9 @@
 //! | map | [`map`] | decomposition maps, from which sets are written |
 //! | write | [`define`], [`distribute`] | the definition of a subfile's header; subfiles of processes, shares of blobs |
 //! | | [`mod@column`], [`form`] | what blobs have of a variable, and which records; the header of a new subfile |
+//! | | [`append`] | how records become part of a subfile |
 //! | | [`book`] | what every writer of a set computes: maps, checksums |
-//! | | [`append`], [`sealing`] | how records become part of a subfile; the seal that is written |
+//! | | [`sealing`] | the seal that is written |
 //!
 //! Each process of the writing program gives one *blob* for each decomposed variable: its elements,
 //! one after another. A *decomposition* says which elements of the canonical array these are: the

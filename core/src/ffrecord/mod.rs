@@ -6,9 +6,10 @@
 //! |---|---|---|
 //! | | [`raw`] | the structures as they are stored |
 //! | | [`error`], [`layout`] | errors; the places of the tables |
-//! | read | [`open`], [`find`] | machines: open a file, find a sample |
+//! | read | [`open`] | machine: open a file |
 //! | | [`meta_crc`] | machine: compute the checksum of the tables |
-//! | | [`sample`], [`samples`] | a sample; lists of them |
+//! | | [`sample`], [`find`] | a sample; machine: find one |
+//! | | [`samples`] | lists of samples |
 //! | | [`reader`] | read a file ([`Reader`]) |
 //!
 //! These are the files of ffrecord up to 1.4.0: with a checksum of the tables, or without one, as

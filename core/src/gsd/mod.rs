@@ -13,8 +13,9 @@
 //! | verdict | [`verdict`] | the judgement of a file, which opening and inspecting share |
 //! | | [`check_entry`] | the judgement of an index entry |
 //! | read | [`open`], [`find`] | machines: open a file, find a chunk |
-//! | | [`entries`], [`name_table`] | lists of chunks; names by their bytes |
+//! | | [`entries`] | lists of chunks |
 //! | | [`reader`] | read a file ([`Reader`]) |
+//! | | [`name_table`] | names by their bytes |
 //! | write | [`create`], [`book`] | create a file; what a writer knows, and its steps in a store |
 //! | | [`writer`], [`stream`] | write a file ([`Writer`]), write a chunk in pieces |
 //! | | [`logger`] | a writer for devices ([`Logger`]) |

@@ -16,8 +16,8 @@
 //! | disk | [`meta1`], [`meta2`], [`mapping`] | checked views of the metadata |
 //! | | [`varheader`] | the lengths and the place of META2, mapping and seal |
 //! | | [`filegroups`] | the file of each task, in a set and in its buddy sets |
-//! | verdict | [`verdict`] | whether a seal is whole, and whether its file matches it |
-//! | | [`seal`] | checksums of metadata and chunks |
+//! | verdict | [`seal`] | checksums of metadata and chunks |
+//! | | [`verdict`] | whether a seal is whole, and whether its file matches it |
 //! | read | [`open`], [`locate`] | machines: open a physical file, find one task |
 //! | | [`tasks`], [`lengths`] | lists of tasks, lengths of a task's chunks |
 //! | | [`stream`] | a task's bytes as `embedded_io::Read + Seek` |
@@ -25,9 +25,11 @@
 //! | | [`reader`], [`set`] | read a physical file ([`Physical`]) or a set ([`Reader`]) |
 //! | recover | [`recover`] | recover streams of unclosed and damaged files |
 //! | write | [`chunksizes`], [`groups`] | chunk sizes and collector groups, as SIONlib chooses them |
-//! | | [`cursor`], [`pen`] | where a task writes next, a writer's state of a task |
+//! | | [`cursor`], [`tables`] | where a task writes next; META2 as it is written |
+//! | | [`pen`] | a writer's state of a task |
+//! | | [`visible`] | make META2 visible |
 //! | | [`book`] | a writer's state of a physical file |
-//! | | [`create`], [`tables`], [`visible`] | create a file, write META2, make it visible |
+//! | | [`create`] | create a file |
 //! | | [`publish`] | carry out a [`Book`]'s plan: commit, close, enter a block |
 //! | | [`writer`] | write a physical file ([`Writer`]) |
 //! | | [`fixed`] | write one whose tasks are known when a program is compiled ([`FixedWriter`]) |

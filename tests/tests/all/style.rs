@@ -13,7 +13,7 @@ const LONG: &[(&str, &str)] =
     &[("core/src/gsd/verdict.rs", "one judgement: its parts have one order, and are read in it")];
 
 /// All Rust files, by their paths in the repository.
-fn sources() -> Vec<(String, String)> {
+pub(super) fn sources() -> Vec<(String, String)> {
     let (mut all, mut folders) = (Vec::new(), vec![root()]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
