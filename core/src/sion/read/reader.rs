@@ -3,17 +3,23 @@
 //! Nothing allocates: data that grows with the number of tasks passes through a window in the
 //! caller's memory.
 
+pub use super::physical::Unclosed;
+
 use super::lengths::{ChunkLens, Walk};
-use super::locate::{Locate, Task};
+use super::locate::Task;
 use super::open::Open;
-use super::physical::Physical;
+use super::physical::{Physical, read_metadata};
+#[twin(locate, prefix)]
+use super::physical::{locate, prefix};
 use super::stream::Stream;
 use super::tasks::Tasks;
 #[twin(ReadError = AsyncError)]
 use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
-use crate::sion::disk::meta1::{Meta1, Prefix};
+#[cfg(doc)]
+use crate::sion::disk::meta1::Meta1;
+use crate::sion::disk::meta1::Prefix;
 #[cfg(doc)]
 use crate::sion::error::Error;
 use crate::span::Span;
@@ -32,13 +38,6 @@ pub enum Opened<S> {
     /// The file was never closed: META1 and the places of chunks can be read, but not how much of
     /// each chunk is used.
     Unclosed(Unclosed<S>),
-}
-
-/// Reads the metadata of a physical file that was never closed.
-#[derive(Debug, Clone, Copy)]
-pub struct Unclosed<S> {
-    store: S,
-    head: Head,
 }
 
 impl<S> Opened<S> {
@@ -71,23 +70,7 @@ impl<S> Opened<S> {
     }
 }
 
-impl<S: ReadAt> Opened<S> {
-    /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
-    ///
-    /// # Errors
-    /// [`Error`] if a chunksize is wrong; the store's own error.
-    pub fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
-        Tasks::new(self.store(), self.head(), window)
-    }
-
-    /// The name that the set was created under.
-    ///
-    /// # Errors
-    /// The store's own error.
-    pub fn prefix(&self) -> Result<Prefix, ReadError<S>> {
-        prefix(self.store(), self.head())
-    }
-}
+read_metadata!(Opened);
 
 /// The bytes that the window of [`Physical::tasks`] needs; a larger window makes fewer reads.
 pub const TASKS_WINDOW: usize = super::tasks::NEED;
@@ -104,26 +87,6 @@ impl<S: ReadAt> Physical<S> {
         Ok(Opened::new(store, head))
     }
 
-    /// Finds the task with local rank `local`. `window` needs 8 bytes; a larger window makes fewer
-    /// and larger reads.
-    ///
-    /// # Errors
-    /// [`Error::NoTask`] if there is no such task; [`Error`] if an entry of the task, or the
-    /// chunksize of a task before it, is wrong; the store's own error.
-    pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
-        locate(&self.store, &self.head, local, window).await
-    }
-
-    /// All tasks in order, with the lengths of their streams. `window` needs [`TASKS_WINDOW`]
-    /// bytes.
-    ///
-    /// # Errors
-    /// [`Error`] if any chunksize is wrong, as the places of all later tasks depend on it; the
-    /// store's own error.
-    pub async fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
-        Tasks::new(&self.store, &self.head, window).await
-    }
-
     /// The mapping of global ranks to physical files; `None` if this is not the first of several
     /// files.
     ///
@@ -136,14 +99,6 @@ impl<S: ReadAt> Physical<S> {
         let bytes = left.front_of(&mut bytes);
         read_exact(&self.store, at, bytes).await?;
         Ok(Some(Mapping::parse(bytes, at, &self.head)?))
-    }
-
-    /// The name that the set was created under.
-    ///
-    /// # Errors
-    /// The store's own error.
-    pub async fn prefix(&self) -> Result<Prefix, ReadError<S>> {
-        prefix(&self.store, &self.head).await
     }
 }
 
@@ -166,67 +121,4 @@ impl<S> Physical<S> {
     pub const fn chunk_lens<W: AsMut<[u8]>>(&self, task: Task, window: W) -> ChunkLens<'_, S, W> {
         ChunkLens::new(self, task, window)
     }
-}
-
-impl<S> Unclosed<S> {
-    /// The metadata that opening has read.
-    #[must_use]
-    pub const fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// The store.
-    #[must_use]
-    pub const fn store(&self) -> &S {
-        &self.store
-    }
-}
-
-#[twin(ReadAt, ReadError = AsyncError)]
-impl<S: ReadAt> Unclosed<S> {
-    /// Finds the task with local rank `local`: its globalrank and the places of all chunks that it
-    /// may have used. `window` needs 8 bytes.
-    ///
-    /// # Errors
-    /// [`Error::NoTask`]; [`Error`] if a chunksize is wrong; the store's own error.
-    pub async fn task(&self, local: u32, window: &mut [u8]) -> Result<Task, ReadError<S>> {
-        locate(&self.store, &self.head, local, window).await
-    }
-
-    /// All tasks in order. `window` needs [`TASKS_WINDOW`] bytes.
-    ///
-    /// # Errors
-    /// [`Error`] if a chunksize is wrong; the store's own error.
-    pub async fn tasks<W: AsMut<[u8]>>(&self, window: W) -> Result<Tasks<'_, S, W>, ReadError<S>> {
-        Tasks::new(&self.store, &self.head, window).await
-    }
-
-    /// The name that the set was created under.
-    ///
-    /// # Errors
-    /// The store's own error.
-    pub async fn prefix(&self) -> Result<Prefix, ReadError<S>> {
-        prefix(&self.store, &self.head).await
-    }
-}
-
-#[twin(ReadAt, ReadError = AsyncError)]
-async fn prefix<S: ReadAt>(store: &S, head: &Head) -> Result<Prefix, ReadError<S>> {
-    let mut bytes = [0; Meta1::MAX_LEN];
-    let fixed = head.meta1.layout().fixed().front_of(&mut bytes);
-    read_exact(store, 0, fixed).await?;
-    Ok(Prefix::new(head.meta1.prefix(fixed)))
-}
-
-/// Finds a task of a file that is closed or not.
-#[twin(ReadAt, ReadError = AsyncError)]
-async fn locate<S: ReadAt>(
-    store: &S,
-    head: &Head,
-    local: u32,
-    window: &mut [u8],
-) -> Result<Task, ReadError<S>> {
-    let mut locate = Locate::new(head, local)?;
-    store.will_read(&locate.ahead()).await;
-    drive_read(&mut locate, store, window).await
 }
