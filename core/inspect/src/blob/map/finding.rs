@@ -163,4 +163,9 @@ error_facts! {
             .max(total);
     /// The array has no elements, or more than 2^64 - 1.
     "grid" Grid { id } |facts| Facts { decomposition: Some(id.get()), ..facts };
+    /// A netCDF file has no decompositions: it is not a map.
+    "not_map" NotMap {} |facts| facts;
+    /// The header breaks the grammar of netCDF.
+    "header" Cdf { 0: ref error }
+        |facts| Facts { kind: facts.kind, ..crate::cdf::error_facts(error) };
 }
