@@ -19,6 +19,7 @@ mod power_cut;
 mod power_cut_blob;
 mod power_cut_cdf;
 mod power_cut_gsd;
+mod reached;
 mod rooms;
 mod sion_dump;
 mod sion_verify;

@@ -1,6 +1,7 @@
 //! The walk finds each blob of a process-centric subfile, and refuses data that contradict it.
 
 use super::layout::shares;
+use core::num::NonZeroU32;
 use proptest::prelude::*;
 use striae_core::blob::layout::{Fixed, Share, maps_len, width_of_blob};
 use striae_core::blob::walk::Data;
@@ -168,4 +169,34 @@ fn memory_of_another_size_is_refused() {
         let error = Walk::new(data, &mut [0; 2], &mut vec![Share::default(); n]).err();
         assert_eq!(error, Some(Error::Memory { need: 4, room: n as u64 }));
     }
+}
+
+#[test]
+fn numbers_that_contradict_the_header_are_refused() {
+    let blobs = shares(&[[(1, 3), (1, 2)]]);
+    let (bytes, _) = written(&blobs, ByteOrder::Little);
+    let refused = |elements: [u64; 2], nelems: [u64; 2], max_nreqs: [u64; 2]| {
+        let data = Data {
+            span: Span::between(FIRST, bytes.len() as u64).unwrap(),
+            order: ByteOrder::Little,
+            fixed: FIXED,
+            elements: &elements,
+            nelems: &nelems,
+            max_nreqs: &max_nreqs,
+        };
+        let (mut starts, mut found) = ([0], [Share::default(); 2]);
+        let mut walk = Walk::new(data, &mut starts, &mut found).unwrap();
+        match drive_read(&mut walk, &bytes[..], &mut [0; 64]) {
+            Ok(()) => None,
+            Err(DriveError::Format(error)) => Some(error),
+            Err(error) => panic!("{error:?}"),
+        }
+    };
+    let [one, two] = [1, 2].map(|id| NonZeroU32::new(id).unwrap());
+    assert_eq!(refused(ELEMENTS, [3, 2], [1, 1]), None);
+    assert_eq!(refused([u64::MAX, 10], [3, 2], [1, 1]), Some(Error::Size { blob: 0 }));
+    let elements = Error::Elements { id: two, found: 2, nelems: 3 };
+    assert_eq!(refused(ELEMENTS, [3, 3], [1, 1]), Some(elements));
+    let too_large = Error::TooLarge { id: one, part: Part::Nreqs, blob: 0, value: 1, max: 0 };
+    assert_eq!(refused(ELEMENTS, [3, 2], [0, 1]), Some(too_large));
 }
