@@ -16,5 +16,6 @@ macro_rules! got {
     }};
 }
 
+mod futures;
 mod readers;
 mod stores;
