@@ -56,7 +56,6 @@
 //!
 #![cfg_attr(feature = "sion", doc = "```")]
 #![cfg_attr(not(feature = "sion"), doc = "```ignore")]
-//! use embedded_io::Read;
 //! use striae_core::sion::{Opened, Physical};
 //!
 //! # const FILE: &[u8] = include_bytes!("../doc/s01_one_task.sion");
@@ -100,7 +99,6 @@
 //!     log.close_async().await?;
 //!     Ok(log.into_store())
 //! }
-//! # use embedded_io::Read;
 //! # use std::task::{Context, Poll, Waker};
 //! # use striae_core::sion::{Opened, Physical};
 //! # use striae_core::store::{FixedSize, ReadAt, Ready, WriteAt};

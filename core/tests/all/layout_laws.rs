@@ -1,7 +1,7 @@
 //! Laws of spans and of the layout, on random files; their writer shares no code with striae's.
 
 use core::num::NonZeroU64;
-use embedded_io::{Read, Seek, SeekFrom};
+use embedded_io::{Seek, SeekFrom};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use striae_core::endian::ByteOrder;

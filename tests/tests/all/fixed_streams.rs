@@ -1,6 +1,5 @@
 //! A writer of a fixed shape goes on with its own file after any power cut, and with no other.
 
-use embedded_io::Read;
 use striae_core::sion::fixed::{Fault, FixedError};
 use striae_core::sion::{
     Attributes, Finished, FixedWriter, Memory, Meta1, Opened, Options, Pen, Physical, Shape, Writer,

@@ -45,21 +45,12 @@ fn code(text: &str) -> String {
 
 /// The paths of `a::{b, c::{d, e}}`, after `before`.
 fn expand(before: &str, tree: &str, paths: &mut Vec<String>) {
-    let (mut depth, mut start) = (0, 0);
-    let mut parts = Vec::new();
-    for (at, c) in tree.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&tree[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&tree[start..]);
-    for part in parts.into_iter().map(str::trim).filter(|part| !part.is_empty()) {
+    let mut depth = 0;
+    let parts = tree.split(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    for part in parts.map(str::trim).filter(|part| !part.is_empty()) {
         match part.split_once('{') {
             Some((front, rest)) => {
                 let inner = rest.rsplit_once('}').unwrap().0;
@@ -105,8 +96,9 @@ impl Uses {
         }
         let mut tail = rest.as_str();
         while let Some(at) = tail.find(is_word) {
-            let before = tail[..at].chars().next_back();
-            tail = &tail[at..];
+            let (front, here) = tail.split_at(at);
+            let before = front.chars().next_back();
+            tail = here;
             let len = tail.find(|c| !is_word(c) && c != ':').unwrap_or(tail.len());
             let (found, more) = tail.split_at(len);
             let found = found.trim_end_matches(':');

@@ -9,7 +9,6 @@ mod model;
 mod seals;
 mod shared;
 
-use embedded_io::Read;
 use std::cell::RefCell;
 use striae_core::sion::{Attributes, Finished, Memory, Opened, Options, Pen, Physical, Writer};
 use striae_kit::growing::Growing;

@@ -1,6 +1,5 @@
 //! The writers that devices use, as one trait: blocking, and waited for.
 
-use embedded_io::Read;
 use std::fmt::Debug;
 use striae_core::gsd::fixed::Fault as LogFault;
 use striae_core::gsd::{self, Attributes, FixedLogger, Logger, OwnLogger, Reader};
