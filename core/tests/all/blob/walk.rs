@@ -149,7 +149,7 @@ fn a_wrong_start_is_mended_by_the_counts_before_it() {
     let (mut found_starts, mut found) = ([0; 2], [Share::default(); 4]);
     let mut walk = Walk::new(data, &mut found_starts, &mut found).unwrap().mend();
     drive_read(&mut walk, &bytes[..], &mut [0; 64]).unwrap();
-    let id = std::num::NonZeroU32::MIN;
+    let id = NonZeroU32::MIN;
     let error = Error::Negative { id, part: Part::BlobStart, blob: 1, value: -5 };
     assert_eq!(walk.mended(), Some(error));
     assert_eq!((found_starts.to_vec(), found.to_vec()), (starts, blobs.concat()));
