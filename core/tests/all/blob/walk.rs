@@ -173,7 +173,7 @@ fn memory_of_another_size_is_refused() {
 
 #[test]
 fn numbers_that_contradict_the_header_are_refused() {
-    let blobs = shares(&[[(1, 3), (1, 2)]]);
+    let blobs = shares(&[[(3, 1), (2, 1)]]);
     let (bytes, _) = written(&blobs, ByteOrder::Little);
     let refused = |elements: [u64; 2], nelems: [u64; 2], max_nreqs: [u64; 2]| {
         let data = Data {
