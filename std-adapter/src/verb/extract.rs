@@ -54,7 +54,7 @@ impl<H> Options<Selected<H>> {
         let check = || if force { Ok(()) } else { names.check(dir) };
         let folder = Folder::new(dir, force, check)?;
         make(parts, folder.hidden(), &count)?;
-        let files = folder.finish(sources, false)?;
+        let files = folder.finish(sources, force)?;
         Ok(Extracted { files, bytes: bytes.into_inner() })
     }
 }

@@ -52,4 +52,5 @@ fn an_impl_of_a_trait_is_one_of_the_other_trait_too() {
     assert_eq!(poll(AsyncStore::sum(&store, &[0, 1]), 1), None, "two bytes are waited for");
     assert_eq!(poll(AsyncStore::sum(&store, &[0, 1]), 2), Some(Ok(14)));
     assert_eq!((AsyncStore::twice(&store, 4), <Tape as AsyncNamed>::NAME), (8, "tape"));
+    assert_eq!(<Tape as AsyncStore>::LEN, 0);
 }
