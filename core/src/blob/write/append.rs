@@ -8,10 +8,14 @@
 use crate::blob::disk::seal::{COPIES, Facts, SealPlace};
 use crate::cdf::Writer;
 use crate::cdf::book::Slot;
+#[cfg(feature = "async")]
+use crate::cdf::error::AsyncError;
 use crate::cdf::writer::WriteError;
 use crate::integrity::Checksum;
 use crate::step::DriveError;
+#[twin(WriteAt)]
 use crate::store::WriteAt;
+use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// The offset of `numrecs` in a CDF-5 file.
@@ -28,12 +32,13 @@ pub struct Reseal<'t> {
     pub table: &'t [u8],
 }
 
+#[twin(WriteAt)]
 impl Reseal<'_> {
     /// Writes a copy.
     ///
     /// # Errors
     /// The store's own error.
-    pub fn write<S: WriteAt>(
+    pub async fn write<S: WriteAt>(
         &self,
         store: &mut S,
         copy: usize,
@@ -44,10 +49,10 @@ impl Reseal<'_> {
         let table_crc = checksum(self.facts.tie_crc(checksum), self.table);
         let head = self.facts.head(table_crc, checksum);
         if let Some(tie) = tie {
-            store.write_all_at(place.tie.offset(), tie.stored().as_bytes())?;
+            store.write_all_at(place.tie.offset(), tie.stored().as_bytes()).await?;
         }
-        store.write_all_at(place.table.offset(), self.table)?;
-        store.write_all_at(place.head.offset(), head.as_bytes())
+        store.write_all_at(place.table.offset(), self.table).await?;
+        store.write_all_at(place.head.offset(), head.as_bytes()).await
     }
 }
 
@@ -58,7 +63,8 @@ impl Reseal<'_> {
 /// # Errors
 /// [`Error::Records`](crate::cdf::Error::Records) if no file can have so many records; the store's
 /// own error.
-pub fn count<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>>(
+#[twin(WriteAt, WriteError = AsyncError)]
+pub async fn count<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>>(
     writer: &mut Writer<S, B, W>,
     records: u64,
     seal: Option<(&Reseal<'_>, usize)>,
@@ -66,9 +72,9 @@ pub fn count<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>>(
 ) -> Result<(), WriteError<S>> {
     writer.end_records(records).map_err(DriveError::Format)?;
     if let Some((seal, next)) = seal {
-        seal.write(writer.store_mut(), next, checksum).map_err(DriveError::Store)?;
+        seal.write(writer.store_mut(), next, checksum).await.map_err(DriveError::Store)?;
     }
-    writer.close()
+    writer.close().await
 }
 
 /// Replaces the copy of the seal that [`count`] has not written, after all subfiles of the set
@@ -76,21 +82,23 @@ pub fn count<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>>(
 ///
 /// # Errors
 /// The store's own error.
-pub fn settle<S: WriteAt>(
+#[twin(WriteAt)]
+pub async fn settle<S: WriteAt>(
     store: &mut S,
     seal: &Reseal<'_>,
     next: usize,
     checksum: Checksum,
 ) -> Result<(), S::Error> {
-    seal.write(store, usize::from(next == 0), checksum)?;
-    store.sync()
+    seal.write(store, usize::from(next == 0), checksum).await?;
+    store.sync().await
 }
 
 /// Takes back records that not all subfiles count: the header then has `numrecs`, durably.
 ///
 /// # Errors
 /// The store's own error.
-pub fn take_back<S: WriteAt>(store: &mut S, numrecs: u64) -> Result<(), S::Error> {
-    store.write_all_at(NUMRECS, &numrecs.to_be_bytes())?;
-    store.sync()
+#[twin(WriteAt)]
+pub async fn take_back<S: WriteAt>(store: &mut S, numrecs: u64) -> Result<(), S::Error> {
+    store.write_all_at(NUMRECS, &numrecs.to_be_bytes()).await?;
+    store.sync().await
 }

@@ -6,7 +6,10 @@ use crate::blob::layout::Share;
 use crate::blob::map::Request;
 use crate::blob::names::Part;
 use crate::endian::{ByteOrder, I32, I64};
-use crate::store::{WriteAt, usize_to_u64};
+#[twin(WriteAt)]
+use crate::store::WriteAt;
+use crate::store::usize_to_u64;
+use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// The number of the requests of a blob in a decomposition, and of their elements; `None` if they
@@ -115,10 +118,15 @@ impl Sum {
 ///
 /// # Errors
 /// The store's own error.
-pub fn complete<S: WriteAt>(store: &mut S, len: u64, numrecs: Option<u64>) -> Result<(), S::Error> {
-    store.set_size(len)?;
+#[twin(WriteAt)]
+pub async fn complete<S: WriteAt>(
+    store: &mut S,
+    len: u64,
+    numrecs: Option<u64>,
+) -> Result<(), S::Error> {
+    store.set_size(len).await?;
     match numrecs {
-        Some(numrecs) => store.write_all_at(NUMRECS, &numrecs.to_be_bytes()),
+        Some(numrecs) => store.write_all_at(NUMRECS, &numrecs.to_be_bytes()).await,
         None => Ok(()),
     }
 }

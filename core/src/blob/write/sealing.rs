@@ -6,8 +6,11 @@ use crate::blob::disk::seal::{COPIES, Facts, SealPlace, Shape, header_crc};
 use crate::blob::disk::tie::{Fingerprint, Tie};
 use crate::integrity::{Checksum, Crc32cParts};
 use crate::span::Span;
-use crate::store::{ReadAt, WriteAt, usize_to_u64};
+use crate::store::usize_to_u64;
+#[twin(ReadAt, WriteAt)]
+use crate::store::{ReadAt, WriteAt};
 use embedded_io::ReadExactError;
+use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// The bytes of a checksum in the table.
@@ -90,6 +93,14 @@ impl Sealing {
         blobs.fold(Fingerprint::default(), Fingerprint::join)
     }
 
+    const fn table_len(&self) -> u64 {
+        let [SealPlace { table, .. }, _] = self.places;
+        table.len()
+    }
+}
+
+#[twin(WriteAt)]
+impl Sealing {
     /// Writes the rows of a blob into both copies: its checksums of each variable. Blob 0 also
     /// writes the ties, for a set with these values. Returns its part of the checksum of tie and
     /// table; [`write_heads`](Self::write_heads) needs those of all blobs. More sums than the seal
@@ -97,7 +108,7 @@ impl Sealing {
     ///
     /// # Errors
     /// The store's own error.
-    pub fn write_rows<S: WriteAt>(
+    pub async fn write_rows<S: WriteAt>(
         &self,
         store: &mut S,
         (blob, values): (u32, Fingerprint),
@@ -109,7 +120,7 @@ impl Sealing {
             let Some(row) = self.facts.shape.row(variable, blob) else { break };
             let (skip, bytes) = (row.saturating_mul(ROW_LEN), sum.to_be_bytes());
             for place in &self.places {
-                store.write_all_at(place.table.offset().saturating_add(skip), &bytes)?;
+                store.write_all_at(place.table.offset().saturating_add(skip), &bytes).await?;
             }
             let after = self.table_len().saturating_sub(skip).saturating_sub(ROW_LEN);
             parts.add(checksum(0, &bytes), ROW_LEN, after);
@@ -117,7 +128,7 @@ impl Sealing {
         let tie = self.facts(0, values).tie.filter(|_| blob == 0).map(Tie::stored);
         if let Some(tie) = tie {
             for place in &self.places {
-                store.write_all_at(place.tie.offset(), tie.as_bytes())?;
+                store.write_all_at(place.tie.offset(), tie.as_bytes()).await?;
             }
             parts.add(
                 checksum(0, tie.as_bytes()),
@@ -133,7 +144,7 @@ impl Sealing {
     ///
     /// # Errors
     /// The store's own error.
-    pub fn write_heads<S: WriteAt>(
+    pub async fn write_heads<S: WriteAt>(
         &self,
         store: &mut S,
         (numrecs, values): (u64, Fingerprint),
@@ -143,16 +154,14 @@ impl Sealing {
         let [SealPlace { tie, .. }, _] = self.places;
         let crc = parts.crc(self.table_len().saturating_add(tie.len()));
         let head = self.facts(numrecs, values).head(crc, checksum);
-        let mut places = self.places.iter();
-        places.try_for_each(|place| store.write_all_at(place.head.offset(), head.as_bytes()))
-    }
-
-    const fn table_len(&self) -> u64 {
-        let [SealPlace { table, .. }, _] = self.places;
-        table.len()
+        for place in &self.places {
+            store.write_all_at(place.head.offset(), head.as_bytes()).await?;
+        }
+        Ok(())
     }
 }
 
+#[twin(ReadAt)]
 impl Sum {
     /// The checksum over all records, whose bytes are at these places: they are read again, in
     /// parts as long as `window`, if they were not written in order.
@@ -160,7 +169,7 @@ impl Sum {
     /// # Errors
     /// [`ReadExactError::UnexpectedEof`] if the store is too short, or `window` is empty and
     /// needed; else the store's own error.
-    pub fn over<S: ReadAt + ?Sized>(
+    pub async fn over<S: ReadAt + ?Sized>(
         self,
         places: impl Iterator<Item = Span>,
         store: &S,
@@ -176,7 +185,7 @@ impl Sum {
                 let len = usize::try_from(rest.len()).unwrap_or(usize::MAX).min(window.len());
                 let bytes = window.get_mut(..len).filter(|bytes| !bytes.is_empty());
                 let bytes = bytes.ok_or(ReadExactError::UnexpectedEof)?;
-                store.read_exact_at(rest.offset(), bytes)?;
+                store.read_exact_at(rest.offset(), bytes).await?;
                 crc = checksum(crc, bytes);
                 rest = rest.skip(usize_to_u64(len));
             }

@@ -24,11 +24,13 @@
 //! ```
 
 mod blob;
+mod blob_sets;
 mod cdf;
 mod gsd;
 mod gsd_logs;
 mod sion;
 mod sion_fixed;
+mod sion_sets;
 mod tape;
 
 use tape::{Fault, Tape};
@@ -133,10 +135,10 @@ const fn is_slow_host() -> bool {
 }
 
 fn rows() -> Vec<Row> {
-    [gsd::rows(), gsd_logs::rows(), sion::rows(), sion_fixed::rows(), cdf::rows(), blob::rows()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let gsd = gsd::rows().into_iter().chain(gsd_logs::rows());
+    let sion = sion::rows().into_iter().chain(sion_fixed::rows()).chain(sion_sets::rows());
+    let sets = blob::rows().into_iter().chain(blob_sets::rows());
+    gsd.chain(sion).chain(cdf::rows()).chain(sets).collect()
 }
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/traces/golden.txt");
@@ -176,9 +178,15 @@ fn a_fixed_sion_writer_makes_the_recorded_steps() {
 }
 
 #[test]
+fn a_set_of_sion_files_makes_the_recorded_steps() {
+    check(sion_sets::rows());
+}
+
+#[test]
 fn cdf_and_blob_writers_make_the_recorded_steps() {
     check(cdf::rows());
     check(blob::rows());
+    check(blob_sets::rows());
 }
 
 #[test]

@@ -211,6 +211,7 @@ pub(super) use late::{hanging, ready, wait, wait_or_drop};
 #[cfg(feature = "async")]
 mod late {
     use super::{Failed, Tape};
+    use embedded_io::ReadExactError;
     use std::future::pending;
     use std::task::{Context, Poll, Waker};
     use striae_core::step::DriveError;
@@ -249,6 +250,18 @@ mod late {
     impl<T, F> Call for Result<T, DriveError<Failed, F>> {
         fn failed() -> Self {
             Err(DriveError::Store(Failed))
+        }
+    }
+
+    impl<T> Call for Result<T, Failed> {
+        fn failed() -> Self {
+            Err(Failed)
+        }
+    }
+
+    impl<T> Call for Result<T, ReadExactError<Failed>> {
+        fn failed() -> Self {
+            Err(ReadExactError::Other(Failed))
         }
     }
 
