@@ -6,15 +6,17 @@
 //! their numbers: whatever happens, no subfile has fewer records than the first one.
 
 use crate::blob::disk::seal::{COPIES, Facts, SealPlace};
+use crate::blob::disk::tie::Tie;
 use crate::cdf::Writer;
 use crate::cdf::book::Slot;
 #[cfg(feature = "async")]
 use crate::cdf::error::AsyncError;
 use crate::cdf::writer::WriteError;
-use crate::integrity::Checksum;
+use crate::integrity::{Checksum, Crc32cParts};
 use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
+use crate::store::usize_to_u64;
 use striae_twin::twin;
 use zerocopy::IntoBytes;
 
@@ -45,14 +47,83 @@ impl Reseal<'_> {
         checksum: Checksum,
     ) -> Result<(), S::Error> {
         let Some(place) = self.places.get(copy) else { return Ok(()) };
-        let Facts { tie, .. } = self.facts;
-        let table_crc = checksum(self.facts.tie_crc(checksum), self.table);
-        let head = self.facts.head(table_crc, checksum);
-        if let Some(tie) = tie {
-            store.write_all_at(place.tie.offset(), tie.stored().as_bytes()).await?;
+        let mut copy = Copies::new(store, core::slice::from_ref(place), &self.facts, checksum);
+        copy.put_tie().await?;
+        copy.put_rows(0, self.table).await?;
+        copy.put_heads(copy.parts).await
+    }
+}
+
+/// Copies of a seal that are written together, piece by piece: ties and tables, then the heads.
+#[derive(Debug)]
+pub(in crate::blob) struct Copies<'w, S> {
+    store: &'w mut S,
+    places: &'w [SealPlace],
+    facts: &'w Facts,
+    checksum: Checksum,
+    /// The checksum of what was written of tie and table.
+    pub(in crate::blob) parts: Crc32cParts,
+}
+
+impl<'w, S> Copies<'w, S> {
+    pub(in crate::blob) const fn new(
+        store: &'w mut S,
+        places: &'w [SealPlace],
+        facts: &'w Facts,
+        checksum: Checksum,
+    ) -> Self {
+        Self { store, places, facts, checksum, parts: Crc32cParts::NONE }
+    }
+
+    /// The bytes of a tie, and of a table.
+    fn lens(&self) -> (u64, u64) {
+        self.places.first().map_or((0, 0), |place| (place.tie.len(), place.table.len()))
+    }
+
+    /// Adds the checksum of these bytes of tie and table, `after` of which follow them.
+    fn add(&mut self, bytes: &[u8], after: u64) {
+        self.parts.add((self.checksum)(0, bytes), usize_to_u64(bytes.len()), after);
+    }
+}
+
+#[twin(WriteAt)]
+impl<S: WriteAt> Copies<'_, S> {
+    /// Writes the ties, if there are any.
+    pub(in crate::blob) async fn put_tie(&mut self) -> Result<(), S::Error> {
+        let Some(tie) = self.facts.tie.map(Tie::stored) else { return Ok(()) };
+        for place in self.places {
+            self.store.write_all_at(place.tie.offset(), tie.as_bytes()).await?;
         }
-        store.write_all_at(place.table.offset(), self.table).await?;
-        store.write_all_at(place.head.offset(), head.as_bytes()).await
+        let (_, after) = self.lens();
+        self.add(tie.as_bytes(), after);
+        Ok(())
+    }
+
+    /// Writes rows of the tables, `skip` bytes into them.
+    pub(in crate::blob) async fn put_rows(
+        &mut self,
+        skip: u64,
+        rows: &[u8],
+    ) -> Result<(), S::Error> {
+        for place in self.places {
+            self.store.write_all_at(place.table.offset().saturating_add(skip), rows).await?;
+        }
+        let (_, table_len) = self.lens();
+        let end = skip.saturating_add(usize_to_u64(rows.len()));
+        self.add(rows, table_len.saturating_sub(end));
+        Ok(())
+    }
+
+    /// Writes the heads, when ties and tables are written. `parts` is the checksum of all that was
+    /// written of a tie and a table.
+    pub(in crate::blob) async fn put_heads(&mut self, parts: Crc32cParts) -> Result<(), S::Error> {
+        let (tie_len, table_len) = self.lens();
+        let crc = parts.crc(tie_len.saturating_add(table_len));
+        let head = self.facts.head(crc, self.checksum);
+        for place in self.places {
+            self.store.write_all_at(place.head.offset(), head.as_bytes()).await?;
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`Sealing`]: the seal of a subfile that is written, by one process or by one for each blob.
 
-use super::append::Reseal;
+use super::append::{Copies, Reseal};
 use super::book::Sum;
 use crate::blob::disk::seal::{COPIES, Facts, SealPlace, Shape, header_crc};
 use crate::blob::disk::tie::{Fingerprint, Tie};
@@ -11,7 +11,6 @@ use crate::store::usize_to_u64;
 use crate::store::{ReadAt, WriteAt};
 use embedded_io::ReadExactError;
 use striae_twin::twin;
-use zerocopy::IntoBytes;
 
 /// The bytes of a checksum in the table.
 const ROW_LEN: u64 = 4;
@@ -92,11 +91,6 @@ impl Sealing {
             .map(|(blob, skip)| self.of_blob(blob, sums.iter().skip(skip).step_by(step).copied()));
         blobs.fold(Fingerprint::default(), Fingerprint::join)
     }
-
-    const fn table_len(&self) -> u64 {
-        let [SealPlace { table, .. }, _] = self.places;
-        table.len()
-    }
 }
 
 #[twin(WriteAt)]
@@ -115,28 +109,16 @@ impl Sealing {
         sums: impl IntoIterator<Item = u32>,
         checksum: Checksum,
     ) -> Result<Crc32cParts, S::Error> {
-        let mut parts = Crc32cParts::NONE;
+        let facts = self.facts(0, values);
+        let mut copies = Copies::new(store, &self.places, &facts, checksum);
         for (variable, sum) in (0..).zip(sums) {
             let Some(row) = self.facts.shape.row(variable, blob) else { break };
-            let (skip, bytes) = (row.saturating_mul(ROW_LEN), sum.to_be_bytes());
-            for place in &self.places {
-                store.write_all_at(place.table.offset().saturating_add(skip), &bytes).await?;
-            }
-            let after = self.table_len().saturating_sub(skip).saturating_sub(ROW_LEN);
-            parts.add(checksum(0, &bytes), ROW_LEN, after);
+            copies.put_rows(row.saturating_mul(ROW_LEN), &sum.to_be_bytes()).await?;
         }
-        let tie = self.facts(0, values).tie.filter(|_| blob == 0).map(Tie::stored);
-        if let Some(tie) = tie {
-            for place in &self.places {
-                store.write_all_at(place.tie.offset(), tie.as_bytes()).await?;
-            }
-            parts.add(
-                checksum(0, tie.as_bytes()),
-                usize_to_u64(size_of_val(&tie)),
-                self.table_len(),
-            );
+        if blob == 0 {
+            copies.put_tie().await?;
         }
-        Ok(parts)
+        Ok(copies.parts)
     }
 
     /// Writes the heads of both copies, when the rows of all blobs are written. `parts` are those
@@ -151,13 +133,8 @@ impl Sealing {
         parts: Crc32cParts,
         checksum: Checksum,
     ) -> Result<(), S::Error> {
-        let [SealPlace { tie, .. }, _] = self.places;
-        let crc = parts.crc(self.table_len().saturating_add(tie.len()));
-        let head = self.facts(numrecs, values).head(crc, checksum);
-        for place in &self.places {
-            store.write_all_at(place.head.offset(), head.as_bytes()).await?;
-        }
-        Ok(())
+        let facts = self.facts(numrecs, values);
+        Copies::new(store, &self.places, &facts, checksum).put_heads(parts).await
     }
 }
 
