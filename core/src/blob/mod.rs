@@ -16,6 +16,7 @@
 //! | | [`append`] | how records become part of a subfile |
 //! | | [`book`] | what every writer of a set computes: maps, checksums |
 //! | | [`sealing`] | the seal that is written |
+//! | | [`pen`] | what a rank has written, for each writer of a set |
 //!
 //! Each process of the writing program gives one *blob* for each decomposed variable: its elements,
 //! one after another. A *decomposition* says which elements of the canonical array these are: the
@@ -35,7 +36,7 @@ mod write;
 
 pub use disk::{seal, tie};
 pub use read::{find, walk};
-pub use write::{append, book, column, define, distribute, form, sealing};
+pub use write::{append, book, column, define, distribute, form, pen, sealing};
 
 pub use column::{Column, Held, Records, Refusal};
 pub use define::{Decomposition, Group, Partition, Subfile};
@@ -45,6 +46,7 @@ pub use find::{Gather, Piece, Place, Run, Runs, Take};
 pub use form::Form;
 pub use layout::{Content, Fixed, Share, Width};
 pub use names::{Name, Part};
+pub use pen::Pen;
 pub use seal::{FindSeal, Seal};
 pub use sealing::Sealing;
 pub use tie::{Fingerprint, Tie};

@@ -6,4 +6,5 @@ pub mod column;
 pub mod define;
 pub mod distribute;
 pub mod form;
+pub mod pen;
 pub mod sealing;

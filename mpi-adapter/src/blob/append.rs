@@ -9,8 +9,8 @@ use crate::operation::Operation;
 use std::path::Path;
 use std::sync::Arc;
 use striae::blob::{OldSet, OldSubfile};
-use striae_core::blob::Fingerprint;
 use striae_core::blob::book::Sum;
+use striae_core::blob::{Fingerprint, Pen, Records};
 use striae_core::integrity::crc32c;
 
 /// Bytes of ranks that the first one takes at once.
@@ -118,7 +118,9 @@ impl<C: Collective> Writer<C> {
         comm.agree(taken)?;
         let file = Arc::clone(old.subfile.file());
         let mut writer = Self::new((comm, part), file, None, plan, (1 << 26, true));
-        (writer.records, writer.sums, writer.old) = (old.records(), sums, Some(old));
+        let records = Records { before: Some(old.records()), all: None };
+        writer.pen = Pen::new(records, writer.plan.variables.len(), Vec::new(), sums);
+        writer.old = Some(old);
         Ok(writer)
     }
 

@@ -3,24 +3,11 @@
 use crate::collective::{Collective, Fold};
 use crate::error::Failure;
 use striae::posix::PosixFile;
-use striae_core::blob::book::Sum;
 use striae_core::blob::{Fingerprint, Sealing};
 use striae_core::integrity::Crc32cParts;
-use striae_core::span::Span;
 
 /// The bytes that are read at once.
-const WINDOW: usize = 1 << 16;
-
-/// The checksum over all records of this rank's values of a variable, at these places in the file.
-pub(super) fn sum_of(
-    sum: Sum,
-    places: impl Iterator<Item = Span>,
-    file: &PosixFile,
-) -> Result<u32, Failure> {
-    let mut window = vec![0; if sum.all().is_ok() { 0 } else { WINDOW }];
-    let crc = sum.over(places, file, &mut window, crc32c::crc32c_append);
-    crc.map_err(|error| Failure::io("reading values for the seal", &error.into()))
-}
+pub(super) const WINDOW: usize = 1 << 16;
 
 /// Writes the rows of this rank's blob: its checksum of each variable. The first rank then writes
 /// the heads of both copies. It takes two calls of the message layer on the ranks of the subfile.

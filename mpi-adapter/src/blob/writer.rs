@@ -2,7 +2,7 @@
 
 use super::append::Old;
 use super::plan::{Plan, Variable};
-use super::seal::{self, sum_of};
+use super::seal;
 use super::{of_striae, refused, size};
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
@@ -14,10 +14,9 @@ use striae::cdf::Element;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae_core::blob::book::{Sum, complete};
-use striae_core::blob::{Fingerprint, Records, Refusal};
+use striae_core::blob::{Fingerprint, Pen, Records, Refusal};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
-use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
@@ -46,12 +45,8 @@ pub struct Writer<C> {
     /// The subfile, if it was closed before.
     pub(super) old: Option<Old>,
     pub(super) plan: Plan,
-    /// Which records of which variables this rank has put, a bit for each.
-    done: Vec<u64>,
-    /// For each variable the checksum, if the set is sealed.
-    pub(super) sums: Vec<Sum>,
-    /// The number of records that this rank has put, with those that there were before.
-    pub(super) records: u64,
+    /// What this rank has put.
+    pub(super) pen: Pen<Vec<u64>, Vec<Sum>>,
     /// Values that are not in the file yet, with their offsets, and how many bytes of them.
     held: Vec<(u64, Vec<u8>)>,
     held_len: usize,
@@ -72,7 +67,9 @@ impl<C: Collective> Writer<C> {
         plan: Plan,
         (buffer, is_durable): (usize, bool),
     ) -> Self {
-        let nsums = if plan.seal.is_some() { plan.variables.len() } else { 0 };
+        let (nvars, is_sealed) = (plan.variables.len(), plan.seal.is_some());
+        let sums = vec![Sum::default(); if is_sealed { nvars } else { 0 }];
+        let records = Records { before: None, all: plan.records };
         Self {
             whole,
             part,
@@ -80,9 +77,7 @@ impl<C: Collective> Writer<C> {
             publish,
             old: None,
             plan,
-            done: Vec::new(),
-            sums: vec![Sum::default(); nsums],
-            records: 0,
+            pen: Pen::new(records, nvars, Vec::new(), sums),
             held: Vec::new(),
             held_len: 0,
             window: Vec::new(),
@@ -105,12 +100,7 @@ impl<C: Collective> Writer<C> {
     /// The number of records that the set had when it was opened; 0 of a new set.
     #[must_use]
     pub fn first(&self) -> u64 {
-        self.old.as_ref().map_or(0, Old::records)
-    }
-
-    /// The records that ranks write.
-    fn wanted(&self) -> Records {
-        Records { before: self.old.as_ref().map(Old::records), all: self.plan.records }
+        self.pen.records().first()
     }
 
     /// Whether this is the first rank of its subfile, which writes the variables that are not
@@ -140,60 +130,53 @@ impl<C: Collective> Writer<C> {
             return Err(refused(format_args!("no variable {}", name.escape_debug())));
         };
         let Variable { column, held, .. } = *variable;
-        let (nc_type, len) = (column.nc_type, held.len);
+        let nc_type = column.nc_type;
         let bytes = values.as_bytes();
-        let given = usize_to_u64(bytes.len());
         if !T::holds(nc_type) {
             return Err(refused(format_args!("variable {name} has the type {nc_type}")));
         }
-        self.wanted().check(column, record).map_err(|refusal| match refusal {
+        let place = self.pen.records().place(column, held, record, usize_to_u64(bytes.len()));
+        let place = place.map_err(|refusal| match refusal {
             Refusal::Stored => {
                 refused(format_args!("variable {name} has its record {record} already"))
             }
             Refusal::Past { .. } => refused(format_args!("variable {name} has no record {record}")),
+            Refusal::Len { given, len } => {
+                refused(format_args!("{given} bytes of variable {name}, this rank has {len}"))
+            }
+            Refusal::Size => size(),
         })?;
-        if given != len {
-            let text = format_args!("{given} bytes of variable {name}, this rank has {len}");
-            return Err(refused(text));
-        }
-        let place = held.span(record).ok_or_else(size)?.offset();
         let values = Values::new(nc_type, ByteOrder::HOST, bytes);
-        if bytes.len() < LONG {
-            self.hold(number, record, place, values);
-        } else {
-            self.write_through(number, record, place, values)?;
-        }
-        self.set_done(number, record);
-        if column.is_record {
-            self.records = self.records.max(record.saturating_add(1));
-        }
+        let before = self.pen.sum(number);
+        let crc = match bytes.len() < LONG {
+            true => self.hold(place.offset(), values, before.map(Sum::crc)),
+            false => self.write_through(place.offset(), values, before.map(Sum::crc))?,
+        };
+        self.pen.wrote(number, column, record, before.zip(crc));
         if self.held_len > self.buffer { self.write_out() } else { Ok(()) }
     }
 
-    /// Keeps short values until they are written.
-    fn hold(&mut self, number: usize, record: u64, place: u64, values: Values<'_>) {
+    /// Keeps short values until they are written. Returns the checksum that they continue.
+    fn hold(&mut self, place: u64, values: Values<'_>, crc: Option<u32>) -> Option<u32> {
         let mut stored = vec![0; values.len()];
         values.write_to(0, self.plan.order(), &mut stored);
-        if let Some(sum) = self.sums.get_mut(number) {
-            let crc = crc32c::crc32c_append(sum.crc(), &stored);
-            sum.add(*sum, record, crc);
-        }
+        let crc = crc.map(|crc| crc32c::crc32c_append(crc, &stored));
         self.held_len = self.held_len.saturating_add(stored.len());
         self.held.push((place, stored));
+        crc
     }
 
-    /// Writes long values at once: it costs little more than to keep them.
+    /// Writes long values at once: it costs little more than to keep them. Returns the checksum
+    /// that they continue.
     fn write_through(
         &mut self,
-        number: usize,
-        record: u64,
         place: u64,
         values: Values<'_>,
-    ) -> Result<(), Failure> {
+        mut crc: Option<u32>,
+    ) -> Result<Option<u32>, Failure> {
         let (order, mut window) = (self.plan.order(), take(&mut self.window));
         window.resize(WINDOW, 0);
-        let sum = self.sums.get(number).copied();
-        let (mut crc, mut from, mut written) = (sum.map(|sum| sum.crc()), 0, Ok(()));
+        let (mut from, mut written) = (0, Ok(()));
         while from < values.len() && written.is_ok() {
             let len = values.write_to(from, order, &mut window);
             let bytes = window.get(..len).filter(|bytes| !bytes.is_empty());
@@ -204,10 +187,7 @@ impl<C: Collective> Writer<C> {
             from = from.saturating_add(len);
         }
         self.window = window;
-        if let (Some(sum), Some(crc)) = (self.sums.get_mut(number), crc) {
-            sum.add(*sum, record, crc);
-        }
-        self.note(written)
+        self.note(written).map(|()| crc)
     }
 
     /// Remembers a failure of this rank for the next collective.
@@ -217,25 +197,6 @@ impl<C: Collective> Writer<C> {
             self.untold.get_or_insert_with(|| failure.clone());
         }
         written
-    }
-
-    fn bit(&self, number: usize, record: u64) -> (usize, u64) {
-        self.wanted().bit(self.plan.variables.len(), number, record)
-    }
-
-    fn set_done(&mut self, number: usize, record: u64) {
-        let (place, mask) = self.bit(number, record);
-        if self.done.len() <= place {
-            self.done.resize(place.saturating_add(1), 0);
-        }
-        if let Some(word) = self.done.get_mut(place) {
-            *word |= mask;
-        }
-    }
-
-    fn has_done(&self, number: usize, record: u64) -> bool {
-        let (place, mask) = self.bit(number, record);
-        self.done.get(place).is_some_and(|word| word & mask != 0)
     }
 
     /// Writes what is in memory. A failure is that of the next collective, too.
@@ -297,7 +258,7 @@ impl<C: Collective> Writer<C> {
         self.begin(Operation::BlobClose);
         let written = self.settle().and_then(|()| {
             let [first, second] = self.fingerprint()?.words();
-            Ok([self.records, first, second])
+            Ok([self.pen.reached(), first, second])
         });
         let folds = [Fold::Max, Fold::Xor, Fold::Xor];
         let [records, first, second] = self.whole.combine(written, folds)?;
@@ -305,7 +266,7 @@ impl<C: Collective> Writer<C> {
         if self.old.is_some() {
             return self.count(records, values);
         }
-        let records = self.plan.records.unwrap_or(records);
+        let records = self.pen.records().count(records);
         let sealed = self.seal(self.check(records), (records, values));
         let finished = sealed.and_then(|()| self.finish(records));
         let freed = self.part.free(finished).map_err(Failure::from);
@@ -320,16 +281,10 @@ impl<C: Collective> Writer<C> {
 
     /// Checks that this rank has put all that it has.
     pub(super) fn check(&self, records: u64) -> Result<(), Failure> {
-        for (number, variable) in self.plan.variables.iter().enumerate() {
-            let Variable { name, column, held } = variable;
-            let mut all = self.wanted().of(*column, records);
-            let missing = all.find(|&record| held.len > 0 && !self.has_done(number, record));
-            if let Some(record) = missing {
-                let text = format_args!("record {record} of variable {name} was not put");
-                return Err(refused(text));
-            }
-        }
-        Ok(())
+        let all = self.plan.variables.iter().map(|of| (of.column, Some(of.held)));
+        let Some((number, record)) = self.pen.missing(all, records) else { return Ok(()) };
+        let name = self.plan.variables.get(number).map_or("", |of| &*of.name);
+        Err(refused(format_args!("record {record} of variable {name} was not put")))
     }
 
     /// Writes the seal, if there is one, unless this rank has failed.
@@ -349,10 +304,11 @@ impl<C: Collective> Writer<C> {
 
     /// What this rank has written, if its subfile is sealed; nothing if it has not written all.
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        if self.check(self.records).is_err() {
+        let reached = self.pen.reached();
+        if self.check(reached).is_err() {
             return Ok(Fingerprint::default()); // the others get the error later
         }
-        let sums = || self.value_sums(self.records);
+        let sums = || self.value_sums(reached);
         Ok(match (&self.old, &self.plan.seal) {
             (Some(old), _) if old.is_sealed() => old.fingerprint(self.plan.blob, &sums()?),
             (None, Some(seal)) => seal.of_blob(self.plan.blob, sums()?),
@@ -362,11 +318,13 @@ impl<C: Collective> Writer<C> {
 
     /// The checksum of this rank's values of each variable, if the set is sealed.
     pub(super) fn value_sums(&self, records: u64) -> Result<Vec<u32>, Failure> {
-        let all = self.plan.variables.iter().zip(&self.sums);
-        let sums = all.map(|(variable, sum)| {
-            let records = self.wanted().of(variable.column, records);
-            let place = |record| variable.held.span(record).unwrap_or(Span::ZERO);
-            sum_of(*sum, records.map(place), &self.file)
+        let mut window = vec![0; seal::WINDOW];
+        let all = self.plan.variables.iter().enumerate();
+        let all = all.take_while(|(number, _)| self.pen.sum(*number).is_some());
+        let sums = all.map(|(number, of)| {
+            let (of, crc) = ((number, of.column, of.held), crc32c::crc32c_append);
+            let crc = self.pen.sum_of_all(of, records, &*self.file, &mut window, crc);
+            crc.map_err(|error| Failure::io("reading values for the seal", &error.into()))
         });
         sums.collect()
     }

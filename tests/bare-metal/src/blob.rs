@@ -14,9 +14,9 @@ use striae_core::blob::map::{Grid, Request};
 use striae_core::blob::seal::{Facts, Shape, header_crc};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
-    Column, Content, Decomposition, Error, FindSeal, Fingerprint, Fixed, Form, Gather, Group, Name,
-    Part, Partition, Place, Records, Run, Runs, Sealing, Share, Shares, Subfile, Take, Tie, Walk,
-    Width,
+    Column, Content, Decomposition, Error, FindSeal, Fingerprint, Fixed, Form, Gather, Group, Held,
+    Name, Part, Partition, Pen, Place, Records, Run, Runs, Sealing, Share, Shares, Subfile, Take,
+    Tie, Walk, Width,
 };
 use striae_core::cdf::{
     Define, Definition, DimDef, Fill, Layout, Region, Slot, Type, VarDef, Writer,
@@ -37,6 +37,34 @@ fn runs_of(bytes: &[u8]) -> [Run; 8] {
         }
     }
     runs
+}
+
+/// Bits in a memory that grows up to its end.
+#[derive(Default)]
+struct Bits {
+    words: [u64; 8],
+    len: usize,
+}
+
+impl AsRef<[u64]> for Bits {
+    fn as_ref(&self) -> &[u64] {
+        self.words.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl AsMut<[u64]> for Bits {
+    fn as_mut(&mut self) -> &mut [u64] {
+        self.words.get_mut(..self.len).unwrap_or_default()
+    }
+}
+
+impl Extend<u64> for Bits {
+    fn extend<I: IntoIterator<Item = u64>>(&mut self, more: I) {
+        for (word, new) in self.words.iter_mut().skip(self.len).zip(more) {
+            *word = new;
+            self.len = self.len.saturating_add(1);
+        }
+    }
 }
 
 entries! {
@@ -115,9 +143,23 @@ entries! {
         let held = column.in_blob(at, blob, &shares).ok_or(Fail)?;
         let records = Records { before: Some(at), all: Some(len) };
         records.check(column, record).map_err(|_| Fail)?;
-        let (word, mask) = records.bit(8, 3, record);
+        let place = records.place(column, held, record, len).map_err(|_| Fail)?;
         let range = records.of(column, record);
-        Ok(sum ^ held.step ^ range.end ^ records.first() ^ usize_to_u64(word) ^ mask)
+        Ok(sum ^ held.step ^ range.end ^ records.first() ^ place.end() ^ records.count(len))
+    }
+
+    fn gate_blob_pen(_bytes, start: u64, len: u64, record: u64, records: u64, variable: usize) {
+        let (nc_type, is_record, decomposition) = (Type::Int, record > 0, None);
+        let column = Column { nc_type, is_record, decomposition, len };
+        let held = Held { start, len, step: len };
+        let sums = [Sum::after(start, 0); 4];
+        let mut pen = Pen::new(Records { before: Some(start), all: None }, 4, Bits::default(), sums);
+        let before = pen.sum(variable).ok_or(Fail)?;
+        pen.wrote(variable, column, record, Some((before, 7)));
+        let (missing, _) = pen.missing([(column, Some(held)); 4], records).unwrap_or_default();
+        let (of, host) = ((variable, column, held), Host { file: 0 });
+        let crc = pen.sum_of_all(of, records, &host, &mut [0; 64], crc32c).map_err(|_| Fail)?;
+        Ok(u64::from(crc) ^ usize_to_u64(missing) ^ pen.reached() ^ pen.records().first())
     }
 
     fn gate_blob_width(_bytes, len: u64, decomposition: usize, whole: u64, nreqs: u64, blob: u32) {

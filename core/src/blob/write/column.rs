@@ -129,6 +129,15 @@ pub enum Refusal {
         /// The number of records.
         records: u64,
     },
+    /// The blob has another number of bytes of it.
+    Len {
+        /// The bytes that were given.
+        given: u64,
+        /// The bytes that the blob has.
+        len: u64,
+    },
+    /// Its place is not in any file.
+    Size,
 }
 
 impl Records {
@@ -153,6 +162,30 @@ impl Records {
         }
     }
 
+    /// The place of `given` bytes, all that a blob has of a record of a variable.
+    ///
+    /// # Errors
+    /// The reason why they cannot be written.
+    pub fn place(
+        self,
+        column: Column,
+        held: Held,
+        record: u64,
+        given: u64,
+    ) -> Result<Span, Refusal> {
+        self.check(column, record)?;
+        if given != held.len {
+            return Err(Refusal::Len { given, len: held.len });
+        }
+        held.span(record).ok_or(Refusal::Size)
+    }
+
+    /// The number of records of the set, if that of the ranks which have written most is `reached`.
+    #[must_use]
+    pub fn count(self, reached: u64) -> u64 {
+        self.all.unwrap_or(reached)
+    }
+
     /// The records of a variable that must have been written when the set has so many.
     #[must_use]
     pub fn of(self, column: Column, records: u64) -> Range<u64> {
@@ -165,8 +198,7 @@ impl Records {
 
     /// The place of a record of a variable, of so many variables, in a list of bits that says what
     /// was written: the word, and the bit in it.
-    #[must_use]
-    pub fn bit(self, nvars: usize, variable: usize, record: u64) -> (usize, u64) {
+    pub(super) fn bit(self, nvars: usize, variable: usize, record: u64) -> (usize, u64) {
         let row = usize_to_u64(nvars).saturating_mul(record.saturating_sub(self.first()));
         let bit = row.saturating_add(usize_to_u64(variable));
         (usize::try_from(bit >> 6).unwrap_or(usize::MAX), 1 << (bit & 63))

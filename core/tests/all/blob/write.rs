@@ -1,8 +1,9 @@
 //! What a writer of a set knows: what blobs have, which records, and the seal that many write.
 
+use proptest::prelude::*;
 use striae_core::blob::book::Sum;
 use striae_core::blob::seal::{Duplicate, FindSeal, Shape};
-use striae_core::blob::{Column, Fingerprint, Records, Refusal, Sealing, Share};
+use striae_core::blob::{Column, Fingerprint, Held, Pen, Records, Refusal, Sealing, Share};
 use striae_core::cdf::Type;
 use striae_core::integrity::{Crc32cParts, crc32c};
 use striae_core::span::Span;
@@ -112,6 +113,93 @@ fn each_record_is_written_once() {
     assert_eq!(old.check(without, 0), Err(Refusal::Stored));
     assert_eq!(old.check(with, u64::MAX), Ok(()));
     assert_eq!((old.of(with, 9), old.of(without, 9)), (5..9, 0..0));
-    assert_ne!(old.bit(3, 2, 5), old.bit(3, 0, 6));
-    assert_eq!(old.bit(3, 1, 5), new.bit(3, 1, 0));
+    assert_eq!((new.count(1), old.count(7)), (2, 7));
+}
+
+#[test]
+fn a_record_has_its_place_if_all_bytes_of_it_are_given() {
+    let column = Column { nc_type: Type::Int, is_record: true, decomposition: None, len: 8 };
+    let (held, records) = (Held { start: 100, len: 8, step: 30 }, Records::default());
+    assert_eq!(records.place(column, held, 2, 8), Ok(Span::new(160, 8).unwrap()));
+    assert_eq!(records.place(column, held, 2, 4), Err(Refusal::Len { given: 4, len: 8 }));
+    assert_eq!(records.place(column, held, u64::MAX, 8), Err(Refusal::Size));
+    let old = Records { before: Some(3), all: None };
+    assert_eq!(old.place(column, held, 2, 4), Err(Refusal::Stored), "whatever is given");
+}
+
+#[test]
+fn memory_that_does_not_grow_loses_no_gap() {
+    let column = Column { nc_type: Type::Int, is_record: true, decomposition: None, len: 8 };
+    let held = Held { start: 0, len: 8, step: 8 };
+    /// Never has a word.
+    #[derive(Debug, Default)]
+    struct Full;
+    impl AsRef<[u64]> for Full {
+        fn as_ref(&self) -> &[u64] {
+            &[]
+        }
+    }
+    impl AsMut<[u64]> for Full {
+        fn as_mut(&mut self) -> &mut [u64] {
+            &mut []
+        }
+    }
+    impl Extend<u64> for Full {
+        fn extend<I: IntoIterator<Item = u64>>(&mut self, _: I) {}
+    }
+    let mut pen = Pen::new(Records::default(), 1, Full, [Sum::default(); 1]);
+    pen.wrote(0, column, 0, None);
+    assert_eq!(pen.missing([(column, Some(held))], 1), Some((0, 0)));
+}
+
+proptest! {
+    /// Of 3 variables, one of them without records and one of which the blob has nothing.
+    #[test]
+    fn a_pen_misses_the_first_record_that_was_not_written(
+        before in prop::option::of(0..3_u64),
+        writes in prop::collection::vec((0..3_usize, 0..90_u64), 0..400),
+        records in 0..9_u64,
+    ) {
+        let with = Column { nc_type: Type::Int, is_record: true, decomposition: None, len: 4 };
+        let columns = [with, Column { is_record: false, ..with }, with];
+        let held = [4, 4, 0].map(|len| Held { start: 0, len, step: 4 });
+        let wanted = Records { before, all: None };
+        let mut pen = Pen::new(wanted, 3, Vec::new(), Vec::<Sum>::new());
+        let mut model = std::collections::BTreeSet::new();
+        for (variable, record) in writes {
+            let record = record / 9; // those that are needed, often
+            if wanted.check(columns[variable], record).is_ok() {
+                pen.wrote(variable, columns[variable], record, None);
+                model.insert((variable, record));
+            }
+        }
+        let first = before.unwrap_or(0);
+        let with_records = model.iter().filter(|(variable, _)| *variable != 1);
+        let last = with_records.map(|(_, record)| record + 1);
+        prop_assert_eq!(pen.reached(), last.max().unwrap_or(0).max(first));
+        let fixed = (0..1).filter(|_| before.is_none()).map(|record| (1, record));
+        let mut needed = (first..records).map(|record| (0, record)).chain(fixed);
+        let missing = needed.find(|one| !model.contains(one));
+        prop_assert_eq!(pen.missing(columns.into_iter().zip(held.map(Some)), records), missing);
+    }
+
+    /// Whatever the order, and if a record is written twice.
+    #[test]
+    fn a_pen_sums_up_the_bytes_in_the_order_of_the_file(
+        bytes in prop::collection::vec(any::<u8>(), 12..=12),
+        order in prop::collection::vec(0..3_u64, 0..6),
+    ) {
+        let column = Column { nc_type: Type::Int, is_record: true, decomposition: None, len: 4 };
+        let held = Held { start: 0, len: 4, step: 4 };
+        let mut pen = Pen::new(Records::default(), 1, Vec::new(), vec![Sum::default()]);
+        let all = [0, 1, 2].into_iter().filter(|record| !order.contains(record));
+        for record in order.iter().copied().chain(all) {
+            let (sum, place) = (pen.sum(0).unwrap(), held.span(record).unwrap());
+            let own = &bytes[place.offset() as usize..place.end() as usize];
+            pen.wrote(0, column, record, Some((sum, crc32c(sum.crc(), own))));
+        }
+        let (of, store, window) = ((0, column, held), bytes.as_slice(), &mut [0; 3]);
+        let crc = pen.sum_of_all(of, 3, store, window, crc32c).unwrap();
+        prop_assert_eq!(crc, crc32c(0, &bytes));
+    }
 }

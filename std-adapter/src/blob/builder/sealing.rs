@@ -125,16 +125,14 @@ impl Writer {
         file: &PosixFile,
         records: u64,
     ) -> io::Result<Vec<u32>> {
-        let mut sums = Vec::new();
+        let (mut sums, mut window) = (Vec::new(), vec![0; WINDOW]);
         for (number, variable) in self.variables.iter().enumerate() {
             for &rank in &subfile.ranks {
                 let Some(known) = self.ranks.get(index(rank)) else { continue };
-                let sum = known.done().sums.get(number).copied().unwrap_or_default();
                 let held = self.held(known, number, variable).unwrap_or_default();
-                let places = self.records.of(variable.column, records);
-                let places = places.map(|record| held.span(record).unwrap_or(Span::ZERO));
-                let mut window = vec![0; if sum.all().is_ok() { 0 } else { WINDOW }];
-                sums.push(sum.over(places, file, &mut window, crc32c::crc32c_append)?);
+                let (of, pen) = ((number, variable.column, held), known.pen());
+                let crc = pen.sum_of_all(of, records, file, &mut window, crc32c::crc32c_append);
+                sums.push(crc?);
             }
         }
         Ok(sums)

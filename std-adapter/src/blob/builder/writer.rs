@@ -13,10 +13,9 @@ use crate::store::lock::Locked;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use striae_core::blob::book::{Sum, complete};
-use striae_core::blob::{Held, Records, Refusal, Share};
+use striae_core::blob::{Held, Pen, Records, Refusal, Share};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
@@ -32,8 +31,6 @@ pub struct Writer {
     target: Target,
     container: Container,
     pub(super) records: Records,
-    /// The number of records so far.
-    written: AtomicU64,
     pub(super) variables: Vec<Variable>,
     names: HashMap<Box<str>, usize>,
     pub(super) subfiles: Vec<Subfile>,
@@ -64,21 +61,12 @@ pub(super) struct Subfile {
 pub(super) struct Known {
     subfile: u32,
     blob: u32,
-    done: Mutex<Done>,
-}
-
-/// What a rank has written.
-#[derive(Debug, Default)]
-pub(super) struct Done {
-    /// Which records of which variables, a bit for each.
-    bits: Vec<u64>,
-    /// For each variable the checksum, if the set is sealed.
-    pub(super) sums: Box<[Sum]>,
+    pen: Mutex<Pen<Vec<u64>, Box<[Sum]>>>,
 }
 
 impl Known {
-    pub(super) fn done(&self) -> MutexGuard<'_, Done> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn pen(&self) -> MutexGuard<'_, Pen<Vec<u64>, Box<[Sum]>>> {
+        self.pen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -102,7 +90,8 @@ impl Writer {
             for (blob, &rank) in (0..).zip(members) {
                 if let Some(known) = ranks.get_mut(index(rank)) {
                     (known.subfile, known.blob) = (subfile, blob);
-                    known.done().sums = sums(subfile, blob);
+                    let sums = sums(subfile, blob);
+                    *known.pen() = Pen::new(records, variables.len(), Vec::new(), sums);
                 }
             }
         }
@@ -115,7 +104,6 @@ impl Writer {
             target,
             container,
             records,
-            written: AtomicU64::new(records.all.unwrap_or(records.first())),
             variables,
             names,
             subfiles: subfiles.collect(),
@@ -205,11 +193,6 @@ impl Writer {
         places.held((number, variable), known.blob, self.shares(known))
     }
 
-    /// The bit of a record of a variable.
-    fn bit(&self, number: usize, record: u64) -> (usize, u64) {
-        self.records.bit(self.variables.len(), number, record)
-    }
-
     /// Writes everything that ranks have handed over to the disk, and gives its memory free.
     /// [`close`](Self::close) does the first, too.
     ///
@@ -230,7 +213,8 @@ impl Writer {
     /// [`BuildError::Incomplete`]; the errors of [`Publish::finish`]. After an error no new file is
     /// left. An error of the operating system.
     pub fn close(self) -> Result<(), Error> {
-        let records = self.written.load(Ordering::Acquire);
+        let reached = self.ranks.iter().map(|known| known.pen().reached());
+        let records = self.records.count(reached.fold(self.records.first(), u64::max));
         self.check(records)?;
         self.write_out()?;
         if matches!(self.target, Target::Old { .. }) {
@@ -262,33 +246,15 @@ impl Writer {
 
     fn check(&self, records: u64) -> Result<(), Error> {
         for (rank, known) in (0..).zip(&self.ranks) {
-            let done = known.done();
-            for (number, variable) in self.variables.iter().enumerate() {
-                let mut records = self.records.of(variable.column, records);
-                let held = self.held(known, number, variable);
-                let needs = held.is_none_or(|held| held.len > 0);
-                let missing = records.find(|&record| !has(&done.bits, self.bit(number, record)));
-                if let Some(record) = missing.filter(|_| needs) {
-                    let name = variable.name.clone();
-                    let error = BuildError::Incomplete { name, record, rank };
-                    return Err(self.error(known.subfile, error));
-                }
+            let variables = self.variables.iter().enumerate();
+            let all = variables.map(|(number, of)| (of.column, self.held(known, number, of)));
+            if let Some((number, record)) = known.pen().missing(all, records) {
+                let name = self.variables.get(number).map(|of| of.name.clone()).unwrap_or_default();
+                let error = BuildError::Incomplete { name, record, rank };
+                return Err(self.error(known.subfile, error));
             }
         }
         Ok(())
-    }
-}
-
-fn has(bits: &[u64], (place, mask): (usize, u64)) -> bool {
-    bits.get(place).is_some_and(|word| word & mask != 0)
-}
-
-fn set(bits: &mut Vec<u64>, (place, mask): (usize, u64)) {
-    if bits.len() <= place {
-        bits.resize(place.saturating_add(1), 0);
-    }
-    if let Some(word) = bits.get_mut(place) {
-        *word |= mask;
     }
 }
 
@@ -356,36 +322,26 @@ impl Rank<'_> {
         if column.decomposition.is_none() && known.blob != 0 {
             return Err(self.error(BuildError::NotFirst { name: name(), rank: self.rank }));
         }
-        writer.records.check(column, record).map_err(|refusal| {
-            self.error(match refusal {
-                Refusal::Stored => BuildError::Stored { name: name(), record },
-                Refusal::Past { records } => BuildError::Record { name: name(), record, records },
-            })
-        })?;
         let held = writer.held(known, number, variable);
         let held = held.ok_or_else(|| self.error(BuildError::Size))?;
-        let (given, len) = (usize_to_u64(bytes.len()), held.len);
-        if given != len {
-            return Err(self.error(CdfError::Len { given, len }));
-        }
-        let place = held.span(record).ok_or_else(|| self.error(BuildError::Size))?.offset();
+        let place = writer.records.place(column, held, record, usize_to_u64(bytes.len()));
+        let place = place.map_err(|refusal| match refusal {
+            Refusal::Stored => self.error(BuildError::Stored { name: name(), record }),
+            Refusal::Past { records } => {
+                self.error(BuildError::Record { name: name(), record, records })
+            }
+            Refusal::Len { given, len } => self.error(CdfError::Len { given, len }),
+            Refusal::Size => self.error(BuildError::Size),
+        })?;
         let to = match writer.container {
             Container::Cdf => ByteOrder::Big,
             Container::Hdf5 => ByteOrder::Little,
         };
         let values = Values::new(column.nc_type, order, bytes);
-        let before = known.done().sums.get(number).copied();
+        let before = known.pen().sum(number);
         let subfile = (known.subfile, &*self.file);
-        let crc = writer.write(subfile, place, values, to, before.map(Sum::crc))?;
-        let mut done = known.done();
-        set(&mut done.bits, writer.bit(number, record));
-        if let (Some(sum), Some(before), Some(crc)) = (done.sums.get_mut(number), before, crc) {
-            sum.add(before, record, crc);
-        }
-        drop(done);
-        if column.is_record && writer.records.all.is_none() {
-            writer.written.fetch_max(record.saturating_add(1), Ordering::AcqRel);
-        }
+        let crc = writer.write(subfile, place.offset(), values, to, before.map(Sum::crc))?;
+        known.pen().wrote(number, column, record, before.zip(crc));
         Ok(())
     }
 }
