@@ -5,6 +5,7 @@
 //! Ranks share only the file and a [`Collective`]: each writes its own bytes of the tables, and
 //! rank 0 makes them visible.
 
+mod at_desk;
 mod create;
 mod known;
 mod merge;
@@ -20,6 +21,7 @@ use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use crate::file::SharedFile;
 use crate::operation::Operation;
+use at_desk::{End, cut, finish, show};
 pub(super) use create::{Claim, Plan};
 use known::{Known, Recalled};
 pub(super) use reopen::{Old, Resumed};
@@ -34,10 +36,10 @@ use striae_core::sion::book::{Ahead, Book, Enter};
 use striae_core::sion::error::Error as SionError;
 use striae_core::sion::pen::Since;
 use striae_core::sion::tables::{Publication, TableSums, Tables, Unchanged, write};
-use striae_core::sion::visible::{Outcome, complete, show};
+use striae_core::sion::visible::Outcome;
 use striae_core::sion::{KeyvalMode, Meta1, Varheader};
 use striae_core::step::DriveError;
-use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
+use striae_core::store::usize_to_u64;
 use tasks::Mine;
 pub(super) use tasks::{Groups, Request, Task};
 
@@ -208,24 +210,21 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
     /// [`Error`]. The file stays as the last commit left it.
     pub(super) fn advance(&mut self, len: u64) -> Result<(), Error> {
         self.leave_lane().comm.error().map_or(Ok(()), Err)?;
-        let (block, book, file) = (self.mine.block_after(len), self.book, &self.file);
+        let (block, mut book, file) = (self.mine.block_after(len), self.book, &self.file);
         let mut mine = self.mine.take_untold().map_or(Ok([block]), Err);
         if file.is_alone() {
             mine = file.hand_over(mine.as_ref().map(drop).map_err(Clone::clone)).and(mine);
         }
         let [block] = self.comm.decide(mine, [Fold::Max], |[block]| {
-            if let Some(publication) = entering(&mut book.clone(), block)? {
-                let (mut tables, mut window) = (Tables::all(Unchanged), vec![0; WINDOW]);
-                let done = write(&publication, &mut tables, &mut file.io(), &mut window);
-                done.map_err(failed("writing META2"))?;
-                make_visible(publication, tables.sums(), file, End::Visible)?;
+            if let Some(new) = entering(&mut book, block)? {
+                finish(book, &new, &mut Tables::all(Unchanged), file, End::Visible)?;
             }
             Ok([block])
         })?;
         // All Books are equal, so all find the same place.
         let mut enter = || {
-            if let Some(publication) = entering(&mut self.book, block)? {
-                self.book.conclude(Outcome::Published(publication.new));
+            if let Some(new) = entering(&mut self.book, block)? {
+                self.book.conclude(Outcome::Published(new));
                 entering(&mut self.book, block)?;
             }
             Ok(())
@@ -253,10 +252,7 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
     /// done to the file before [`show`](Self::show).
     pub(super) fn prepare(&mut self, number: u32, is_last: bool) -> Result<Varheader, Error> {
         let maxchunks = self.maxchunks()?;
-        let new = match is_last {
-            true => self.book.close(maxchunks).map(|plan| plan.aside.unwrap_or(plan.last)),
-            false => self.book.commit(maxchunks, Ahead::Blocks(1)),
-        };
+        let new = self.book.prepared(maxchunks, is_last, Ahead::Blocks(1));
         let new = new.map_err(agreed)?.with_set_number(number);
         let new = new.ok_or_else(|| Error::agreed(no_number()))?;
         self.publish_as(self.publication(new), End::Hidden)?;
@@ -269,8 +265,7 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         if self.comm.rank() > 0 {
             return Ok(());
         }
-        let shown = show(self.book.meta1(), &new, &mut self.file.io());
-        shown.map_err(io_failure("writing the commit fields"))
+        show(self.book, &self.file, &new)
     }
 
     /// The prepared commit is visible.
@@ -303,7 +298,8 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
     pub(super) fn close_shown(mut self) -> Result<C, Error> {
         let Some(shown) = self.book.published().copied() else { return self.leave() };
         if self.book.is_closed() {
-            self.comm.decide(Ok([]), [], |[]| cut(&self.file, &shown).map(|()| []))?;
+            let cut = || cut(self.book, &self.file, &shown);
+            self.comm.decide(Ok([]), [], |[]| cut().map(|()| []))?;
         } else {
             let plan = self.book.close(shown.maxchunks()).map_err(agreed)?;
             let last = plan.last.with_set_number(shown.set_number()).unwrap_or(plan.last);
@@ -396,7 +392,8 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         let delivered = file.deliver(sums.as_ref().map(drop).map_err(Clone::clone));
         self.comm.decide(delivered.and(sums), [Fold::Xor; 2], |words| {
             let [meta2, chunks] = words.map(parts_of);
-            make_visible(publication, &TableSums { meta2, chunks }, file, end).map(|()| [])
+            let sums = &mut TableSums { meta2, chunks };
+            finish(self.book, &publication.new, sums, file, end).map(|()| [])
         })?;
         file.settle();
         Ok(())
@@ -427,46 +424,13 @@ fn agreed(error: SionError) -> Error {
     Error::agreed(refused(error))
 }
 
-/// Opens `block` for writing; returns the publication if META2 must be moved for it.
-fn entering(book: &mut Book, block: u64) -> Result<Option<Publication>, Failure> {
+/// Opens `block` for writing; returns the place to which META2 must be moved for it.
+fn entering(book: &mut Book, block: u64) -> Result<Option<Varheader>, Failure> {
     let block = u32::try_from(block).map_err(|_| full())?;
     match book.enter(block, Ahead::Blocks(1)).map_err(refused)? {
-        Enter::Move(new) => Ok(Some(book.publication(new, 0, CHECKSUM))),
+        Enter::Move(new) => Ok(Some(new)),
         Enter::GoOn | Enter::Settle(_) => Ok(None), // after an error nothing is entered
     }
-}
-
-/// How a publication ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// Its tables are durable, and no reader sees them.
-    Hidden,
-    Visible,
-    /// It is visible, and the file ends with it.
-    Cut,
-}
-
-/// The work of rank 0 after the tables of all ranks are written.
-fn make_visible<C: Collective, F: SharedFile>(
-    mut publication: Publication,
-    sums: &TableSums,
-    file: &Handle<C, F>,
-    end: End,
-) -> Result<(), Failure> {
-    publication.file_len = file.io().size().map_err(io_failure("asking for the size"))?;
-    let failed = io_failure("writing the commit fields");
-    complete(&publication, sums, &mut file.io()).map_err(&failed)?;
-    if end != End::Hidden {
-        show(&publication.meta1, &publication.new, &mut file.io()).map_err(&failed)?;
-    }
-    if end == End::Cut { cut(file, &publication.new) } else { Ok(()) }
-}
-
-/// Lets the file end with `last`.
-fn cut<C: Collective, F: SharedFile>(file: &Handle<C, F>, last: &Varheader) -> Result<(), Failure> {
-    let len = last.span().end();
-    file.io().set_size(len).map_err(io_failure("cutting the file at its end"))?;
-    file.io().sync().map_err(io_failure("syncing the file"))
 }
 
 /// The failure of writing tables.

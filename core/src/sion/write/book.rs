@@ -278,6 +278,24 @@ impl Book {
         Ok(ClosePlan { aside, last })
     }
 
+    /// The place of a commit that is prepared before it is shown, as in a commit of the whole set.
+    /// With `is_last` it is that of a close, unless the last commit is in the way: then a close has
+    /// to follow. `maxchunks` is the number of chunks of the longest stream.
+    ///
+    /// # Errors
+    /// [`Error::FileFull`] if META2 has no place in the file.
+    pub fn prepared(
+        &self,
+        maxchunks: u32,
+        is_last: bool,
+        ahead: Ahead,
+    ) -> Result<Varheader, Error> {
+        match is_last {
+            true => self.close(maxchunks).map(|plan| plan.aside.unwrap_or(plan.last)),
+            false => self.commit(maxchunks, ahead),
+        }
+    }
+
     /// The description of a commit at `new`, in a file of `file_len` bytes.
     #[must_use]
     pub const fn publication(

@@ -9,8 +9,8 @@ use super::book::{Ahead, Book, Enter};
 use super::tables::write_all;
 use super::tables::{Pieces, WINDOW, check_window};
 use super::visible::Outcome;
-#[twin(complete_by, show)]
-use super::visible::{complete_by, show};
+#[twin(complete, show)]
+use super::visible::{complete, show};
 use crate::integrity::{Checksum, crc32c};
 #[twin(WriteError = AsyncError)]
 use crate::sion::WriteError;
@@ -135,12 +135,21 @@ impl<S: WriteAt> Desk<'_, S> {
         }
         let last = self.terms.numbered(plan.last);
         self.publish(&last, file_len, tables).await?;
+        self.cut(&last).await
+    }
+
+    /// Lets the file end with the commit at `last`, which is visible, where a close puts it.
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn cut(&mut self, last: &Varheader) -> Result<(), WriteError<S>> {
         self.store.set_size(last.span().end()).await.map_err(DriveError::Store)?;
         self.store.sync().await.map_err(DriveError::Store)
     }
 
     /// Writes `tables` at `new` and makes them durable. No reader sees them before
-    /// [`show`](Self::show): in between, several files can wait for each other.
+    /// [`show`](Self::show): in between, several files can wait for each other. Of ranks that have
+    /// written the tables already, one passes their [sums](super::tables::TableSums).
     ///
     /// # Errors
     /// The store's own error.
@@ -175,7 +184,7 @@ impl<S: WriteAt> Desk<'_, S> {
         let publication = self.book.publication(*new, file_len, self.terms.checksum);
         write_all(&publication, tables, self.store, self.window).await?;
         let trailer = tables.trailer(&publication);
-        let complete = complete_by(&publication, trailer, self.store).await;
+        let complete = complete(&publication, trailer, self.store).await;
         complete.map_err(DriveError::Store)
     }
 

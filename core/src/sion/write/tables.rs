@@ -418,6 +418,24 @@ impl<T: Written> Pieces for Tables<T> {
     }
 }
 
+impl sealed::Sealed for TableSums {}
+
+/// Tables that ranks have written in parts, of which these are the joined checksums: no piece is
+/// left.
+impl Pieces for TableSums {
+    fn start(&mut self, _: &Publication) {}
+
+    fn next(&mut self, _: &Publication, _: usize) -> Option<Piece> {
+        None
+    }
+
+    fn fill(&mut self, _: &Publication, _: &mut [u8]) {}
+
+    fn trailer(&self, publication: &Publication) -> Option<raw::SealTrailer> {
+        seal_trailer(publication, self)
+    }
+}
+
 /// The bytes of whole entries that a window of `most` bytes holds, at most `left`.
 fn fit(left: u64, entry_len: usize, most: usize) -> usize {
     let over = most.checked_rem(entry_len).unwrap_or(0);

@@ -5,7 +5,7 @@
 //! (`spec/sion.md#commits`): the tables are durable before the 12 bytes are written, and the 12
 //! bytes are in one sector.
 
-use super::publication::{Publication, TableSums, seal_trailer};
+use super::publication::Publication;
 use crate::sion::disk::meta1::Meta1;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::raw;
@@ -28,24 +28,11 @@ pub enum Outcome {
     Published(Varheader),
 }
 
-/// Makes the tables of `publication` durable, after all of them were written; `sums` is their
-/// checksums. No reader sees them before [`show`]: in between, several files can wait for each
+/// Makes the tables of `publication` durable, with the trailer of their seal, after all of them
+/// were written. No reader sees them before [`show`]: in between, several files can wait for each
 /// other.
-///
-/// # Errors
-/// The store's own error.
 #[twin(WriteAt)]
-pub async fn complete<S: WriteAt>(
-    publication: &Publication,
-    sums: &TableSums,
-    store: &mut S,
-) -> Result<(), S::Error> {
-    complete_by(publication, seal_trailer(publication, sums), store).await
-}
-
-/// [`complete`] with this trailer.
-#[twin(WriteAt)]
-pub(in crate::sion) async fn complete_by<S: WriteAt>(
+pub(in crate::sion) async fn complete<S: WriteAt>(
     publication: &Publication,
     trailer: Option<raw::SealTrailer>,
     store: &mut S,

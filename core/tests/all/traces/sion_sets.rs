@@ -8,20 +8,13 @@ use striae_core::sion::book::{Ahead, Book};
 use striae_core::sion::create::{Front, blocks, write_meta1};
 use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::tables::{Column, Entries, TableSums, Tables, Written, write};
-use striae_core::sion::visible::{Outcome, complete, show};
+use striae_core::sion::visible::Outcome;
 use striae_core::sion::{Attributes, Meta1};
-use striae_core::store::ReadAt;
 
 #[cfg(feature = "async")]
 use super::tape::{hanging, ready, wait, wait_or_drop};
 #[cfg(feature = "async")]
-use striae_core::sion::{
-    create::write_meta1_async,
-    tables::write_async,
-    visible::{complete_async, show_async},
-};
-#[cfg(feature = "async")]
-use striae_core::store::AsyncReadAt;
+use striae_core::sion::{create::write_meta1_async, tables::write_async};
 
 const TASKS: [(i64, u64); 3] = [(0, 512), (1, 1024), (2, 0)];
 
@@ -59,7 +52,7 @@ impl Written for All {
 
 macro_rules! form {
     ($form:ident, $do:ident, $store:ident, $create:ident $settle:ident $prepare:ident $show:ident
-        $close:ident $write:ident $complete:ident $visible:ident) => {
+        $close:ident $write:ident) => {
         fn $form(tape: &Tape, shape: &Shape, seed: u64) {
             let dice = &mut Dice::new(seed);
             let Shape { order, sealed, by_ranks } = *shape;
@@ -88,13 +81,10 @@ macro_rules! form {
                 if !tape.note("settle", settled.map(|()| 0_u64)) {
                     continue;
                 }
-                let new = match is_last {
-                    true => book.close(rows).map(|plan| plan.aside.unwrap_or(plan.last)),
-                    false => book.commit(rows, Ahead::NONE),
-                };
-                let new = new.unwrap().with_set_number(number).unwrap();
+                let new = book.prepared(rows, is_last, Ahead::NONE).unwrap();
+                let new = new.with_set_number(number).unwrap();
                 if by_ranks {
-                    let (mut publication, mut sums) =
+                    let (publication, mut sums) =
                         (book.publication(new, 0, crc32c), TableSums::NONE);
                     for range in [1..3, 0..1] {
                         let mut part = Tables::part(range, all);
@@ -104,15 +94,14 @@ macro_rules! form {
                         }
                         sums = sums.join(*part.sums());
                     }
-                    let size = $do(store.size());
-                    tape.note("size", size);
-                    let Ok(size) = size else { return };
-                    publication.file_len = size;
-                    let done = $do($complete(&publication, &sums, &mut store));
+                    // The first rank, with a copy of the Book.
+                    let mut own = *book;
+                    let mut desk = Desk::new(&mut own, &mut store, terms, window).unwrap();
+                    let done = $do(desk.$prepare(&new, &mut sums));
                     if !tape.note("prepare", done.map(|()| 0_u64)) {
                         return;
                     }
-                    let shown = $do($visible(&meta1, &new, &mut store));
+                    let shown = $do(desk.$show(&new));
                     if !tape.note("show", shown.map(|()| 0_u64)) {
                         return;
                     }
@@ -137,13 +126,13 @@ macro_rules! form {
     };
 }
 
-form!(blocking, now, plain, write_meta1 settle prepare show close write complete show);
+form!(blocking, now, plain, write_meta1 settle prepare show close write);
 #[cfg(feature = "async")]
 form!(asynchronous, wait, ready, write_meta1_async settle_async prepare_async show_async close_async
-    write_async complete_async show_async);
+    write_async);
 #[cfg(feature = "async")]
 form!(dropped, wait_or_drop, hanging, write_meta1_async settle_async prepare_async show_async
-    close_async write_async complete_async show_async);
+    close_async write_async);
 
 pub(super) fn rows() -> Vec<Row> {
     let one = Shape { order: ByteOrder::Little, sealed: false, by_ranks: false };

@@ -14,6 +14,7 @@ use striae_core::sion::{
     Attributes, Blocks, Error, Opened, Options, Physical, SealState, Varheader, Writer,
 };
 use striae_core::step::DriveError;
+use striae_core::store::WriteAt;
 use zerocopy::IntoBytes;
 
 /// CRC-32C, bit by bit.
@@ -195,7 +196,7 @@ fn commit_by(shows: bool, file: &mut Growing, start: u64, maxchunks: u32, value:
     let publication = Publication { meta1, meta1_crc, old, new, file_len, checksum };
     let mut tables = Tables::all(Rows(value));
     tables::write(&publication, &mut tables, file, &mut [0; 256]).unwrap();
-    visible::complete(&publication, tables.sums(), file).unwrap();
+    file.sync().unwrap();
     if shows {
         visible::show(&meta1, &new, file).unwrap();
     }

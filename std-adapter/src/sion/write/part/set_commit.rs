@@ -91,16 +91,23 @@ impl Part {
     }
 
     fn show(&self, book: &mut Book, new: Varheader) -> Result<(), Error> {
-        let (mut file, mut window) = (&*self.file, [0; tables::WINDOW]);
-        let desk = Desk::new(book, &mut file, Terms::default(), &mut window);
-        let shown = desk.map_err(DriveError::Format).and_then(|mut desk| desk.show(&new));
-        shown.map_err(|error| Error::new(&self.path, error))
+        self.at_desk(book, |desk| desk.show(&new))
     }
 
     /// Lets the file end with META2, which is visible where a close puts it.
-    fn cut(&self, end: u64) -> Result<(), Error> {
-        let cut = self.file.set_size(end).and_then(|()| self.file.sync());
-        cut.map_err(|error| Error::new(&self.path, error))
+    fn cut(&self, book: &mut Book, last: Varheader) -> Result<(), Error> {
+        self.at_desk(book, |desk| desk.cut(&last))
+    }
+
+    fn at_desk(
+        &self,
+        book: &mut Book,
+        work: impl FnOnce(&mut Desk<'_, &PosixFile>) -> Result<(), DriveError<io::Error, SionError>>,
+    ) -> Result<(), Error> {
+        let (mut file, mut window) = (&*self.file, [0; tables::WINDOW]);
+        let desk = Desk::new(book, &mut file, Terms::default(), &mut window);
+        let done = desk.map_err(DriveError::Format).and_then(|mut desk| work(&mut desk));
+        done.map_err(|error| Error::new(&self.path, error))
     }
 }
 
@@ -116,10 +123,12 @@ impl<'p> Begun<'p> {
     /// Ends a commit that changes nothing.
     pub(in crate::sion::write) fn skip(mut self) -> Result<(), Error> {
         let part = self.part;
-        let end = lock(&part.book).published().map(|last| last.span().end());
+        let last = lock(&part.book).published().copied();
         let at = |error| Error::new(&part.path, error);
-        match end.filter(|_| self.closes) {
-            Some(end) if part.file.size().map_err(at)? != end => part.cut(end)?,
+        match last.filter(|_| self.closes) {
+            Some(last) if part.file.size().map_err(at)? != last.span().end() => {
+                part.cut(&mut lock(&part.book), last)?;
+            }
             // An earlier writer may not have asked for it.
             _ => part.file.sync().map_err(at)?,
         }
@@ -159,11 +168,7 @@ impl<'p> Begun<'p> {
         ahead: Ahead,
     ) -> Result<Varheader, DriveError<io::Error, SionError>> {
         let (rows, mut file) = (self.snapshot.maxchunks(), &*self.part.file);
-        let new = match self.closes {
-            true => book.close(rows).map(|plan| plan.aside.unwrap_or(plan.last)),
-            false => book.commit(rows, ahead),
-        };
-        let new = new?;
+        let new = book.prepared(rows, self.closes, ahead)?;
         let new = new.with_set_number(number).unwrap_or(new); // `Numbers` gives no larger one
         let (terms, mut window) = (terms(number), vec![0; WINDOW]);
         let mut desk = Desk::new(book, &mut file, terms, &mut window)?;
@@ -220,7 +225,7 @@ impl Ended<'_> {
 /// Closes a file whose last commit, at `shown`, is visible.
 fn close_shown(part: &Part, book: &mut Book, shown: &Varheader) -> Result<(), Error> {
     if book.is_closed() {
-        return part.cut(shown.span().end());
+        return part.cut(book, *shown);
     }
     let (mut file, mut window) = (&*part.file, vec![0; WINDOW]);
     let desk = Desk::new(book, &mut file, terms(shown.set_number()), &mut window);
