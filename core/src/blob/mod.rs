@@ -15,7 +15,7 @@
 //! | | [`mod@column`], [`form`] | what blobs have of a variable, and which records; the header of a new subfile |
 //! | | [`append`] | how records become part of a subfile |
 //! | | [`book`] | what every writer of a set computes: maps, checksums |
-//! | | [`sealing`] | the seal that is written |
+//! | | [`sealing`] | the seal and the end of a new subfile |
 //! | | [`pen`] | what a rank has written, for each writer of a set |
 //!
 //! Each process of the writing program gives one *blob* for each decomposed variable: its elements,

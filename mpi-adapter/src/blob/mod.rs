@@ -20,7 +20,6 @@ mod builder;
 mod convert;
 mod lost;
 mod plan;
-mod seal;
 mod set;
 mod writer;
 

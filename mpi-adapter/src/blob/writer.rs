@@ -2,7 +2,6 @@
 
 use super::append::Old;
 use super::plan::{Plan, Variable};
-use super::seal;
 use super::{of_striae, refused, size};
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
@@ -13,10 +12,12 @@ use std::sync::Arc;
 use striae::cdf::Element;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
-use striae_core::blob::book::{Sum, complete};
+use striae_core::blob::book::Sum;
+use striae_core::blob::sealing::{NewSeal, complete};
 use striae_core::blob::{Fingerprint, Pen, Records, Refusal};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
+use striae_core::integrity::Crc32cParts;
 use striae_core::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
@@ -25,6 +26,9 @@ const RUN: usize = 1 << 20;
 
 /// Values of so many bytes are written at once.
 const LONG: usize = 1 << 16;
+
+/// Bytes of values that are read at once for their checksum.
+const SUM_WINDOW: usize = 1 << 16;
 
 /// Bytes of long values that are turned into the byte order of the file at once.
 const WINDOW: usize = 1 << 17;
@@ -267,8 +271,7 @@ impl<C: Collective> Writer<C> {
             return self.count(records, values);
         }
         let records = self.pen.records().count(records);
-        let sealed = self.seal(self.check(records), (records, values));
-        let finished = sealed.and_then(|()| self.finish(records));
+        let finished = self.finish(self.check(records), (records, values));
         let freed = self.part.free(finished).map_err(Failure::from);
         let (publish, is_durable) = (self.publish, self.is_durable);
         self.whole.decide(freed.map(|()| []), [], |[]| {
@@ -287,21 +290,6 @@ impl<C: Collective> Writer<C> {
         Err(refused(format_args!("record {record} of variable {name} was not put")))
     }
 
-    /// Writes the seal, if there is one, unless this rank has failed.
-    fn seal(
-        &self,
-        mine: Result<(), Failure>,
-        (records, values): (u64, Fingerprint),
-    ) -> Result<(), Failure> {
-        let Some(seal) = &self.plan.seal else { return mine };
-        let sums = mine.and_then(|()| {
-            let mut sums = self.plan.map_sums.clone();
-            sums.extend(self.value_sums(records)?);
-            Ok(sums)
-        });
-        seal::write(seal, &self.part, &self.file, sums, (records, values))
-    }
-
     /// What this rank has written, if its subfile is sealed; nothing if it has not written all.
     fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let reached = self.pen.reached();
@@ -318,7 +306,7 @@ impl<C: Collective> Writer<C> {
 
     /// The checksum of this rank's values of each variable, if the set is sealed.
     pub(super) fn value_sums(&self, records: u64) -> Result<Vec<u32>, Failure> {
-        let mut window = vec![0; seal::WINDOW];
+        let mut window = vec![0; SUM_WINDOW];
         let all = self.plan.variables.iter().enumerate();
         let all = all.take_while(|(number, _)| self.pen.sum(*number).is_some());
         let sums = all.map(|(number, of)| {
@@ -329,12 +317,35 @@ impl<C: Collective> Writer<C> {
         sums.collect()
     }
 
-    /// Completes the subfile, after all of its ranks have written.
-    fn finish(&self, records: u64) -> Result<(), Failure> {
-        if self.is_first() {
-            let at = |error| Failure::io("completing a subfile", &error);
-            let numrecs = Some(records).filter(|_| self.plan.order() == ByteOrder::Big);
-            complete(&mut &*self.file, self.plan.file_len(records)?, numrecs).map_err(at)?;
+    /// Completes the subfile, after all of its ranks have written. If there is a seal, each rank
+    /// writes its rows, unless it has failed; that takes two calls of the message layer on them.
+    fn finish(
+        &self,
+        mine: Result<(), Failure>,
+        (records, values): (u64, Fingerprint),
+    ) -> Result<(), Failure> {
+        let at = |error| Failure::io("completing a subfile", &error);
+        let numrecs = Some(records).filter(|_| self.plan.order() == ByteOrder::Big);
+        let complete = |sealed: Option<NewSeal<'_>>| {
+            let (mut file, len) = (&*self.file, self.plan.file_len(records)?);
+            complete(&mut file, (len, numrecs), sealed, crc32c::crc32c_append).map_err(at)
+        };
+        if let Some(seal) = &self.plan.seal {
+            let rows = mine.and_then(|()| {
+                let sums = [&*self.plan.map_sums, &self.value_sums(records)?].concat();
+                let (mut file, own) = (&*self.file, (self.part.rank(), values));
+                let parts = seal.write_rows(&mut file, own, sums, crc32c::crc32c_append);
+                parts.map(|parts| [parts.word().into()]).map_err(at)
+            });
+            self.part.decide(rows, [Fold::Xor], |[word]| {
+                let parts = Crc32cParts::from_word(u32::try_from(word).unwrap_or(0)); // of 32 bits
+                complete(Some(NewSeal { seal, records, values, parts })).map(|()| [])
+            })?;
+        } else {
+            mine?;
+            if self.is_first() {
+                complete(None)?;
+            }
         }
         if self.is_durable { self.sync() } else { Ok(()) }
     }

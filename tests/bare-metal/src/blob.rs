@@ -5,13 +5,14 @@ use crate::{Fail, entries};
 use core::fmt::Write;
 use core::num::{NonZeroU32, NonZeroU64};
 use striae_core::blob::append::{Reseal, count, settle, take_back};
-use striae_core::blob::book::{Sum, complete, numbers_of, put_part, row_len};
+use striae_core::blob::book::{Sum, numbers_of, put_part, row_len};
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::form::encode;
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::map::{Grid, Request};
 use striae_core::blob::seal::{Facts, Shape, header_crc};
+use striae_core::blob::sealing::{NewSeal, complete};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
     Column, Content, Decomposition, Error, FindSeal, Fingerprint, Fixed, Form, Gather, Group, Held,
@@ -263,7 +264,9 @@ entries! {
         let values = seal.of_blob(blob, [blob]).join(seal.of_all(&[blob; 3]));
         let mut host = Host { file: 0 };
         let parts = seal.write_rows(&mut host, (blob, values), [blob], crc32c)?;
-        seal.write_heads(&mut host, (records, values), parts, crc32c)?;
+        let parts = parts.join(seal.write_table(&mut host, (bytes, values), crc32c)?);
+        let sealed = NewSeal { seal: &seal, records, values, parts };
+        complete(&mut host, (nblobs, Some(records)), Some(sealed), crc32c)?;
         let facts = seal.reseal(records, bytes, values).facts;
         let seal = Sealing::of(facts, gap, blob, 1).ok_or(Fail)?;
         Ok(u64::from(seal.nblobs()) ^ usize_to_u64(seal.next()))
@@ -309,7 +312,6 @@ entries! {
         let places = Span::new(offset, len).into_iter();
         let over = crc.over(places, &Host { file: 0 }, &mut [0; 64], crc32c).map_err(|_| Fail)?;
         sum ^= u64::from(over);
-        complete(&mut Host { file: 0 }, len, Some(records))?;
         Ok(sum)
     }
 

@@ -1,15 +1,11 @@
-//! What every writer of a set computes, whatever moves the bytes: the parts of maps, the checksums
-//! of values, and how a subfile is completed.
+//! What every writer of a set computes, whatever moves the bytes: the parts of maps, and the
+//! checksums of values.
 
-use super::append::NUMRECS;
 use crate::blob::layout::Share;
 use crate::blob::map::Request;
 use crate::blob::names::Part;
 use crate::endian::{ByteOrder, I32, I64};
-#[twin(WriteAt)]
-use crate::store::WriteAt;
 use crate::store::usize_to_u64;
-use striae_twin::twin;
 use zerocopy::IntoBytes;
 
 /// The number of the requests of a blob in a decomposition, and of their elements; `None` if they
@@ -110,23 +106,5 @@ impl Sum {
     /// It is continued over all others when they are read again.
     pub const fn all(self) -> Result<u32, u32> {
         if self.is_stale { Err(self.before) } else { Ok(self.crc) }
-    }
-}
-
-/// Completes a subfile of so many bytes, whose values are all in the store: a variable-centric one
-/// gets the number of its records.
-///
-/// # Errors
-/// The store's own error.
-#[twin(WriteAt)]
-pub async fn complete<S: WriteAt>(
-    store: &mut S,
-    len: u64,
-    numrecs: Option<u64>,
-) -> Result<(), S::Error> {
-    store.set_size(len).await?;
-    match numrecs {
-        Some(numrecs) => store.write_all_at(NUMRECS, &numrecs.to_be_bytes()).await,
-        None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! [`Sealing`]: the seal of a subfile that is written, by one process or by one for each blob.
 
-use super::append::{Copies, Reseal};
+use super::append::{Copies, NUMRECS, Reseal};
 use super::book::Sum;
 use crate::blob::disk::seal::{COPIES, Facts, SealPlace, Shape, header_crc};
 use crate::blob::disk::tie::{Fingerprint, Tie};
@@ -97,7 +97,7 @@ impl Sealing {
 impl Sealing {
     /// Writes the rows of a blob into both copies: its checksums of each variable. Blob 0 also
     /// writes the ties, for a set with these values. Returns its part of the checksum of tie and
-    /// table; [`write_heads`](Self::write_heads) needs those of all blobs. More sums than the seal
+    /// table; [`complete`] needs those of all blobs. More sums than the seal
     /// has variables are not written.
     ///
     /// # Errors
@@ -121,21 +121,60 @@ impl Sealing {
         Ok(copies.parts)
     }
 
-    /// Writes the heads of both copies, when the rows of all blobs are written. `parts` are those
-    /// of all of them, joined.
+    /// Writes the ties and the table of both copies, for a set with these values: what all blobs
+    /// write by [`write_rows`](Self::write_rows). Returns their checksum.
     ///
     /// # Errors
     /// The store's own error.
-    pub async fn write_heads<S: WriteAt>(
+    pub async fn write_table<S: WriteAt>(
         &self,
         store: &mut S,
-        (numrecs, values): (u64, Fingerprint),
-        parts: Crc32cParts,
+        (table, values): (&[u8], Fingerprint),
         checksum: Checksum,
-    ) -> Result<(), S::Error> {
-        let facts = self.facts(numrecs, values);
-        Copies::new(store, &self.places, &facts, checksum).put_heads(parts).await
+    ) -> Result<Crc32cParts, S::Error> {
+        let facts = self.facts(0, values);
+        let mut copies = Copies::new(store, &self.places, &facts, checksum);
+        copies.put_tie().await?;
+        copies.put_rows(0, table).await?;
+        Ok(copies.parts)
     }
+}
+
+/// The seal of a new subfile, whose ties and tables are written.
+#[derive(Debug, Clone, Copy)]
+pub struct NewSeal<'s> {
+    /// The seal.
+    pub seal: &'s Sealing,
+    /// The number of records that its checksums are of.
+    pub records: u64,
+    /// The values of the set.
+    pub values: Fingerprint,
+    /// The checksum of tie and table: those of all blobs, joined.
+    pub parts: Crc32cParts,
+}
+
+/// Completes a new subfile of `len` bytes, whose values are all in the store: it gets the heads of
+/// its seal, its length, and last, if it is variable-centric, the number of its records. So no
+/// subfile has records that its seal does not cover, as in an [append](super::append::count).
+///
+/// # Errors
+/// The store's own error.
+#[twin(WriteAt)]
+pub async fn complete<S: WriteAt>(
+    store: &mut S,
+    (len, numrecs): (u64, Option<u64>),
+    sealed: Option<NewSeal<'_>>,
+    checksum: Checksum,
+) -> Result<(), S::Error> {
+    if let Some(NewSeal { seal, records, values, parts }) = sealed {
+        let facts = seal.facts(records, values);
+        Copies::new(store, &seal.places, &facts, checksum).put_heads(parts).await?;
+    }
+    store.set_size(len).await?;
+    if let Some(numrecs) = numrecs {
+        store.write_all_at(NUMRECS, &numrecs.to_be_bytes()).await?;
+    }
+    Ok(())
 }
 
 #[twin(ReadAt)]

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use striae_core::blob::book::Sum;
 use striae_core::blob::seal::{Duplicate, FindSeal, Shape};
+use striae_core::blob::sealing::{NewSeal, complete};
 use striae_core::blob::{Column, Fingerprint, Held, Pen, Records, Refusal, Sealing, Share};
 use striae_core::cdf::Type;
 use striae_core::integrity::{Crc32cParts, crc32c};
@@ -39,7 +40,9 @@ fn rows_that_blobs_write_in_any_order_are_the_table_that_one_writes() {
         let more = seal.write_rows(&mut store, (blob, values), own, crc32c).unwrap();
         parts = parts.join(more);
     }
-    seal.write_heads(&mut store, (7, values), parts, crc32c).unwrap();
+    let (len, numrecs) = (gap.end(), None);
+    let sealed = NewSeal { seal: &seal, records: 7, values, parts };
+    complete(&mut store, (len, numrecs), Some(sealed), crc32c).unwrap();
 
     let mut alone = vec![0; together.len()];
     let table: Vec<u8> = by_variable.iter().flat_map(|sum| sum.to_be_bytes()).collect();
@@ -48,6 +51,11 @@ fn rows_that_blobs_write_in_any_order_are_the_table_that_one_writes() {
         reseal.write(&mut alone.as_mut_slice(), copy, crc32c).unwrap();
     }
     assert_eq!(together, alone);
+    let mut at_once = vec![0; together.len()];
+    let store = &mut at_once.as_mut_slice();
+    assert_eq!(seal.write_table(store, (&table, values), crc32c), Ok(parts));
+    complete(store, (len, numrecs), Some(sealed), crc32c).unwrap();
+    assert_eq!(together, at_once);
 
     let mut window = [0; 512];
     let found = drive_read(&mut FindSeal::new(gap, crc32c), &together.as_slice(), &mut window);

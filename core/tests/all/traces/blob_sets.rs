@@ -2,22 +2,22 @@
 
 use super::tape::{Dice, Tape, now, plain};
 use super::{History, Row};
-use striae_core::blob::Sealing;
-use striae_core::blob::book::{Sum, complete};
-use striae_core::blob::seal::{COPIES, Shape};
+use striae_core::blob::book::Sum;
+use striae_core::blob::seal::Shape;
+use striae_core::blob::sealing::{NewSeal, Sealing, complete};
 use striae_core::integrity::{Crc32cParts, crc32c};
 use striae_core::span::Span;
 
 #[cfg(feature = "async")]
 use super::tape::{hanging, ready, wait, wait_or_drop};
 #[cfg(feature = "async")]
-use striae_core::blob::book::complete_async;
+use striae_core::blob::sealing::complete_async;
 
 const HEADER: &[u8] = b"twelve bytes and then what the seal covers";
 
 macro_rules! form {
-    ($form:ident, $do:ident, $store:ident, $rows:ident $heads:ident $write:ident $complete:ident
-        $over:ident) => {
+    ($form:ident, $do:ident, $store:ident,
+        $rows:ident $table:ident $complete:ident $over:ident) => {
         fn $form(tape: &Tape, by_blobs: bool, seed: u64) {
             let (dice, mut store) = (&mut Dice::new(seed), $store(tape));
             let shape = Shape::new(3, 2).unwrap();
@@ -36,34 +36,29 @@ macro_rules! form {
                 tape.note("sum", over);
                 let sums: Vec<u32> = (0..6).map(|_| dice.below(1 << 32) as u32).collect();
                 let (records, values) = (dice.below(9), seal.of_all(&sums));
+                let mut parts = Crc32cParts::NONE;
                 let is_done = if by_blobs {
-                    let mut parts = Crc32cParts::NONE;
                     let first = dice.below(3) as u32;
-                    let all = [0, 1, 2].map(|blob| (first + blob) % 3).into_iter().all(|blob| {
+                    [0, 1, 2].map(|blob| (first + blob) % 3).into_iter().all(|blob| {
                         let own = sums.iter().copied().skip(blob as usize).step_by(3);
                         let done = $do(seal.$rows(&mut store, (blob, values), own, crc32c));
                         if let Ok(more) = done {
                             parts = parts.join(more);
                         }
                         tape.note("rows", done.map(Crc32cParts::word))
-                    });
-                    let state = (records, values);
-                    all && tape.note(
-                        "heads",
-                        $do(seal.$heads(&mut store, state, parts, crc32c)).map(|()| 0_u64),
-                    )
+                    })
                 } else {
                     let table: Vec<u8> = sums.iter().flat_map(|sum| sum.to_be_bytes()).collect();
-                    let seal = seal.reseal(records, &table, values);
-                    (0..COPIES).all(|copy| {
-                        let done = $do(seal.$write(&mut store, copy, crc32c));
-                        tape.note("copy", done.map(|()| 0_u64))
-                    })
+                    let done = $do(seal.$table(&mut store, (&table, values), crc32c));
+                    parts = done.unwrap_or(parts);
+                    tape.note("table", done.map(Crc32cParts::word))
                 };
                 let numrecs = Some(records).filter(|_| dice.below(3) > 0);
                 if is_done {
                     let len = gap.end() + dice.below(99);
-                    let done = $do($complete(&mut store, len, numrecs));
+                    let sealed = NewSeal { seal: &seal, records, values, parts };
+                    let sealed = Some(sealed).filter(|_| dice.below(4) > 0);
+                    let done = $do($complete(&mut store, (len, numrecs), sealed, crc32c));
                     tape.note("complete", done.map(|()| 0_u64));
                 }
             }
@@ -71,13 +66,11 @@ macro_rules! form {
     };
 }
 
-form!(blocking, now, plain, write_rows write_heads write complete over);
+form!(blocking, now, plain, write_rows write_table complete over);
 #[cfg(feature = "async")]
-form!(asynchronous, wait, ready, write_rows_async write_heads_async write_async complete_async
-    over_async);
+form!(asynchronous, wait, ready, write_rows_async write_table_async complete_async over_async);
 #[cfg(feature = "async")]
-form!(dropped, wait_or_drop, hanging, write_rows_async write_heads_async write_async complete_async
-    over_async);
+form!(dropped, wait_or_drop, hanging, write_rows_async write_table_async complete_async over_async);
 
 pub(super) fn rows() -> Vec<Row> {
     let row = |(name, by_blobs)| {

@@ -4,7 +4,8 @@ use super::writer::{Subfile, Writer, index};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::io;
-use striae_core::blob::seal::{COPIES, Shape};
+use striae_core::blob::seal::Shape;
+use striae_core::blob::sealing::{NewSeal, complete};
 use striae_core::blob::{self as book, Fingerprint, Share};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
@@ -104,18 +105,22 @@ impl Writer {
         Ok(values)
     }
 
-    /// Writes the seal of a new subfile, if it gets one.
-    pub(super) fn seal(
+    /// Completes a new subfile of so many bytes, with its seal if it gets one.
+    pub(super) fn complete(
         &self,
         subfile: &Subfile,
         mut file: &PosixFile,
-        records: u64,
-        values: Fingerprint,
+        end: (u64, Option<u64>),
+        (records, values): (u64, Fingerprint),
     ) -> io::Result<()> {
-        let Some(seal) = &subfile.made.seal else { return Ok(()) };
-        let table = seal.table(self.sums(subfile, file, records)?.into_iter());
-        let seal = seal.seal.reseal(records, &table, values);
-        (0..COPIES).try_for_each(|copy| seal.write(&mut file, copy, crc32c::crc32c_append))
+        let mut sealed = None;
+        if let Some(own) = &subfile.made.seal {
+            let table = own.table(self.sums(subfile, file, records)?.into_iter());
+            let (seal, table) = (&own.seal, (&*table, values));
+            let parts = seal.write_table(&mut file, table, crc32c::crc32c_append)?;
+            sealed = Some(NewSeal { seal, records, values, parts });
+        }
+        complete(&mut file, end, sealed, crc32c::crc32c_append)
     }
 
     /// The checksums of the values of a subfile, with so many records.

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use striae_core::blob::book::{Sum, complete};
+use striae_core::blob::book::Sum;
 use striae_core::blob::{Held, Pen, Records, Refusal, Share};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
@@ -230,9 +230,9 @@ impl Writer {
                 Places::Blobs { end, .. } => (Some(*end), None),
             };
             let done: Result<_, ErrorKind> = len.ok_or_else(|| BuildError::Size.into());
-            let done = done.and_then(|len| Ok(complete(&mut &*file, len, numrecs)?));
-            let seal = || self.seal(subfile, &file, records, values);
-            let done = done.and_then(|()| Ok(seal()?));
+            let done = done.and_then(|len| {
+                Ok(self.complete(subfile, &file, (len, numrecs), (records, values))?)
+            });
             done.map_err(|error| self.error(number, error))?;
         }
         match self.target {
