@@ -12,5 +12,6 @@
 mod cdf;
 mod gsd;
 mod gsd_entries;
+mod gsd_places;
 mod map;
 mod sion;
