@@ -261,7 +261,8 @@ entries! {
         desk.enter(block, &mut Tables::all(Unchanged))?;
         desk.commit(maxchunks, &mut tables)?;
         desk.prepare(&new, &mut tables)?;
-        desk.prepare(&new, &mut TableSums::NONE)?;
+        let mut sums = TableSums::NONE;
+        desk.prepare(&new, &mut sums)?;
         desk.show(&new)?;
         desk.cut(&new)?;
         desk.close(maxchunks, &mut tables)?;
