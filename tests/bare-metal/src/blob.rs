@@ -154,7 +154,8 @@ entries! {
         let column = Column { nc_type, is_record, decomposition, len };
         let held = Held { start, len, step: len };
         let sums = [Sum::after(start, 0); 4];
-        let mut pen = Pen::new(Records { before: Some(start), all: None }, 4, Bits::default(), sums);
+        let written = Records { before: Some(start), all: None };
+        let mut pen = Pen::new(written, 4, Bits::default(), sums);
         let before = pen.sum(variable).ok_or(Fail)?;
         pen.wrote(variable, column, record, Some((before, 7)));
         let (missing, _) = pen.missing([(column, Some(held)); 4], records).unwrap_or_default();

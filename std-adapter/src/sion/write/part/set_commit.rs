@@ -33,6 +33,9 @@ pub(in crate::sion::write) struct Begun<'p> {
     closes: bool,
 }
 
+/// The result of a step in the file.
+type Written = Result<(), DriveError<io::Error, SionError>>;
+
 /// A commit whose tables are durable and not visible. Nothing moves META2 while this exists.
 pub(in crate::sion::write) struct Prepared<'p> {
     begun: Begun<'p>,
@@ -102,7 +105,7 @@ impl Part {
     fn at_desk(
         &self,
         book: &mut Book,
-        work: impl FnOnce(&mut Desk<'_, &PosixFile>) -> Result<(), DriveError<io::Error, SionError>>,
+        work: impl FnOnce(&mut Desk<'_, &PosixFile>) -> Written,
     ) -> Result<(), Error> {
         let (mut file, mut window) = (&*self.file, [0; tables::WINDOW]);
         let desk = Desk::new(book, &mut file, Terms::default(), &mut window);
