@@ -22,9 +22,8 @@ fn number(file: &[u8], at: usize, len: usize) -> Option<Number> {
 /// Where the heads of both copies are: the first one in the gap, and the last one.
 fn heads(file: &[u8]) -> [Option<usize>; 2] {
     let is_head = |at: &usize| file[*at..].starts_with(MAGIC);
-    let starts = || (0..file.len().saturating_sub(HEAD - 1)).step_by(4).filter(is_head);
-    let first = starts().next();
-    [first, starts().last().filter(|last| Some(*last) != first)]
+    let mut starts = (0..file.len().saturating_sub(HEAD - 1)).step_by(4).filter(is_head);
+    [starts.next(), starts.next_back()]
 }
 
 /// The tie and the table of a copy: after its head, or before.

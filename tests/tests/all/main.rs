@@ -20,6 +20,7 @@ mod power_cut_blob;
 mod power_cut_cdf;
 mod power_cut_gsd;
 mod reached;
+mod reached_errors;
 mod rooms;
 mod sion_dump;
 mod sion_verify;

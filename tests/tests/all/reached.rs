@@ -76,7 +76,7 @@ fn files(folder: &Path, all: &mut Vec<Vec<u8>>) {
 }
 
 /// The files of these folders, the shortest first.
-fn inputs(folders: &[&str]) -> Vec<Vec<u8>> {
+pub(super) fn inputs(folders: &[&str]) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     folders.iter().for_each(|folder| files(&root().join(folder), &mut all));
     all.sort_by_key(|bytes| (bytes.len(), bytes.clone()));
@@ -87,7 +87,7 @@ fn inputs(folders: &[&str]) -> Vec<Vec<u8>> {
 
 /// A file in memory that ends at `end`, whatever its size was, and of which `lost` cannot be read.
 #[derive(Clone, Copy)]
-struct Worn<'a> {
+pub(super) struct Worn<'a> {
     bytes: &'a [u8],
     end: usize,
     lost: usize,
@@ -97,8 +97,13 @@ struct Worn<'a> {
 const LOST: usize = 16;
 
 impl<'a> Worn<'a> {
-    const fn whole(bytes: &'a [u8]) -> Self {
+    pub(super) const fn whole(bytes: &'a [u8]) -> Self {
         Self { bytes, end: bytes.len(), lost: usize::MAX }
+    }
+
+    /// The bytes that it still has.
+    pub(super) fn held(&self) -> &'a [u8] {
+        &self.bytes[..self.end]
     }
 }
 
@@ -203,7 +208,7 @@ fn check(
 }
 
 /// Looks at an input with changes, until `look` has seen all.
-fn changed(input: &[u8], look: &mut dyn FnMut(Worn<'_>) -> bool) -> bool {
+pub(super) fn changed(input: &[u8], look: &mut dyn FnMut(Worn<'_>) -> bool) -> bool {
     for part in 0..32 {
         let end = input.len() * part / 32;
         let ended = Worn { end, ..Worn::whole(input) };

@@ -100,8 +100,8 @@ impl<const B: usize, D: BlockDevice<B> + ?Sized> BlockDevice<B> for &mut D {
     }
 }
 
-/// A store as a device of its whole blocks. A [`BlockStore`](super::BlockStore) of it is a cache for
-/// a store whose small writes are expensive, such as a file on a FAT card
+/// A store as a device of its whole blocks. A [`BlockStore`](super::BlockStore) of it is a cache
+/// for a store whose small writes are expensive, such as a file on a FAT card
 /// ([`SeekStore`](crate::store::SeekStore)). The store must have its full length before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StoreBlocks<S: ?Sized>(pub S);

@@ -4,7 +4,7 @@
 use super::{Disk, chunks};
 use striae_core::gsd::book::Book;
 use striae_core::gsd::raw::Shadow;
-use striae_core::gsd::{Attributes, Chunk, ChunkType, Error, Reader, Slot, Writer};
+use striae_core::gsd::{Attributes, Checksums, Chunk, ChunkType, Error, Reader, Slot, Writer};
 use striae_core::integrity::crc32c;
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
 
@@ -47,6 +47,46 @@ fn all_kinds() -> impl Iterator<Item = Attributes<'static>> {
         index_slots: if is_small { 1 } else { 128 },
         ..Attributes::default()
     })
+}
+
+#[test]
+fn a_chunk_that_no_file_can_hold_has_no_place() {
+    let (disk, mut book) = begun(&Attributes::default());
+    let data_end = book.data_end();
+    for n in [u64::MAX / 2, u64::MAX] {
+        assert_eq!(
+            book.place(0, ChunkType::U8, n, 1),
+            Err(Error::FileFull { data_end, len: n }),
+            "offsets of GSD are less than 2^63"
+        );
+    }
+    let place = book.place(0, ChunkType::U8, 8, 1).unwrap();
+    assert_eq!(place.span.offset(), data_end, "nothing was given away");
+    assert_eq!(disk.bytes.len() as u64, data_end);
+}
+
+#[test]
+fn checksums_are_rows_that_end_with_the_own_one_or_none() {
+    let (mut disk, mut book) = begun(&Attributes { checksums: true, ..Attributes::default() });
+    let data = book.place(0, ChunkType::U8, 8, 1).unwrap();
+    disk.write_all_at(data.span.offset(), &bytes(&data)).unwrap();
+    book.add(data, crc32c(0, &bytes(&data))).unwrap();
+    book.end_frame(&mut disk).unwrap();
+    book.commit(&mut disk).unwrap();
+    let file = Reader::open(&disk, &mut [0; 256]).unwrap();
+    let own = file.chunks([0; 512]).map(Result::unwrap).find(|chunk| chunk.id != data.id).unwrap();
+    let rows = &disk.bytes[own.span.offset() as usize..][..own.span.len() as usize];
+    let none = |id| Some(Error::NoChecksums { frame: 0, id });
+    let parse = |chunk, bytes| Checksums::parse(chunk, bytes, crc32c).err();
+    for wrong in [&rows[..0], &rows[..4], &rows[..rows.len() - 1]] {
+        assert_eq!(parse(own, wrong), none(own.id), "{} bytes", wrong.len());
+    }
+    assert_eq!(parse(Chunk { m: 1, ..own }, rows), none(own.id));
+    assert_eq!(parse(Chunk { kind: ChunkType::I32, ..own }, rows), none(own.id));
+    let sums = Checksums::parse(own, rows, crc32c).unwrap();
+    let crc = crc32c(0, &bytes(&data));
+    assert_eq!(sums.check(&data, crc, crc32c), Ok(()));
+    assert_eq!(sums.check(&Chunk { id: 3, ..data }, crc, crc32c).err(), none(3));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use super::{File, fs, golden, names_in, output, refused, samples_of, text};
 use striae::ffrecord::{Extract, Pack};
+use striae::verb::Output;
+use striae_kit::adapter::denying::on_a_failing_disk;
 
 #[test]
 fn what_extract_took_apart_pack_puts_together_as_ffrecord_wrote_it() {
@@ -89,6 +91,24 @@ fn a_damaged_file_leaves_no_part_of_it_in_the_folder() {
     }
 }
 
+/// The files that are replaced are not lost if the disk cannot keep the new ones.
+#[test]
+fn extract_replaces_files_when_the_new_ones_are_on_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = File::open(golden("five_one_empty.ffr")).unwrap();
+    let old = dir.path().join("sample_00000");
+    fs::write(&old, b"old").unwrap();
+    let extract = Extract::new().output(Output::new().force(true));
+    on_a_failing_disk(|| extract.run(&file, dir.path(), &|_| {})).unwrap_err();
+    assert_eq!(fs::read(&old).unwrap(), b"old");
+    assert_eq!(names_in(dir.path()), ["sample_00000"]);
+    extract.run(&file, dir.path(), &|_| {}).unwrap();
+    assert!(fs::read(&old).unwrap() == samples_of("five_one_empty.ffr")[0]);
+    // Without names that were taken there is nothing to lose, and no disk to wait for.
+    let other = dir.path().join("other");
+    on_a_failing_disk(|| Extract::new().run(&file, &other, &|_| {})).unwrap();
+}
+
 #[test]
 fn the_program_packs_and_extracts() {
     let dir = tempfile::tempdir().unwrap();
@@ -141,8 +161,7 @@ fn large_files_are_the_same_samples_past_the_page_cache() {
         .collect();
     let out = |name: &str| dir.path().join(name);
     Pack::new().run(&files, &out("a.ffr"), &|_| {}).unwrap();
-    let direct =
-        Pack::new().output(striae::Output::new().direct(Some(striae::direct::OpenOptions::new())));
+    let direct = Pack::new().output(Output::new().direct(Some(striae::direct::OpenOptions::new())));
     direct.run(&files, &out("b.ffr"), &|_| {}).unwrap();
     assert!(fs::read(out("a.ffr")).unwrap() == fs::read(out("b.ffr")).unwrap());
     let file = File::open(out("b.ffr")).unwrap();

@@ -8,7 +8,7 @@ use striae::error::ErrorKind;
 use striae::ffrecord::ErrorKind::Format;
 use striae::ffrecord::{Builder, Durability, Writer, Written};
 use striae::posix::PosixFile;
-use striae_core::ffrecord::Error as Wrong;
+use striae_core::ffrecord::{Error as Wrong, Layout};
 use striae_core::span::Span;
 
 fn written(builder: Builder, samples: &[Vec<u8>]) -> Vec<u8> {
@@ -162,6 +162,18 @@ fn more_or_fewer_samples_than_were_announced_are_refused() {
     let error = Builder::new().samples(u64::MAX).create(&other).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Ffrecord(Format(Wrong::TooManySamples { .. }))));
     assert_eq!(names_in(dir.path()), ["a.ffr"]);
+}
+
+#[test]
+fn a_sample_without_a_place_before_the_largest_offset_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.ffr");
+    let mut writer = Builder::new().samples(Layout::MAX_SAMPLES).create(&path).unwrap();
+    let error = writer.write(&[1; 16]).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Ffrecord(Format(Wrong::FileFull { len: 16, .. }))),
+        "{error}"
+    );
 }
 
 proptest! {
