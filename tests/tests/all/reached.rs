@@ -14,7 +14,7 @@ use striae_inspect::{blob, cdf, ffrecord, gsd, sion};
 /// Longer files are left out: others show the same.
 const MOST: usize = 1 << 17;
 
-/// A kind, the test that shows it, and what stands there.
+/// A kind, the file of the test that shows it, and a text that the test has.
 type Elsewhere = (&'static str, &'static str, &'static str);
 
 /// Of a set of files, one that cannot be read is `unreadable`. Of one file, this is the error of
@@ -172,7 +172,7 @@ impl<'a> Files for Set<'a> {
 
 /// Looks at all inputs until each kind of finding was found, first as they are, then with changes.
 /// Findings of what a file is made of may be kinds of `parts`, too. What they do not show is
-/// `elsewhere`: its kind, the test that shows it, and what stands there.
+/// `elsewhere`: the kind, the file of the test that shows it, and a text that the test has.
 fn check(
     [kinds, parts]: [&[&[Kind]]; 2],
     folders: &[&str],

@@ -142,7 +142,7 @@ findings! {
         used: u64,
     }
     |facts| at(facts, IndexEntry::location, *offset).value(0).count(*used)
-    => "slot {slot} of the index at offset {offset} is empty, but {} behind it are not: the end of \
+    => "slot {slot} of the index at offset {offset} is empty, but {} after it are not: the end of \
         the index must be its only hole", Count(*used, "slot");
 
     /// A slot after the last entry has no location but is not empty: the write of an entry was cut
@@ -150,7 +150,7 @@ findings! {
     Damage "half_entry" HalfEntry { offset: u64, slot: u64 }
     |facts| at(facts, IndexEntry::location, offset.saturating_add(16)).value(0)
     => "slot {slot} of the index at offset {offset} has no location, but other values, must be \
-        empty behind the last entry";
+        empty after the last entry";
 
     /// A frame has several chunks of one name.
     Damage "repeated" Repeated {
@@ -239,7 +239,7 @@ findings! {
     /// Bytes after the names, or in layer 1 after the end of a name, are not zero.
     Note "name_junk" NameJunk { offset: u64, count: u64 }
     |facts| at(facts, NameSlot::name, *offset).count(*count)
-    => "{} behind names are not zero, the first at offset {offset}: pygsd takes them for names",
+    => "{} after the names are not zero, the first at offset {offset}: pygsd takes them for names",
         Count(*count, "byte");
 
     /// Names that no chunk has.
@@ -308,7 +308,7 @@ findings! {
     /// Bytes from the end of the used part to the end of the file.
     Note "trailing" Trailing { offset: u64, len: u64 }
     |facts| facts.span(*offset, *len)
-    => "{} at offset {offset} are behind all that is read, usually 0", Count(*len, "byte");
+    => "{} at offset {offset} are after all that is read, usually 0", Count(*len, "byte");
 
     reading {
         /// Its kind of error.

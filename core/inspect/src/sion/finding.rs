@@ -47,7 +47,7 @@ findings! {
         error: Error,
     }
     |facts| Facts { task: Some(*task), ..at(facts, raw::RecordHeader::len, *offset) }
-    => "{} behind offset {offset}, in the stream of task {task}: {error}",
+    => "{} after offset {offset}, in the stream of task {task}: {error}",
         name(raw::RecordHeader::len);
 
     /// An entry of the mapping names a task with another global rank, although a task with this
@@ -98,7 +98,7 @@ findings! {
     /// Bytes from the end of the part that readers read to the end of the file.
     Note "trailing" Trailing { offset: u64, len: u64 }
     |facts| facts.span(*offset, *len)
-    => "{len} bytes at offset {offset} are behind all that is read, usually 0";
+    => "{len} bytes at offset {offset} are after all that is read, usually 0";
 
     /// The used bytes of a chunk differ from the checksum in the seal.
     Damage "chunk_checksum" Chunk { task: u32, chunk: u64, used: Span, stored: u32, computed: u32 }

@@ -154,8 +154,9 @@ pub struct NewSeal<'s> {
 }
 
 /// Completes a new subfile of `len` bytes, whose values are all in the store: it gets the heads of
-/// its seal, its length, and last, if it is variable-centric, the number of its records. So no
-/// subfile has records that its seal does not cover, as in an [append](super::append::count).
+/// its seal, its length, and last, if it is variable-centric, the number of its records. So a
+/// program that is killed leaves no subfile that counts records which its seal does not cover. A
+/// power cut may: nothing is synced here, so give the file its name after a sync.
 ///
 /// # Errors
 /// The store's own error.

@@ -50,8 +50,8 @@ impl SetOptions {
     };
 }
 
-/// Methods of a builder that has a field `set` of [`SetOptions`], by their names. What is to be
-/// known of a method besides stands before its name.
+/// Methods of a builder that has a field `set` of [`SetOptions`], by their names. Documentation
+/// before a name is added to that of the method.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! sion_set_options {

@@ -254,7 +254,7 @@ fn unusual_values_that_no_reader_minds_are_notes() {
             "META2.blocksize at offset 7728 is 3, usually 0 or -1, as task 0 did not use chunk 1",
             "mapping.mapping_size at offset 7776 is -1, usually 0 in a file that was written \
              serially",
-            "4 bytes at offset 7780 are behind all that is read, usually 0",
+            "4 bytes at offset 7780 are after all that is read, usually 0",
             "META1.globalrank of 2 tasks is 42, usually that of one",
         ]
     );

@@ -9,9 +9,9 @@ use striae::Format::Sion;
 #[command(about = "Draw what is where in a file: header, tables, data of each task, holes")]
 #[command(after_help = "Examples:\n  striae map run.sion\n  \
 striae map --svg run.svg --width 120 run.sion\n\n\
-A letter stands for a number of bytes. It shows what most of these bytes are; a table is shown \
-however short it is. For a SIONlib set, and for a blob set in CDF-5, all files are drawn. The time depends on the size of the \
-picture, and for a SIONlib file on the number of tasks, not on the size of the file: numbers with a \
+A letter is a number of bytes. It shows what most of these bytes are; a table is shown \
+however short it is. For a SIONlib set, and for a blob set in CDF-5, all files are drawn. The \
+time depends on the size of the picture, and for a SIONlib file on the number of tasks, not on the size of the file: numbers with a \
 ~ are estimates.")]
 pub(crate) struct MapArgs {
     #[command(flatten)]
