@@ -1,6 +1,7 @@
 //! One file, read and written by offset.
 
 mod pin;
+mod spans;
 mod syncs;
 
 pub(crate) use pin::Pin;
@@ -12,8 +13,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use striae_core::store::usize_to_u64;
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::embedded_io::ReadExactError;
+use striae_core::span::Stride;
+use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 pub use syncs::SyncFailed;
 use syncs::Syncs;
@@ -414,6 +416,20 @@ impl ReadAt for PosixFile {
             _ => return Ok(0),
         };
         Ok(retry_on_intr(|| rustix::io::pread(&self.fd, &mut *buf, offset))?)
+    }
+
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        mut buf: &mut [u8],
+    ) -> Result<(), ReadExactError<io::Error>> {
+        for span in spans::joined(spans) {
+            let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
+            let (front, rest) = buf.split_at_mut_checked(len).unwrap_or_default();
+            self.read_exact_at(span.offset(), front)?;
+            buf = rest;
+        }
+        Ok(())
     }
 
     fn size(&self) -> io::Result<u64> {

@@ -13,6 +13,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use striae_core::embedded_io::ReadExactError;
+use striae_core::span::Stride;
 use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
 
 /// The longest message, and the longest write that is joined from pieces.
@@ -362,6 +364,14 @@ impl<C: Collective, F: SharedFile> ReadAt for Io<'_, C, F> {
         self.0.written()?.io().read_at(offset, buf)
     }
 
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<io::Error>> {
+        self.0.written().map_err(ReadExactError::Other)?.io().read_spans_at(spans, buf)
+    }
+
     fn size(&self) -> io::Result<u64> {
         self.0.written()?.io().size()
     }
@@ -400,5 +410,81 @@ impl<C: Collective, F: SharedFile> WriteAt for Io<'_, C, F> {
 
     fn sync(&mut self) -> io::Result<()> {
         self.0.written()?.io().sync()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test: a panic fails it")]
+mod tests {
+    use super::Handle;
+    use crate::Threads;
+    use std::io;
+    use std::sync::Mutex;
+    use striae_core::embedded_io::ReadExactError;
+    use striae_core::span::{Span, Stride};
+    use striae_core::store::{ReadAt, WriteAt};
+
+    /// The bytes of a file, and how many spans each of its reads has.
+    struct Counted(Mutex<(Vec<u8>, Vec<u64>)>);
+
+    impl ReadAt for &Counted {
+        type Error = io::Error;
+
+        fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+            let (bytes, reads) = &mut *self.0.lock().unwrap();
+            reads.push(1);
+            bytes[..].read_at(offset, buf).map_err(io::Error::other)
+        }
+
+        fn size(&self) -> io::Result<u64> {
+            self.0.lock().unwrap().0[..].size().map_err(io::Error::other)
+        }
+
+        fn read_spans_at(
+            &self,
+            spans: &[Stride],
+            buf: &mut [u8],
+        ) -> Result<(), ReadExactError<io::Error>> {
+            let (bytes, reads) = &mut *self.0.lock().unwrap();
+            reads.push(spans.iter().map(|spans| spans.count()).sum());
+            let read = bytes[..].read_spans_at(spans, buf);
+            read.map_err(|_| ReadExactError::UnexpectedEof)
+        }
+    }
+
+    impl WriteAt for &Counted {
+        fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+            let written = self.0.lock().unwrap().0[..].write_all_at(offset, bytes);
+            written.map_err(io::Error::other)
+        }
+
+        fn set_size(&mut self, _: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_batch_is_one_read_of_the_file_and_has_what_waited() {
+        let done = Threads::new(1).run(|comm| {
+            let open = |_: bool| Ok(Counted(Mutex::new((vec![b'.'; 40], Vec::new()))));
+            let handle = Handle::new(open, None, 100);
+            handle.io().write_all_at(8, b"ab").unwrap();
+            let mut read = [0; 6];
+            let spans = Stride::new(Span::new(7, 2).unwrap(), 10, 3).unwrap();
+            handle.io().read_spans_at(&[spans], &mut read).unwrap();
+            let ended = handle
+                .io()
+                .read_spans_at(&[Stride::one(Span::new(39, 2).unwrap())], &mut read[..2]);
+            let reads = handle.opened().unwrap().0.lock().unwrap().1.clone();
+            handle.leave(&comm).unwrap();
+            (read, reads, matches!(ended, Err(ReadExactError::UnexpectedEof)))
+        });
+        for done in done {
+            assert_eq!(done.unwrap(), (*b".a....", vec![3, 1], true));
+        }
     }
 }

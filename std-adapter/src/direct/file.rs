@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use striae_core::align::{self, Alignment, Plan, Read, Rest, Rules, Run, Split};
-use striae_core::span::Span;
+use striae_core::embedded_io::ReadExactError;
+use striae_core::span::{Span, Stride};
 use striae_core::store::{ReadAt, usize_to_u64};
 
 /// The state of a file that all callers share.
@@ -311,6 +312,19 @@ impl DirectFile {
         Ok(())
     }
 
+    /// Reads spans, several at once, and copies them one after another.
+    fn fill_spans(&self, spans: &[Stride], mut buf: &mut [u8]) -> Result<(), ErrorKind> {
+        let spans = spans.iter().flat_map(|stride| stride.spans());
+        let mut stream = Stream::new(self, spans, Order::Asked)?;
+        while let Some(piece) = stream.piece_or_error()? {
+            let split = buf.split_at_mut_checked(piece.bytes.len());
+            let (front, rest) = split.unwrap_or_default();
+            front.copy_from_slice(piece.bytes.get(..front.len()).unwrap_or_default());
+            buf = rest;
+        }
+        Ok(())
+    }
+
     /// Reads the body directly to its place in `buf`, with several reads at once, and copies head
     /// and tail.
     fn fill_at_once(
@@ -390,6 +404,18 @@ impl ReadAt for DirectFile {
             Err(ErrorKind::Io(error)) => Err(error),
             Err(error) => Err(io::Error::other(self.shared.error(error))),
         }
+    }
+
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<io::Error>> {
+        self.fill_spans(spans, buf).map_err(|kind| match kind {
+            ErrorKind::Ended { .. } => ReadExactError::UnexpectedEof,
+            ErrorKind::Io(error) => ReadExactError::Other(error),
+            error => ReadExactError::Other(io::Error::other(self.shared.error(error))),
+        })
     }
 
     fn size(&self) -> io::Result<u64> {

@@ -70,6 +70,9 @@ pub(super) struct Lane {
     pub(super) fault: Option<Fault>,
     #[cfg(test)]
     turn: u64,
+    /// The reads that were begun, and the most that were under way at once.
+    #[cfg(test)]
+    pub(super) reads: (usize, usize),
 }
 
 /// A change that a test makes to a finished read.
@@ -96,6 +99,8 @@ impl Lane {
             fault: None,
             #[cfg(test)]
             turn: 0,
+            #[cfg(test)]
+            reads: (0, 0),
         };
         lane.set_up();
         lane
@@ -203,6 +208,11 @@ impl Lane {
         let memory = self.flights.get(begun.flight).map(|flight| &flight.memory);
         let slot = memory.filter(|memory| memory.has(begun.target)).and_then(|memory| memory.slot);
         let key = self.begun.insert(PendingRead { rung, ..begun });
+        #[cfg(test)]
+        {
+            let (reads, most) = self.reads;
+            self.reads = (reads.saturating_add(1), most.max(self.begun.len()));
+        }
         let op = Op {
             token: usize_to_u64(key),
             offset: begun.read.span.offset(),

@@ -17,7 +17,9 @@ use crate::error::ErrorKind;
 use rustix::io::Errno;
 use std::io;
 use std::time::Duration;
-use striae_core::span::Span;
+use striae_core::embedded_io::ReadExactError;
+use striae_core::span::{Span, Stride};
+use striae_core::store::ReadAt;
 
 const LEN: usize = 300_000;
 
@@ -98,6 +100,38 @@ fn a_read_that_never_comes_is_an_error_in_the_end() {
     let error = file.read_spans(&spans()).unwrap_err();
     let ErrorKind::Io(error) = error.kind() else { panic!("{error}") };
     assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+}
+
+/// The reads for such a batch, and the most of them that were under way at once.
+fn reads(file: &DirectFile, spans: &[Stride]) -> (usize, usize) {
+    file.take().reads = (0, 0);
+    let mut read = vec![0; spans.iter().map(|spans| spans.len() as usize).sum()];
+    file.read_spans_at(spans, &mut read).unwrap();
+    let (content, all) = (content(), spans.iter().flat_map(|stride| stride.spans()));
+    let all = all.flat_map(|span| &content[span.offset() as usize..span.end() as usize]);
+    assert!(read.iter().eq(all));
+    file.take().reads
+}
+
+#[test]
+fn spans_of_a_batch_are_read_at_once_and_those_of_one_block_together() {
+    let stride = |offset, len, step, count| {
+        Stride::new(Span::new(offset, len).unwrap(), step, count).unwrap()
+    };
+    for rung in Rung::ALL {
+        let (_made, file) = file(rung, |_, _| {});
+        file.read_into(0, &mut [0; LEN]).unwrap(); // what is refused is refused now
+        let rung = file.rung();
+        assert_eq!(reads(&file, &[stride(100, 8, 32_768, 8)]), (8, 8), "{rung}");
+        assert_eq!(reads(&file, &[stride(100, 8, 16_384, 18)]), (18, 8), "{rung}");
+        let near = [stride(4096, 8, 40, 100), stride(5000, 9, 0, 1), stride(4096, 4096, 0, 1)];
+        assert_eq!(reads(&file, &near), (1, 1), "{rung}");
+        assert_eq!(reads(&file, &[Stride::NONE, stride(7, 0, 0, 1)]), (0, 0), "{rung}");
+        assert_eq!(file.rung(), rung);
+        let behind = [stride(0, 8, 0, 1), stride(LEN as u64 - 3, 4, 0, 1)];
+        let ended = file.read_spans_at(&behind, &mut [0; 12]);
+        assert!(matches!(ended, Err(ReadExactError::UnexpectedEof)), "{ended:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,8 @@ use crate::shown;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use striae_core::span::Span;
+use striae_core::embedded_io::ReadExactError;
+use striae_core::span::{Span, Stride};
 use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 use striae_inspect::subject::{read, read_pieces};
@@ -124,6 +125,14 @@ impl ReadAt for Bulk {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.file.read_at(offset, buf)
+    }
+
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<io::Error>> {
+        self.file.read_spans_at(spans, buf)
     }
 
     fn size(&self) -> io::Result<u64> {

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use striae_core::embedded_io::ReadExactError;
+use striae_core::span::Stride;
 use striae_core::store::ReadAt;
 
 /// The default number of files of a set that are kept open at once: 128, or a quarter of the
@@ -177,6 +179,14 @@ impl ReadAt for FileStore {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.bulk()?.file().read_at(offset, buf)
+    }
+
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<io::Error>> {
+        self.bulk().map_err(ReadExactError::Other)?.read_spans_at(spans, buf)
     }
 
     fn size(&self) -> io::Result<u64> {

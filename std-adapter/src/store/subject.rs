@@ -10,8 +10,9 @@ use std::convert::Infallible;
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
+use striae_core::embedded_io::ReadExactError;
 use striae_core::integrity::Checksum;
-use striae_core::span::Span;
+use striae_core::span::{Span, Stride};
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::subject::{Subject, Sum, WINDOW};
@@ -65,6 +66,14 @@ impl<B: Borrow<Bulk>> ReadAt for Inspected<'_, B> {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.bulk.borrow().read_at(offset, buf)
+    }
+
+    fn read_spans_at(
+        &self,
+        spans: &[Stride],
+        buf: &mut [u8],
+    ) -> Result<(), ReadExactError<io::Error>> {
+        self.bulk.borrow().read_spans_at(spans, buf)
     }
 
     fn size(&self) -> io::Result<u64> {
