@@ -186,7 +186,10 @@ impl Memory<'_> {
     /// What to read of `spans`, for a store of `len` bytes.
     fn plan(&self, spans: &[Stride], len: u64) -> Plan {
         let (mut plan, room, page) = (Plan::EMPTY, self.part(12), self.part(1));
-        for &spans in spans {
+        // As a read of it would; in parts, it would take more requests.
+        let whole = [Stride::one(Span::new(0, len).unwrap_or(Span::ZERO))];
+        let is_short = len <= self.part(8) && spans.iter().any(|spans| !spans.is_empty());
+        for &spans in if is_short { &whole } else { spans } {
             let hull = spans.hull();
             let is_dense = spans.step() <= page && hull.len() <= room;
             let mut spans = if is_dense { Stride::one(hull) } else { spans };

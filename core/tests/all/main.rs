@@ -33,6 +33,7 @@ mod layout_laws;
 mod limits;
 mod recover;
 mod requests;
+mod requests_of_sets;
 mod sion_book;
 mod source;
 mod stores;

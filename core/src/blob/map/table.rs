@@ -4,7 +4,7 @@ use super::error::{Column, Error};
 use super::grid::Request;
 use crate::blob::names::Named;
 use crate::cdf::{self, Reader, Type};
-use crate::span::Span;
+use crate::span::{Span, Stride};
 use crate::step::{DriveError, read_exact};
 use crate::store::ReadAt;
 use core::num::NonZeroU32;
@@ -179,6 +179,7 @@ impl Table {
         let (offsets_at, lengths_at) = (span(self.offsets), span(self.lengths));
         let offsets = offsets_at.front_of(offsets);
         let lengths = lengths_at.front_of(lengths);
+        store.will_read(&[Stride::one(offsets_at), Stride::one(lengths_at)]);
         read_exact(store, offsets_at.offset(), offsets)?;
         read_exact(store, lengths_at.offset(), lengths)?;
         Ok(values(offsets).zip(values(lengths)).map(|(offset, len)| [offset, len]))

@@ -5,11 +5,17 @@ use super::links::{Link, Links};
 use super::superblock;
 use crate::hdf5::{ReadError, Result};
 use crate::source::{Restart, Source, View};
+use crate::span::{Span, Stride};
 use crate::step::DriveError;
 use crate::store::ReadAt;
 
 /// The pages of the caller's memory.
 const PAGES: usize = 4;
+
+/// The bytes from offset 0 on that a store is told of: the HDF5 library puts objects into blocks of
+/// 2048 bytes (`H5Pset_meta_block_size`), and those of the root group begin in the first one
+/// (`spec/limits.md#requests`).
+const FRONT: u64 = 4096;
 
 type Pages<'m> = View<'m, PAGES>;
 
@@ -59,6 +65,8 @@ impl<S: ReadAt> Reader<S> {
     /// the memory is too short.
     pub fn open(store: S, memory: &mut [u8]) -> core::result::Result<Self, ReadError<S>> {
         let file_len = store.size().map_err(DriveError::Store)?;
+        let front = Span::new(0, FRONT.min(file_len)).unwrap_or(Span::ZERO);
+        store.will_read(&[Stride::one(front)]);
         let root = run(&store, file_len, memory, (), |view, ()| superblock::root(view))?;
         Ok(Self { store, file_len, root })
     }

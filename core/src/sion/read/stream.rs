@@ -69,6 +69,14 @@ impl<S, L> Stream<S, L> {
     }
 }
 
+/// The chunks that a store was told of.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    /// The number of the chunk after them.
+    end: u64,
+    count: u64,
+}
+
 #[twin(ReadAt, Lengths, ReadError = AsyncError)]
 impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// The length of the stream in bytes.
@@ -90,9 +98,7 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         }
         let span = self.span_here(usize_to_u64(buf.len())).await?;
         let Some(span) = span else { return Ok(0) };
-        let buf = span.front_of(buf);
-        let read = self.store.read_at(span.offset(), buf).await;
-        self.advance(span, read.map_err(DriveError::Store)?.min(buf.len()))
+        self.read_in(span, buf).await
     }
 
     /// Fills `buf` from the stream. If it fails, or its future is dropped, the position is after
@@ -102,14 +108,46 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// [`DriveError::Ended`] if the stream ends before `buf` is full; an error of the store, or of
     /// reading the chunk lengths.
     pub async fn read_all(&mut self, mut buf: &mut [u8]) -> Result<(), ReadError<S>> {
+        let mut told = Told::default();
         while !buf.is_empty() {
-            let n = self.read(buf).await?;
-            let Some((_, rest)) = buf.split_at_mut_checked(n).filter(|_| n != 0) else {
+            let len = usize_to_u64(buf.len());
+            let Some(span) = self.span_here(len).await? else {
                 return Err(DriveError::Ended { offset: self.position });
             };
-            buf = rest;
+            if span.len() < len {
+                told = self.tell(span, len, told).await;
+            }
+            let n = self.read_in(span, buf).await?;
+            buf = buf.split_at_mut_checked(n).unwrap_or_default().1; // always: at most all
         }
         Ok(())
+    }
+
+    /// Reads bytes of `span` into `buf`, and returns how many.
+    async fn read_in(&mut self, span: Span, buf: &mut [u8]) -> Result<usize, ReadError<S>> {
+        let buf = span.front_of(buf);
+        let read = self.store.read_at(span.offset(), buf).await;
+        self.advance(span, read.map_err(DriveError::Store)?.min(buf.len()))
+    }
+
+    /// Says to the store that `len` bytes will be read, from `span` on and in the chunks after it,
+    /// unless it was told before. How much of these is used is not known: a task that left much
+    /// room in its chunks is told of twice as many the next time.
+    #[inline(always)] // nothing is left of it where a store does not listen
+    async fn tell(&self, span: Span, len: u64, told: Told) -> Told {
+        let next = self.stretch.map_or(0, |stretch| stretch.chunk).saturating_add(1);
+        if next < told.end {
+            return told;
+        }
+        let Chunks { chunksize, globalskip, .. } = self.chunks;
+        let left = len.saturating_sub(span.len());
+        let need = left.checked_div(chunksize).unwrap_or(0).saturating_add(1);
+        let count = need.max(told.count.saturating_mul(2));
+        let count = count.min(self.lengths.count().saturating_sub(next));
+        let first = self.chunks.chunk(next).and_then(|chunk| chunk.part(0, chunksize.min(left)));
+        let others = first.and_then(|first| Stride::new(first, globalskip.unwrap_or(0), count));
+        self.store.will_read(&[Stride::one(span), others.unwrap_or(Stride::NONE)]).await;
+        Told { end: next.saturating_add(count), count }
     }
 
     async fn span_here(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
