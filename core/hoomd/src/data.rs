@@ -12,6 +12,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::slice::from_ref;
+use striae_core::gsd::Chunk;
 
 /// A frame in memory.
 ///
@@ -266,7 +267,7 @@ impl<F: Source> Frame<'_, F> {
     /// [`Shared`](striae_core::gsd::Error::Shared) if they have more bytes than the file; the
     /// errors of [`Frame`].
     pub fn read(&self) -> Result<FrameData, F::Error> {
-        self.check_room()?;
+        self.announce()?;
         let configuration = ConfigurationData {
             step: Some(self.step()?),
             dimensions: Some(self.dimensions()?),
@@ -296,15 +297,24 @@ impl<F: Source> Frame<'_, F> {
         })
     }
 
-    /// Refuses chunks that share bytes and would need more memory than the file has bytes.
-    fn check_room(&self) -> Result<(), F::Error> {
+    /// Refuses chunks that share bytes and would need more memory than the file has bytes, and says
+    /// to the file that the others will be read.
+    fn announce(&self) -> Result<(), F::Error> {
         let (trajectory, mut room) = (self.trajectory(), self.trajectory().room());
         let first = if self.number() == 0 { &[] } else { trajectory.first()? };
+        // Its own are in the order of their ids.
+        let (own, mut chunks) = (self.chunks(), Vec::new());
+        let is_own = |chunk: &Chunk| own.binary_search_by_key(&chunk.id, |own| own.id).is_ok();
         for chunk in self.chunks().iter().chain(first) {
             if !trajectory.name(chunk)?.as_bytes().starts_with(b"state/") {
                 room.take(chunk).map_err(|error| trajectory.error(error))?;
+                // Of frame 0, what the frame itself has not is read, and the number of members.
+                if chunk.frame == self.number() || chunk.span.len() <= 8 || !is_own(chunk) {
+                    chunks.push(*chunk);
+                }
             }
         }
+        trajectory.file().will_read(&chunks);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use core::ops::Range;
 use striae_core::gsd::{self, Chunk, Head, Reader, open};
-use striae_core::span::Span;
+use striae_core::span::{Span, Stride};
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
 use zerocopy::IntoBytes;
@@ -48,6 +48,12 @@ pub trait Source {
     /// # Errors
     /// An error if the bytes cannot be read, or differ from a checksum.
     fn read_chunk(&self, chunk: &Chunk, bytes: &mut [u8]) -> Result<(), Self::Error>;
+
+    /// Says that the bytes of these chunks will be read next. A source may ignore it, as this
+    /// method does.
+    fn will_read(&self, chunks: &[Chunk]) {
+        let _ = chunks;
+    }
 
     /// Converts an error of the reader of trajectories to an error of this file.
     fn error(&self, fault: Fault) -> Self::Error;
@@ -131,6 +137,10 @@ impl<S: ReadAt> Source for File<S> {
         self.reader.read(chunk.span, bytes).map(drop).map_err(fault)
     }
 
+    fn will_read(&self, chunks: &[Chunk]) {
+        self.reader.store().will_read(&joined(chunks));
+    }
+
     fn error(&self, fault: Fault) -> Self::Error {
         DriveError::Format(fault)
     }
@@ -145,6 +155,21 @@ impl<S: ReadAt + Clone> Refresh for File<S> {
         }
         Ok(is_new)
     }
+}
+
+/// The places of chunks, those that follow one another as one: a store may listen to few spans
+/// only, and a frame has up to 40 chunks.
+fn joined(chunks: &[Chunk]) -> Vec<Stride> {
+    let mut spans: Vec<Span> = chunks.iter().map(|chunk| chunk.span).collect();
+    spans.sort_unstable_by_key(|span| span.offset());
+    let mut joined: Vec<Span> = Vec::new();
+    for span in spans {
+        match joined.last_mut().and_then(|last| Some((last.joined(span)?, last))) {
+            Some((more, last)) => *last = more,
+            None => joined.push(span),
+        }
+    }
+    joined.into_iter().map(Stride::one).collect()
 }
 
 /// Converts an error of the core crate to a fault.
