@@ -9,12 +9,15 @@ use striae_core::blob::names::WORLD_RANKS;
 use striae_core::endian::ByteOrder;
 use striae_core::hdf5;
 use striae_core::source::Fault;
-use striae_core::span::Span;
+use striae_core::span::{Span, Stride};
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
 
 /// The most bytes of a header in HDF5: that of the largest case of E3SM-IO has 0.2 MB.
 const MOST: u64 = 1 << 26;
+
+/// The bytes of a file's front that are told to its store before its container is known.
+const FRONT: u64 = 4096;
 
 /// The dataset with the header, and that with the blobs.
 const DATASETS: [&str; 2] = ["header_blob", "data_blob"];
@@ -134,6 +137,8 @@ pub fn container<S: ReadAt>(store: &S) -> Result<Container, Failed<S, Flaw>> {
     let mut magic = [0; HDF5_MAGIC.len()];
     let len = store.size().map_err(DriveError::Store)?;
     if len >= usize_to_u64(magic.len()) {
+        let front = Span::new(0, FRONT.min(len)).unwrap_or(Span::ZERO);
+        store.will_read(&[Stride::one(front)]); // objects of HDF5, or a part of the header
         read(store, 0, &mut magic)?;
     }
     Ok(if magic == HDF5_MAGIC { Container::Hdf5 } else { Container::Cdf })

@@ -18,7 +18,7 @@ use striae_core::blob::walk::Data;
 use striae_core::blob::{Error, Share, Walk};
 use striae_core::cdf::{Layout, Type};
 use striae_core::endian::ByteOrder;
-use striae_core::span::Span;
+use striae_core::span::{Span, Stride};
 use striae_core::step::{DriveError, drive_read};
 use striae_core::store::{ReadAt, usize_to_u64};
 
@@ -255,6 +255,9 @@ impl Subfile {
         let nblobs = blobs_in(file_len, nblobs, 4).map_err(DriveError::Format)?;
         let ndecompositions = locals.len();
         let mut shares = memory(nblobs.saturating_mul(ndecompositions))?;
+        let tables = locals.iter().flat_map(|local| local.variables.iter().take(TABLES.len()));
+        let tables: Vec<_> = tables.map(|placed| Stride::one(placed.values)).collect();
+        store.will_read(&tables);
         for (index, local) in locals.iter().enumerate() {
             let tables = Tables::read(store, local)?;
             let own = shares.iter_mut().skip(index).step_by(ndecompositions);

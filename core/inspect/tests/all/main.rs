@@ -14,4 +14,5 @@ mod gsd;
 mod gsd_entries;
 mod gsd_places;
 mod map;
+mod requests;
 mod sion;

@@ -1,5 +1,6 @@
 //! Decomposition maps in memory: text maps of PIO and netCDF maps of E3SM-IO.
 
+mod columns;
 mod dump;
 mod finding;
 mod origin;
@@ -19,10 +20,11 @@ pub use write::{NetCdf, text, text_len};
 use crate::subject::{Failed, WINDOW, part_of, read, read_windows};
 use alloc::vec;
 use alloc::vec::Vec;
+use columns::{announce, column};
 use core::num::NonZeroU32;
 use core::ops::Range;
 use striae_core::blob::find::{Place as ElementPlace, Run};
-use striae_core::blob::map::table::{request, values};
+use striae_core::blob::map::table::request;
 use striae_core::blob::map::{
     Error, Event, Grid, Join, Parser, Place, Ranks, Request, Rule, Table, error::Column,
 };
@@ -424,6 +426,7 @@ fn read_table<S: ReadAt>(
     on_error: OnError<'_>,
 ) -> Result<Decomposition, Failed<S, Error>> {
     let id = table.id;
+    announce(store, table);
     let dims = column(store, table.dims)?;
     let dims: Option<Vec<u64>> = dims.iter().map(|&length| u64::try_from(length).ok()).collect();
     let dims = dims.ok_or(DriveError::Format(Error::Grid { id }))?;
@@ -485,16 +488,4 @@ fn push_requests<S: ReadAt>(
         (start, count) = (start.saturating_add(found), count.saturating_sub(found));
     }
     Ok(())
-}
-
-/// The integers in a span of the file, which is in the file.
-fn column<S: ReadAt>(store: &S, span: Span) -> Result<Vec<i32>, Failed<S, Error>> {
-    let mut column = Vec::new();
-    let need = usize::try_from(span.len()).unwrap_or(usize::MAX);
-    column.try_reserve_exact(need / 4).map_err(|_| DriveError::BufferTooSmall { need })?;
-    read_windows(store, span, WINDOW, &mut Vec::new(), |_, bytes| {
-        column.extend(values(bytes));
-        Ok(true)
-    })?;
-    Ok(column)
 }
