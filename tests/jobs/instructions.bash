@@ -3,7 +3,8 @@
 need_program valgrind valgrind
 
 packages=(-p striae-core -p striae)
-cargo build --quiet --release "${packages[@]}" --bin striae --example frames --example gsd_frames --example gsd_steps
+cargo build --quiet --release "${packages[@]}" --bin striae --example frames --example openings \
+    --example gsd_frames --example gsd_steps
 readonly programs="$target/release/examples"
 messages=$(cargo bench --quiet "${packages[@]}" --bench sion --bench blob --no-run --message-format json)
 sion=$(sed -n 's/.*"executable":"\([^"]*\/sion-[0-9a-f]*\)".*/\1/p' <<<"$messages")
@@ -36,6 +37,17 @@ check "a frame of three chunks in a file, committed each 100" $(((many - few) / 
 few=$(instructions "$programs/frames" 1000)
 many=$(instructions "$programs/frames" 6000)
 check "a committed frame of three chunks, by a Logger in memory" $(((many - few) / 5000)) 4960
+
+# The instructions of opening a golden file in memory, by the blocking path.
+check_open() {
+    local what=$1 recorded=$2 few many
+    few=$(instructions "$programs/openings" "tests/golden/$what" 1000)
+    many=$(instructions "$programs/openings" "tests/golden/$what" 6000)
+    check "opening $what in memory" $(((many - few) / 5000)) "$recorded"
+}
+check_open sion/s03_eight_mixed.sion 1047
+check_open cdf/cdf5_alltypes.nc 92525
+check_open ffrecord/five_one_empty.ffr 382
 
 # What verbs of the program take for a frame, as the difference of two files.
 for frames in 1000 11000; do
