@@ -1,9 +1,11 @@
 //! Frames in memory, in the form in which they are written.
 
-use crate::element::Element;
+pub use crate::groups::{BondData, ConstraintData, ParticleData};
+
 use crate::error::Error;
-use crate::frame::{Bonds, Frame};
-use crate::schema::{self, Field, Topology};
+use crate::frame::Frame;
+use crate::groups::Entry;
+use crate::schema;
 use crate::source::Source;
 use crate::value::Value;
 use crate::values::{Floats, Quantity};
@@ -56,69 +58,6 @@ pub struct ConfigurationData {
     pub box_: Option<[f64; 6]>,
 }
 
-/// Particles in memory, `n` rows each.
-///
-/// A later version may add fields: end a literal with `..Default::default()`.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ParticleData {
-    /// Number of particles.
-    pub n: u32,
-    /// Names of the types.
-    pub types: Option<Vec<String>>,
-    /// Type number of each particle.
-    pub typeid: Option<Vec<u32>>,
-    /// Shapes of the types, as JSON.
-    pub type_shapes: Option<Vec<String>>,
-    /// Masses.
-    pub mass: Option<Floats>,
-    /// Charges.
-    pub charge: Option<Floats>,
-    /// Diameters.
-    pub diameter: Option<Floats>,
-    /// The body of each particle, or -1.
-    pub body: Option<Vec<i32>>,
-    /// Moments of inertia, three per particle.
-    pub moment_inertia: Option<Floats>,
-    /// Positions, three per particle.
-    pub position: Option<Floats>,
-    /// Quaternions of the orientations, four per particle.
-    pub orientation: Option<Floats>,
-    /// Velocities, three per particle.
-    pub velocity: Option<Floats>,
-    /// Quaternions of the angular momenta, four per particle.
-    pub angmom: Option<Floats>,
-    /// Box image of each particle (how often it has crossed the box), three per particle.
-    pub image: Option<Vec<i32>>,
-}
-
-/// Bonds, angles, dihedrals, impropers or special pairs in memory, `n` rows each.
-///
-/// A later version may add fields: end a literal with `..Default::default()`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct BondData {
-    /// Number of members.
-    pub n: u32,
-    /// Names of their types.
-    pub types: Option<Vec<String>>,
-    /// Type number of each member.
-    pub typeid: Option<Vec<u32>>,
-    /// Tags of the particles of each member: two, three or four.
-    pub group: Option<Vec<u32>>,
-}
-
-/// Constraints in memory, `n` rows each.
-///
-/// A later version may add fields: end a literal with `..Default::default()`.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ConstraintData {
-    /// Number of constraints.
-    pub n: u32,
-    /// The distances.
-    pub value: Option<Floats>,
-    /// Tags of the two particles of each constraint.
-    pub group: Option<Vec<u32>>,
-}
-
 impl ConfigurationData {
     /// Sets the box, and the dimensions: two if `lz` is 0, else three.
     #[must_use]
@@ -129,85 +68,20 @@ impl ConfigurationData {
         self
     }
 
-    fn values<'a>(&'a self, to: &mut Vec<(&'static Field, Value<'a>)>) {
+    fn values<'a>(&'a self, to: &mut Vec<Entry<'a>>) {
         let Self { step, dimensions, box_ } = self;
         let lengths = box_.map(|lengths| Cow::Owned(Floats::F64(lengths.to_vec())));
-        let values = [
-            (&schema::STEP, step.as_ref().map(|step| Value::integers(from_ref(step)))),
-            (&schema::DIMENSIONS, dimensions.as_ref().map(|of| Value::integers(from_ref(of)))),
-            (&schema::BOX, lengths.map(Value::Floats)),
-        ];
-        put(values, to);
+        let step = step.as_ref().map(|step| Value::integers(from_ref(step)));
+        let dimensions = dimensions.as_ref().map(|of| Value::integers(from_ref(of)));
+        to.extend(step.map(|step| (&schema::STEP, step)));
+        to.extend(dimensions.map(|dimensions| (&schema::DIMENSIONS, dimensions)));
+        to.extend(lengths.map(|lengths| (&schema::BOX, Value::Floats(lengths))));
     }
-}
-
-impl ParticleData {
-    fn values<'a>(&'a self, to: &mut Vec<(&'static Field, Value<'a>)>) {
-        let values = [
-            (&schema::PARTICLES_N, Some(Value::integers(from_ref(&self.n)))),
-            (&schema::TYPES, texts(&self.types)),
-            (&schema::TYPEID, integers(&self.typeid)),
-            (&schema::MASS, floats(&self.mass)),
-            (&schema::CHARGE, floats(&self.charge)),
-            (&schema::DIAMETER, floats(&self.diameter)),
-            (&schema::BODY, integers(&self.body)),
-            (&schema::MOMENT_INERTIA, floats(&self.moment_inertia)),
-            (&schema::POSITION, floats(&self.position)),
-            (&schema::ORIENTATION, floats(&self.orientation)),
-            (&schema::VELOCITY, floats(&self.velocity)),
-            (&schema::ANGMOM, floats(&self.angmom)),
-            (&schema::IMAGE, integers(&self.image)),
-            (&schema::TYPE_SHAPES, texts(&self.type_shapes)),
-        ];
-        put(values, to);
-    }
-}
-
-impl BondData {
-    fn values<'a>(&'a self, fields: &'static Topology, to: &mut Vec<(&'static Field, Value<'a>)>) {
-        let values = [
-            (&fields.n, Some(Value::integers(from_ref(&self.n)))),
-            (&fields.types, texts(&self.types)),
-            (&fields.typeid, integers(&self.typeid)),
-            (&fields.group, integers(&self.group)),
-        ];
-        put(values, to);
-    }
-}
-
-impl ConstraintData {
-    fn values<'a>(&'a self, to: &mut Vec<(&'static Field, Value<'a>)>) {
-        let values = [
-            (&schema::CONSTRAINTS_N, Some(Value::integers(from_ref(&self.n)))),
-            (&schema::VALUE, floats(&self.value)),
-            (&schema::CONSTRAINTS_GROUP, integers(&self.group)),
-        ];
-        put(values, to);
-    }
-}
-
-fn put<'a, const N: usize>(
-    values: [(&'static Field, Option<Value<'a>>); N],
-    to: &mut Vec<(&'static Field, Value<'a>)>,
-) {
-    to.extend(values.into_iter().filter_map(|(field, value)| Some((field, value?))));
-}
-
-fn texts(texts: &Option<Vec<String>>) -> Option<Value<'_>> {
-    texts.as_deref().map(|texts| Value::Texts(Cow::Borrowed(texts)))
-}
-
-fn integers<T: Element>(values: &Option<Vec<T>>) -> Option<Value<'_>> {
-    values.as_deref().map(Value::integers)
-}
-
-fn floats(values: &Option<Floats>) -> Option<Value<'_>> {
-    values.as_ref().map(|values| Value::Floats(Cow::Borrowed(values)))
 }
 
 impl FrameData {
     /// All values that are set, in the order in which gsd writes them.
-    pub(crate) fn values(&self) -> Vec<(&'static Field, Value<'_>)> {
+    pub(crate) fn values(&self) -> Vec<Entry<'_>> {
         let mut values = Vec::new();
         self.configuration.values(&mut values);
         self.particles.values(&mut values);
@@ -279,19 +153,14 @@ impl<F: Source> Frame<'_, F> {
                 log.push((name.to_string(), quantity));
             }
         }
-        let constraints = self.constraints();
         Ok(FrameData {
             configuration,
-            particles: self.read_particles()?,
+            particles: self.particles().read()?,
             bonds: self.bonds().read()?,
             angles: self.angles().read()?,
             dihedrals: self.dihedrals().read()?,
             impropers: self.impropers().read()?,
-            constraints: ConstraintData {
-                n: constraints.n()?,
-                value: Some(constraints.value()?),
-                group: Some(constraints.group()?),
-            },
+            constraints: self.constraints().read()?,
             pairs: self.pairs().read()?,
             log,
         })
@@ -316,36 +185,5 @@ impl<F: Source> Frame<'_, F> {
         }
         trajectory.file().will_read(&chunks);
         Ok(())
-    }
-
-    fn read_particles(&self) -> Result<ParticleData, F::Error> {
-        let particles = self.particles();
-        Ok(ParticleData {
-            n: particles.n()?,
-            types: Some(particles.types()?),
-            typeid: Some(particles.typeid()?),
-            type_shapes: Some(particles.type_shapes()?),
-            mass: Some(particles.mass()?),
-            charge: Some(particles.charge()?),
-            diameter: Some(particles.diameter()?),
-            body: Some(particles.body()?),
-            moment_inertia: Some(particles.moment_inertia()?),
-            position: Some(particles.position()?),
-            orientation: Some(particles.orientation()?),
-            velocity: Some(particles.velocity()?),
-            angmom: Some(particles.angmom()?),
-            image: Some(particles.image()?),
-        })
-    }
-}
-
-impl<F: Source> Bonds<'_, F> {
-    fn read(&self) -> Result<BondData, F::Error> {
-        Ok(BondData {
-            n: self.n()?,
-            types: Some(self.types()?),
-            typeid: Some(self.typeid()?),
-            group: Some(self.group()?),
-        })
     }
 }

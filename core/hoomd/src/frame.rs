@@ -1,9 +1,11 @@
 //! A frame of a trajectory; each quantity is read when it is asked for.
 
+pub use crate::groups::{Bonds, Constraints, Particles};
+
 use crate::element::Element;
 use crate::error::{Error, Fault};
 use crate::names::Name;
-use crate::schema::{self, Field, Group, Initial, Rows, Topology};
+use crate::schema::{self, Field, Group, Initial, Rows};
 use crate::source::{Source, read};
 use crate::trajectory::Trajectory;
 use crate::values::{Floats, Quantity, Values, repeated};
@@ -198,7 +200,7 @@ impl<'a, F: Source> Frame<'a, F> {
     }
 
     /// N of a group, as a `u32`.
-    fn members(&self, group: Group) -> Result<u32, F::Error> {
+    pub(crate) fn members(&self, group: Group) -> Result<u32, F::Error> {
         self.count(group).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     }
 
@@ -306,146 +308,5 @@ impl<'a, F: Source> Frame<'a, F> {
         let memory = || self.trajectory.error(Fault::Memory);
         let times = usize::try_from(times).map_err(|_| memory())?;
         repeated(&row, times).ok_or_else(memory)
-    }
-}
-
-macro_rules! copies {
-    ($($Part:ident),+) => { $(
-        impl<F> Clone for $Part<'_, F> {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-
-        impl<F> Copy for $Part<'_, F> {}
-    )+ };
-}
-
-copies!(Particles, Bonds, Constraints);
-
-macro_rules! quantities {
-    ($($(#[$doc:meta])* $name:ident: $read:ident($field:ident) -> $T:ty;)+) => { $(
-        $(#[$doc])*
-        ///
-        /// # Errors
-        /// See [`Frame`].
-        pub fn $name(&self) -> Result<$T, F::Error> {
-            self.frame.$read(&schema::$field)
-        }
-    )+ };
-}
-
-/// The particles of a [`Frame`]: all values are in the order of the particles' tags.
-#[derive(Debug)]
-pub struct Particles<'a, F> {
-    frame: &'a Frame<'a, F>,
-}
-
-impl<F: Source> Particles<'_, F> {
-    /// Number of particles.
-    ///
-    /// # Errors
-    /// See [`Frame`].
-    pub fn n(&self) -> Result<u32, F::Error> {
-        self.frame.members(Group::Particles)
-    }
-
-    quantities! {
-        /// Names of the types.
-        types: texts(TYPES) -> Vec<String>;
-        /// Type number of each particle.
-        typeid: numbers(TYPEID) -> Vec<u32>;
-        /// Shapes of the types, for drawing: JSON as it stands in the file.
-        type_shapes: texts(TYPE_SHAPES) -> Vec<String>;
-        /// Masses.
-        mass: floats(MASS) -> Floats;
-        /// Charges.
-        charge: floats(CHARGE) -> Floats;
-        /// Diameters.
-        diameter: floats(DIAMETER) -> Floats;
-        /// The body of each particle, or -1.
-        body: numbers(BODY) -> Vec<i32>;
-        /// Moments of inertia, three per particle: Ixx, Iyy, Izz.
-        moment_inertia: floats(MOMENT_INERTIA) -> Floats;
-        /// Positions: x, y, z of each particle.
-        position: floats(POSITION) -> Floats;
-        /// Quaternions of the orientations: r, ax, ay, az of each particle.
-        orientation: floats(ORIENTATION) -> Floats;
-        /// Velocities: three per particle.
-        velocity: floats(VELOCITY) -> Floats;
-        /// Quaternions of the angular momenta: four per particle.
-        angmom: floats(ANGMOM) -> Floats;
-        /// Box image of each particle (how often it has crossed the box): in x, y, z.
-        image: numbers(IMAGE) -> Vec<i32>;
-    }
-}
-
-/// Bonds of a [`Frame`], or angles, dihedrals, impropers, special pairs.
-#[derive(Debug)]
-pub struct Bonds<'a, F> {
-    frame: &'a Frame<'a, F>,
-    fields: &'static Topology,
-}
-
-impl<F: Source> Bonds<'_, F> {
-    /// Number of particles of each member.
-    #[must_use]
-    pub const fn columns(&self) -> u32 {
-        self.fields.columns
-    }
-
-    /// Number of members.
-    ///
-    /// # Errors
-    /// See [`Frame`].
-    pub fn n(&self) -> Result<u32, F::Error> {
-        self.frame.members(self.fields.members)
-    }
-
-    /// Names of their types.
-    ///
-    /// # Errors
-    /// See [`Frame`].
-    pub fn types(&self) -> Result<Vec<String>, F::Error> {
-        self.frame.texts(&self.fields.types)
-    }
-
-    /// Type number of each member.
-    ///
-    /// # Errors
-    /// See [`Frame`].
-    pub fn typeid(&self) -> Result<Vec<u32>, F::Error> {
-        self.frame.numbers(&self.fields.typeid)
-    }
-
-    /// Tags of the particles of each member, [`columns`](Self::columns) per member.
-    ///
-    /// # Errors
-    /// See [`Frame`].
-    pub fn group(&self) -> Result<Vec<u32>, F::Error> {
-        self.frame.tags(&self.fields.group)
-    }
-}
-
-/// Constraints of a [`Frame`]: fixed distances of two particles.
-#[derive(Debug)]
-pub struct Constraints<'a, F> {
-    frame: &'a Frame<'a, F>,
-}
-
-impl<F: Source> Constraints<'_, F> {
-    /// Number of constraints.
-    ///
-    /// # Errors
-    /// See [`Frame`].
-    pub fn n(&self) -> Result<u32, F::Error> {
-        self.frame.members(Group::Constraints)
-    }
-
-    quantities! {
-        /// The distances.
-        value: floats(VALUE) -> Floats;
-        /// Tags of the two particles of each constraint.
-        group: tags(CONSTRAINTS_GROUP) -> Vec<u32>;
     }
 }

@@ -60,6 +60,7 @@ mod found;
 pub mod frame;
 pub mod frames;
 pub mod glob;
+mod groups;
 pub mod logs;
 pub mod names;
 mod precision;

@@ -255,96 +255,48 @@ macro_rules! topology {
     };
 }
 
+/// Defines a constant for each chunk, and [`FIELDS`], with the four chunks of each topology.
 macro_rules! fields {
-    ($($name:ident = $value:expr;)+) => { $(
-        /// One of [`FIELDS`].
-        pub const $name: Field = $value;
-    )+ };
+    ({ $($($name:ident = $value:expr;)+ [$($bonds:ident),+])+ } $($more:expr,)+) => {
+        $($(
+            /// One of [`FIELDS`].
+            pub const $name: Field = $value;
+        )+)+
+
+        /// All chunks that the schema defines; logged quantities are defined by the user.
+        pub const FIELDS: &[Field] = &[
+            $($($name,)+ $($bonds.n, $bonds.types, $bonds.typeid, $bonds.group,)+)+
+            $($more,)+
+        ];
+    };
 }
 
 fields! {
-    STEP = field("configuration/step", Kind::U64, Rows::Fixed(1), 1, &[0]);
-    DIMENSIONS = field("configuration/dimensions", Kind::U8, Rows::Fixed(1), 1, &[3]);
-    BOX = field("configuration/box", Kind::Float, Rows::Fixed(6), 1, &[1, 1, 1, 0, 0, 0]);
-    PARTICLES_N = field("particles/N", Kind::U32, Rows::Fixed(1), 1, &[0]);
-    TYPES = texts("particles/types", &["A"]);
-    TYPEID = field("particles/typeid", Kind::U32, PARTICLES, 1, &[0]);
-    TYPE_SHAPES = Field { since: version(1, 4), ..texts("particles/type_shapes", &["{}"]) };
-    MASS = field("particles/mass", Kind::Float, PARTICLES, 1, &[1]);
-    CHARGE = field("particles/charge", Kind::Float, PARTICLES, 1, &[0]);
-    DIAMETER = field("particles/diameter", Kind::Float, PARTICLES, 1, &[1]);
-    BODY = field("particles/body", Kind::I32, PARTICLES, 1, &[-1]);
-    MOMENT_INERTIA = field("particles/moment_inertia", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
-    POSITION = field("particles/position", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
-    ORIENTATION = field("particles/orientation", Kind::Float, PARTICLES, 4, &[1, 0, 0, 0]);
-    VELOCITY = field("particles/velocity", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
-    ANGMOM = field("particles/angmom", Kind::Float, PARTICLES, 4, &[0, 0, 0, 0]);
-    IMAGE = field("particles/image", Kind::I32, PARTICLES, 3, &[0, 0, 0]);
-    CONSTRAINTS_N = field("constraints/N", Kind::U32, Rows::Fixed(1), 1, &[0]);
-    VALUE = field("constraints/value", Kind::Float, Rows::Each(Group::Constraints), 1, &[0]);
-    CONSTRAINTS_GROUP =
-        field("constraints/group", Kind::Tag, Rows::Each(Group::Constraints), 2, &[0, 0]);
-}
-
-/// Bonds of two particles.
-pub const BONDS: Topology = topology!(Bonds, "bonds", 2, &[0, 0], version(1, 0));
-/// Angles of three.
-pub const ANGLES: Topology = topology!(Angles, "angles", 3, &[0, 0, 0], version(1, 0));
-/// Dihedrals of four.
-pub const DIHEDRALS: Topology = topology!(Dihedrals, "dihedrals", 4, &[0, 0, 0, 0], version(1, 0));
-/// Impropers of four.
-pub const IMPROPERS: Topology = topology!(Impropers, "impropers", 4, &[0, 0, 0, 0], version(1, 0));
-/// Special pairs.
-pub const PAIRS: Topology = topology!(Pairs, "pairs", 2, &[0, 0], version(1, 1));
-
-/// The chunk of this name, if the schema defines it.
-#[must_use]
-pub fn by_name(name: &[u8]) -> Option<&'static Field> {
-    FIELDS.iter().find(|field| field.name.as_bytes() == name)
-}
-
-/// All chunks that the schema defines; logged quantities are defined by the user.
-pub const FIELDS: &[Field] = &[
-    STEP,
-    DIMENSIONS,
-    BOX,
-    PARTICLES_N,
-    TYPES,
-    TYPEID,
-    TYPE_SHAPES,
-    MASS,
-    CHARGE,
-    DIAMETER,
-    BODY,
-    MOMENT_INERTIA,
-    POSITION,
-    ORIENTATION,
-    VELOCITY,
-    ANGMOM,
-    IMAGE,
-    BONDS.n,
-    BONDS.types,
-    BONDS.typeid,
-    BONDS.group,
-    ANGLES.n,
-    ANGLES.types,
-    ANGLES.typeid,
-    ANGLES.group,
-    DIHEDRALS.n,
-    DIHEDRALS.types,
-    DIHEDRALS.typeid,
-    DIHEDRALS.group,
-    IMPROPERS.n,
-    IMPROPERS.types,
-    IMPROPERS.typeid,
-    IMPROPERS.group,
-    CONSTRAINTS_N,
-    VALUE,
-    CONSTRAINTS_GROUP,
-    PAIRS.n,
-    PAIRS.types,
-    PAIRS.typeid,
-    PAIRS.group,
+    {
+        STEP = field("configuration/step", Kind::U64, Rows::Fixed(1), 1, &[0]);
+        DIMENSIONS = field("configuration/dimensions", Kind::U8, Rows::Fixed(1), 1, &[3]);
+        BOX = field("configuration/box", Kind::Float, Rows::Fixed(6), 1, &[1, 1, 1, 0, 0, 0]);
+        PARTICLES_N = field("particles/N", Kind::U32, Rows::Fixed(1), 1, &[0]);
+        TYPES = texts("particles/types", &["A"]);
+        TYPEID = field("particles/typeid", Kind::U32, PARTICLES, 1, &[0]);
+        TYPE_SHAPES = Field { since: version(1, 4), ..texts("particles/type_shapes", &["{}"]) };
+        MASS = field("particles/mass", Kind::Float, PARTICLES, 1, &[1]);
+        CHARGE = field("particles/charge", Kind::Float, PARTICLES, 1, &[0]);
+        DIAMETER = field("particles/diameter", Kind::Float, PARTICLES, 1, &[1]);
+        BODY = field("particles/body", Kind::I32, PARTICLES, 1, &[-1]);
+        MOMENT_INERTIA = field("particles/moment_inertia", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
+        POSITION = field("particles/position", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
+        ORIENTATION = field("particles/orientation", Kind::Float, PARTICLES, 4, &[1, 0, 0, 0]);
+        VELOCITY = field("particles/velocity", Kind::Float, PARTICLES, 3, &[0, 0, 0]);
+        ANGMOM = field("particles/angmom", Kind::Float, PARTICLES, 4, &[0, 0, 0, 0]);
+        IMAGE = field("particles/image", Kind::I32, PARTICLES, 3, &[0, 0, 0]);
+        [BONDS, ANGLES, DIHEDRALS, IMPROPERS]
+        CONSTRAINTS_N = field("constraints/N", Kind::U32, Rows::Fixed(1), 1, &[0]);
+        VALUE = field("constraints/value", Kind::Float, Rows::Each(Group::Constraints), 1, &[0]);
+        CONSTRAINTS_GROUP =
+            field("constraints/group", Kind::Tag, Rows::Each(Group::Constraints), 2, &[0, 0]);
+        [PAIRS]
+    }
     state("state/hpmc/integrate/d", Kind::F64, Rows::Fixed(1), 1),
     state("state/hpmc/integrate/a", Kind::F64, Rows::Fixed(1), 1),
     state("state/hpmc/sphere/radius", Kind::Float, Rows::Types, 1),
@@ -367,4 +319,21 @@ pub const FIELDS: &[Field] = &[
     state("state/hpmc/convex_spheropolygon/sweep_radius", Kind::Float, Rows::Types, 1),
     state("state/hpmc/simple_polygon/N", Kind::U32, Rows::Types, 1),
     state("state/hpmc/simple_polygon/vertices", Kind::Float, Rows::Sum, 2),
-];
+}
+
+/// Bonds of two particles.
+pub const BONDS: Topology = topology!(Bonds, "bonds", 2, &[0, 0], version(1, 0));
+/// Angles of three.
+pub const ANGLES: Topology = topology!(Angles, "angles", 3, &[0, 0, 0], version(1, 0));
+/// Dihedrals of four.
+pub const DIHEDRALS: Topology = topology!(Dihedrals, "dihedrals", 4, &[0, 0, 0, 0], version(1, 0));
+/// Impropers of four.
+pub const IMPROPERS: Topology = topology!(Impropers, "impropers", 4, &[0, 0, 0, 0], version(1, 0));
+/// Special pairs.
+pub const PAIRS: Topology = topology!(Pairs, "pairs", 2, &[0, 0], version(1, 1));
+
+/// The chunk of this name, if the schema defines it.
+#[must_use]
+pub fn by_name(name: &[u8]) -> Option<&'static Field> {
+    FIELDS.iter().find(|field| field.name.as_bytes() == name)
+}
