@@ -131,12 +131,24 @@ where
     Ok(report.summary)
 }
 
-/// Implements [`Ending`] for findings with the variants `Wrong`, `Ended` and `Unreadable`, and
-/// [`Counts`] for a summary with the fields `damage` and `notes`, which says whether it is sound.
-///
+/// Defines what verifying a file of a format returns: [`Ending`] for its findings, which have the
+/// variants `Wrong`, `Ended` and `Unreadable`, the type of its [`Report`], and the summary.
 /// `Unreadable` has the kind of the store's error if that is asked for.
+///
+/// With `verify`, also the function of that name, which runs the function `check` on a file.
 macro_rules! report {
-    ($kind:ident($error:ty $(, $field:ident)?), $summary:ty) => {
+    ($kind:ident($error:ty $(, $field:ident)?); $(#[$doc:meta])* pub fn verify; $($summary:tt)+) => {
+        $crate::report::report!($kind($error $(, $field)?); $($summary)+);
+
+        $(#[$doc])*
+        pub fn verify<S: Subject>(
+            subject: &S,
+            each: &mut dyn FnMut($kind),
+        ) -> Result<Summary, S::Error> {
+            $crate::report::verify::<S, _, _, _>(each, |report| check(subject, report))
+        }
+    };
+    ($kind:ident($error:ty $(, $field:ident)?); $($summary:tt)+) => {
         impl $crate::report::Ending<$error> for $kind {
             fn wrong(error: $error) -> Self {
                 Self::Wrong(error)
@@ -152,15 +164,30 @@ macro_rules! report {
             }
         }
 
-        $crate::report::counts!($summary);
+        $crate::report::summary!($kind; $($summary)+);
     };
 }
 
-/// Implements [`Counts`] for a summary with the fields `damage` and `notes`, which says whether it
-/// is sound.
-macro_rules! counts {
-    ($summary:ty) => {
-        impl $summary {
+/// Defines a summary with these fields, which also counts the findings, and the type of the
+/// [`Report`] that makes it.
+macro_rules! summary {
+    (
+        $kind:ident;
+        $(#[$doc:meta])*
+        pub struct Summary { $($(#[$about:meta])* pub $name:ident: $type:ty,)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Summary {
+            $($(#[$about])* pub $name: $type,)*
+            /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
+            pub damage: u64,
+            /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
+            pub notes: u64,
+        }
+
+        impl Summary {
             /// Whether no damage was found in what was checked; see
             /// [`Coverage`](crate::finding::Coverage).
             #[must_use]
@@ -169,7 +196,7 @@ macro_rules! counts {
             }
         }
 
-        impl $crate::report::Counts for $summary {
+        impl $crate::report::Counts for Summary {
             fn of(&mut self, severity: $crate::finding::Severity) -> &mut u64 {
                 match severity {
                     $crate::finding::Severity::Damage => &mut self.damage,
@@ -177,8 +204,11 @@ macro_rules! counts {
                 }
             }
         }
+
+        /// Receives the findings.
+        type Report<'a> = $crate::report::Report<'a, $kind, Summary>;
     };
 }
 
 #[allow(unused_imports, reason = "without a format nobody uses them")]
-pub(crate) use {counts, report};
+pub(crate) use {report, summary};

@@ -8,7 +8,7 @@ use super::finding::FindingKind;
 use super::header::Header;
 use super::items::{Attribute, Variable};
 use crate::finding::Coverage;
-use crate::report::{self, report};
+use crate::report::report;
 use crate::subject::{Failed, Subject};
 use alloc::format;
 use alloc::string::String;
@@ -19,39 +19,25 @@ use striae_core::cdf::raw::Header1;
 use striae_core::cdf::{Error, Version};
 use striae_core::span::Span;
 
-/// The size of the verified file, and the number of findings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// The version of the format; `None` if the header's start is damaged.
-    pub version: Option<Version>,
-    /// Number of variables.
-    pub variables: u64,
-    /// Number of records.
-    pub numrecs: u64,
-    /// The bytes of values; a netCDF file has no checksums.
-    pub data: Coverage,
-    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
-    pub damage: u64,
-    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
-    pub notes: u64,
+report! {
+    FindingKind(Error);
+    /// Checks a file and passes each finding to the callback.
+    ///
+    /// # Errors
+    /// An error of the store. Any problem in the contents of the file is a finding.
+    pub fn verify;
+    /// The size of the verified file, and the number of findings.
+    pub struct Summary {
+        /// The version of the format; `None` if the header's start is damaged.
+        pub version: Option<Version>,
+        /// Number of variables.
+        pub variables: u64,
+        /// Number of records.
+        pub numrecs: u64,
+        /// The bytes of values; a netCDF file has no checksums.
+        pub data: Coverage,
+    }
 }
-
-/// Checks a file and passes each finding to the callback.
-///
-/// # Errors
-/// An error of the store. Any problem in the contents of the file is a finding.
-pub fn verify<S: Subject>(
-    subject: &S,
-    each: &mut dyn FnMut(FindingKind),
-) -> Result<Summary, S::Error> {
-    report::verify::<S, _, _, _>(each, |report| check(subject, report))
-}
-
-report!(FindingKind(Error), Summary);
-
-/// Receives the findings.
-type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
     let (header, stopped) = Header::examine(subject, &mut |error| report.go_on(error))?;

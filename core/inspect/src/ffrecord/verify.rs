@@ -6,7 +6,7 @@
 
 use super::finding::FindingKind;
 use crate::finding::Coverage;
-use crate::report::{self, report};
+use crate::report::report;
 use crate::subject::{Failed, Subject, Sum};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,37 +21,23 @@ const BATCH: usize = 1 << 14;
 /// Length in bytes of the window in which tables are read.
 const WINDOW: usize = 1 << 17;
 
-/// The size of the verified file, and the number of findings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Number of samples; 0 if the header is damaged.
-    pub samples: u64,
-    /// Number of samples whose bytes were compared with their checksums.
-    pub checked: u64,
-    /// The amount of sample bytes that was compared with checksums.
-    pub data: Coverage,
-    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
-    pub damage: u64,
-    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
-    pub notes: u64,
+report! {
+    FindingKind(Error);
+    /// Checks a file and passes each finding to the callback.
+    ///
+    /// # Errors
+    /// An error of the store. Any problem in the contents of the file is a finding.
+    pub fn verify;
+    /// The size of the verified file, and the number of findings.
+    pub struct Summary {
+        /// Number of samples; 0 if the header is damaged.
+        pub samples: u64,
+        /// Number of samples whose bytes were compared with their checksums.
+        pub checked: u64,
+        /// The amount of sample bytes that was compared with checksums.
+        pub data: Coverage,
+    }
 }
-
-/// Checks a file and passes each finding to the callback.
-///
-/// # Errors
-/// An error of the store. Any problem in the contents of the file is a finding.
-pub fn verify<S: Subject>(
-    subject: &S,
-    each: &mut dyn FnMut(FindingKind),
-) -> Result<Summary, S::Error> {
-    report::verify::<S, _, _, _>(each, |report| check(subject, report))
-}
-
-report!(FindingKind(Error), Summary);
-
-/// Receives the findings.
-type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
     let mut window = vec![0; WINDOW];

@@ -3,45 +3,31 @@
 use super::finding::FindingKind;
 use super::{Decomposition, each_event, is_text, read_table, read_text, tables};
 use crate::finding::{Coverage, Found as _, Severity};
-use crate::report::{self, report};
+use crate::report::report;
 use crate::subject::{Failed, Subject};
 use core::num::NonZeroU32;
 use striae_core::blob::map::{Error, Event, Fault, Faults, Grid, Rule, Table};
 use striae_core::store::usize_to_u64;
 
-/// The size of the verified map, and the number of findings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Number of decompositions.
-    pub decompositions: u64,
-    /// Number of ranks.
-    pub nprocs: u64,
-    /// Number of requests of all decompositions, without those that fill holes.
-    pub requests: u64,
-    /// A map has no data but itself.
-    pub data: Coverage,
-    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
-    pub damage: u64,
-    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
-    pub notes: u64,
+report! {
+    FindingKind(Error);
+    /// Checks a map and passes each finding to the callback.
+    ///
+    /// # Errors
+    /// An error of the store. Any problem in the contents of the file is a finding.
+    pub fn verify;
+    /// The size of the verified map, and the number of findings.
+    pub struct Summary {
+        /// Number of decompositions.
+        pub decompositions: u64,
+        /// Number of ranks.
+        pub nprocs: u64,
+        /// Number of requests of all decompositions, without those that fill holes.
+        pub requests: u64,
+        /// A map has no data but itself.
+        pub data: Coverage,
+    }
 }
-
-/// Checks a map and passes each finding to the callback.
-///
-/// # Errors
-/// An error of the store. Any problem in the contents of the file is a finding.
-pub fn verify<S: Subject>(
-    subject: &S,
-    each: &mut dyn FnMut(FindingKind),
-) -> Result<Summary, S::Error> {
-    report::verify::<S, _, _, _>(each, |report| check(subject, report))
-}
-
-report!(FindingKind(Error), Summary);
-
-/// Receives the findings.
-type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<S, Error>> {
     if is_text(subject)? {

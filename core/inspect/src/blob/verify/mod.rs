@@ -28,7 +28,7 @@ use super::subfile::{Container, Head, Subfile, container};
 use super::verdict::{Jury, Verdict, steady};
 use super::{Flaw, cdf};
 use crate::finding::{Coverage, Found, Severity};
-use crate::report::{Ending as _, Report as Findings, counts};
+use crate::report::{Ending as _, summary};
 use crate::subject::{Failed, Files};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -54,42 +54,34 @@ pub struct Options<'a> {
     pub only_damage: bool,
 }
 
-/// The size of the verified set, and the number of findings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// What the set is stored in; `None` if no subfile has a header.
-    pub container: Option<Container>,
-    /// Number of subfiles whose headers could be read.
-    pub subfiles: u64,
-    /// Number of subfiles of the set, as its header says.
-    pub nsubfiles: u64,
-    /// Number of these subfiles that have a seal.
-    pub sealed: u64,
-    /// Number of blobs in these subfiles.
-    pub blobs: u64,
-    /// Number of decompositions.
-    pub decompositions: u64,
-    /// Number of requests of all blobs.
-    pub requests: u64,
-    /// Number of canonical variables.
-    pub variables: u64,
-    /// Number of records.
-    pub numrecs: u64,
-    /// How the set was written, if there is a map.
-    pub origin: Option<Origin>,
-    /// The bytes of values.
-    pub data: Coverage,
-    /// Number of findings of [`Severity::Damage`].
-    pub damage: u64,
-    /// Number of findings of [`Severity::Note`].
-    pub notes: u64,
+summary! {
+    SetFinding;
+    /// The size of the verified set, and the number of findings.
+    pub struct Summary {
+        /// What the set is stored in; `None` if no subfile has a header.
+        pub container: Option<Container>,
+        /// Number of subfiles whose headers could be read.
+        pub subfiles: u64,
+        /// Number of subfiles of the set, as its header says.
+        pub nsubfiles: u64,
+        /// Number of these subfiles that have a seal.
+        pub sealed: u64,
+        /// Number of blobs in these subfiles.
+        pub blobs: u64,
+        /// Number of decompositions.
+        pub decompositions: u64,
+        /// Number of requests of all blobs.
+        pub requests: u64,
+        /// Number of canonical variables.
+        pub variables: u64,
+        /// Number of records.
+        pub numrecs: u64,
+        /// How the set was written, if there is a map.
+        pub origin: Option<Origin>,
+        /// The bytes of values.
+        pub data: Coverage,
+    }
 }
-
-counts!(Summary);
-
-/// Receives the findings.
-type Report<'a> = Findings<'a, SetFinding, Summary>;
 
 /// The error of a check of a subfile.
 type Failure<F> = Failed<<F as Files>::Subject, Flaw>;

@@ -46,28 +46,26 @@ use striae_core::step::DriveError;
 /// Length in bytes of the window in which tables and data are read.
 const WINDOW: usize = 1 << 20;
 
-/// The size of the verified file, and the number of findings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// How it is known what is in the file; `None` if it is not even a GSD file.
-    pub basis: Option<Basis>,
-    /// Version of the file layer.
-    pub version: Option<Version>,
-    /// Number of frames, as far as the index can be read.
-    pub frames: u64,
-    /// Number of chunks in the index, without the copies of the last entry that fill it.
-    pub chunks: u64,
-    /// Number of names.
-    pub names: u32,
-    /// Number of chunks whose bytes were compared with a checksum.
-    pub checked: u64,
-    /// The amount of chunk bytes that was compared with checksums, without the chunks of checksums.
-    pub data: Coverage,
-    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
-    pub damage: u64,
-    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
-    pub notes: u64,
+report! {
+    FindingKind(Error, kind);
+    /// The size of the verified file, and the number of findings.
+    pub struct Summary {
+        /// How it is known what is in the file; `None` if it is not even a GSD file.
+        pub basis: Option<Basis>,
+        /// Version of the file layer.
+        pub version: Option<Version>,
+        /// Number of frames, as far as the index can be read.
+        pub frames: u64,
+        /// Number of chunks in the index, without the copies of the last entry that fill it.
+        pub chunks: u64,
+        /// Number of names.
+        pub names: u32,
+        /// Number of chunks whose bytes were compared with a checksum.
+        pub checked: u64,
+        /// The amount of chunk bytes that was compared with checksums, without the chunks of
+        /// checksums.
+        pub data: Coverage,
+    }
 }
 
 /// How much is checked.
@@ -119,11 +117,6 @@ fn check<S: Subject>(
         false => Ok(()), // nobody knows what it would be about
     }
 }
-
-report!(FindingKind(Error, kind), Summary);
-
-/// Receives the findings.
-type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 impl Report<'_> {
     fn unusual(&mut self, field: FieldId, offset: u64, value: String, usual: &'static str) {

@@ -40,7 +40,7 @@ pub(super) use seal::look_for_seal;
 
 use super::finding::FindingKind;
 use crate::finding::Coverage;
-use crate::report::{self, report};
+use crate::report::report;
 use crate::subject;
 use alloc::format;
 use core::fmt::Display;
@@ -57,24 +57,21 @@ const WINDOW: usize = 1 << 20;
 /// The error that ends the check of a file: the store failed, or the file became shorter.
 pub(super) type Failed<S> = subject::Failed<S, Error>;
 
-/// The size of the verified set, and the number of findings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Number of physical files that could be opened.
-    pub files: u32,
-    /// Number of tasks in them, as far as their META1 could be read.
-    pub tasks: u64,
-    /// The amount of used bytes of chunks that was compared with checksums.
-    pub data: Coverage,
-    /// The number of the file in its set, if it was checked without the others.
-    pub part_of_set: Option<PartOfSet>,
-    /// The number of the commit of the whole set that the first file is of.
-    pub set_commit: Option<u32>,
-    /// Number of findings of [`Severity::Damage`](crate::finding::Severity::Damage).
-    pub damage: u64,
-    /// Number of findings of [`Severity::Note`](crate::finding::Severity::Note).
-    pub notes: u64,
+report! {
+    FindingKind(Error, kind);
+    /// The size of the verified set, and the number of findings.
+    pub struct Summary {
+        /// Number of physical files that could be opened.
+        pub files: u32,
+        /// Number of tasks in them, as far as their META1 could be read.
+        pub tasks: u64,
+        /// The amount of used bytes of chunks that was compared with checksums.
+        pub data: Coverage,
+        /// The number of the file in its set, if it was checked without the others.
+        pub part_of_set: Option<PartOfSet>,
+        /// The number of the commit of the whole set that the first file is of.
+        pub set_commit: Option<u32>,
+    }
 }
 
 /// Checks a set and passes each finding to the callback, with the number of the file. If the first
@@ -93,11 +90,6 @@ pub fn verify<F: Files + ?Sized>(
     report.end(done)?;
     Ok(report.summary)
 }
-
-report!(FindingKind(Error, kind), Summary);
-
-/// Receives the findings.
-type Report<'a> = report::Report<'a, FindingKind, Summary>;
 
 impl Report<'_> {
     fn unusual(&mut self, field: FieldId, offset: u64, value: impl Display, usual: impl Display) {
