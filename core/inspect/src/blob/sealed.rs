@@ -10,6 +10,7 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, Ordering};
 use striae_core::blob::names::WORLD_RANKS;
@@ -24,6 +25,26 @@ use zerocopy::{FromZeros, IntoBytes};
 
 /// How often a subfile or a whole set is read at most while another process appends.
 pub const TRIES: u32 = 8;
+
+/// What is sound, or is read twice in the same way: another process may append meanwhile. After
+/// some tries, what was read last.
+pub(super) fn read_again<T, E>(
+    is_sound: impl Fn(&T) -> bool,
+    is_same: impl Fn(&T, &T) -> bool,
+    mut read: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    let mut known = read()?;
+    for _ in 1..TRIES {
+        if is_sound(&known) {
+            break;
+        }
+        let before = mem::replace(&mut known, read()?);
+        if is_same(&before, &known) {
+            break;
+        }
+    }
+    Ok(known)
+}
 
 /// The seal of a subfile, whose header is as sealed. Many threads may call all methods at once.
 #[derive(Debug)]
@@ -162,18 +183,17 @@ impl Sealed {
         head: &Head,
         mut numrecs: u64,
     ) -> Result<Option<Self>, Failed<S, Flaw>> {
-        let (mut before, mut tries) = (None, TRIES);
-        loop {
+        let read = || -> Result<_, Failed<S, Flaw>> {
             let found = find(store, head)?;
             let done = Self::of(store, head, numrecs, found);
-            let Err(DriveError::Format(_)) = done else { return done };
-            // Of the header, a writer of records changes nothing else.
-            numrecs = Head::read(store)?.grammar.numrecs.unwrap_or(numrecs);
-            tries = tries.saturating_sub(1);
-            if tries == 0 || before.replace((found, numrecs)) == Some((found, numrecs)) {
-                return done;
+            if matches!(done, Err(DriveError::Format(_))) {
+                // Of the header, a writer of records changes nothing else.
+                numrecs = Head::read(store)?.grammar.numrecs.unwrap_or(numrecs);
             }
-        }
+            Ok((done, (found, numrecs)))
+        };
+        let is_sound = |(done, _): &(Result<_, _>, _)| !matches!(done, Err(DriveError::Format(_)));
+        read_again(is_sound, |(_, one), (_, other)| one == other, read)?.0
     }
 
     /// Judges what was found.

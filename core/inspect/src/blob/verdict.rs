@@ -6,7 +6,7 @@
 use super::flaw::Flaw;
 use super::fnv::Fnv;
 pub use super::sealed::TRIES;
-use super::sealed::{Sealable, find};
+use super::sealed::{Sealable, find, read_again};
 use super::subfile::Head;
 use crate::subject::{Failed, Subject, Sum, read};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -127,11 +127,13 @@ impl Verdict {
         self.strangers.iter().find(|(stranger, _)| *stranger == number).map(|(_, flaw)| flaw)
     }
 
-    /// Whether another process that appends may be why a subfile seems not to belong to the set.
-    fn may_be_live(&self) -> bool {
-        self.strangers.iter().any(|(_, flaw)| {
+    /// The strangers, if another process that appends may be why one seems not to belong to the
+    /// set.
+    fn live(&self) -> Option<&[(u32, Flaw)]> {
+        let may_be_live = self.strangers.iter().any(|(_, flaw)| {
             matches!(flaw, Flaw::Older { .. } | Flaw::OtherSet { what: IDENTITIES })
-        })
+        });
+        may_be_live.then_some(&self.strangers)
     }
 }
 
@@ -252,21 +254,15 @@ impl Jury {
     pub fn settled<E>(
         mut hear: impl FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<Option<Verdict>, E> {
-        let mut before: Option<Vec<(u32, Flaw)>> = None;
-        let mut tries = TRIES;
-        loop {
+        let read = || {
             let mut jury = Self::default();
             hear(&mut jury)?;
-            let verdict = jury.judge();
-            let Some(live) = verdict.as_ref().filter(|verdict| verdict.may_be_live()) else {
-                return Ok(verdict);
-            };
-            tries = tries.saturating_sub(1);
-            if tries == 0 || before.as_ref() == Some(&live.strangers) {
-                return Ok(verdict);
-            }
-            before = Some(live.strangers.clone());
-        }
+            Ok(jury.judge())
+        };
+        let is_same = |one: &Option<Verdict>, other: &Option<Verdict>| {
+            one.as_ref().and_then(Verdict::live) == other.as_ref().and_then(Verdict::live)
+        };
+        read_again(|one| one.as_ref().and_then(Verdict::live).is_none(), is_same, read)
     }
 }
 
@@ -277,20 +273,9 @@ impl Jury {
 /// The errors of `read`.
 pub fn steady<T: PartialEq, E>(
     is_sound: impl Fn(&T) -> bool,
-    mut read: impl FnMut() -> Result<T, E>,
+    read: impl FnMut() -> Result<T, E>,
 ) -> Result<T, E> {
-    let mut known = read()?;
-    for _ in 1..TRIES {
-        if is_sound(&known) {
-            break;
-        }
-        let again = read()?;
-        if again == known {
-            break;
-        }
-        known = again;
-    }
-    Ok(known)
+    read_again(is_sound, T::eq, read)
 }
 
 /// Moves the subfiles to the strangers whose seals tie them to another place or set.
