@@ -89,6 +89,15 @@ impl Version {
         }
     }
 
+    /// The largest offset of a variable: offsets are signed in all libraries.
+    #[must_use]
+    pub const fn max_begin(self) -> u64 {
+        match self {
+            Self::Cdf1 => 0x7fff_ffff,
+            Self::Cdf2 | Self::Cdf5 => i64::MAX.unsigned_abs(),
+        }
+    }
+
     /// Whether files of this version can have values of a type.
     #[must_use]
     pub fn has(self, nc_type: Type) -> bool {

@@ -65,7 +65,8 @@ entries! {
     fn gate_cdf_plan(_bytes, length: u64, dimid: u64, version: u64) {
         defined([length, dimid, version], |definition, plan| {
             let last = plan.places(definition).last().ok_or(Fail)?;
-            let limits = plan.version().max_non_neg() ^ plan.version().max_len();
+            let version = plan.version();
+            let limits = version.max_non_neg() ^ version.max_len() ^ version.max_begin();
             core::hint::black_box((plan.version().magic(), plan.version().has(Type::Int64)));
             let places = plan.header_len() ^ plan.fixed().end() ^ plan.record_begin();
             let len = plan.file_len(length).ok_or(Fail)?;

@@ -103,7 +103,7 @@ impl Plan {
         for (varid, var) in numbered(|varid| definition.var(varid)) {
             let error = |flaw| flawed(ListKind::Vars, None, varid, flaw);
             let place = begins.next(Size::of(definition, &var).map_err(error)?);
-            let max = if self.version == Version::Cdf1 { CDF1_MAX_BEGIN } else { MAX_FILE };
+            let max = self.version.max_begin();
             let fits = |place: &Span| place.offset() <= max && place.end() <= MAX_FILE;
             place.filter(fits).ok_or(error(Flaw::Size))?;
         }
@@ -174,9 +174,6 @@ impl Plan {
         Begins { fixed: Some(self.fixed_begin), record: Some(self.record_begin) }
     }
 }
-
-/// The largest `begin` of CDF-1.
-const CDF1_MAX_BEGIN: u64 = 0x7fff_ffff;
 
 /// The places of the next fixed variable and of the next record variable.
 #[derive(Debug, Clone, Copy)]

@@ -16,8 +16,8 @@ pub(super) struct New {
 }
 
 /// The length of the header with only these variables.
-pub(super) fn len_of(old: &Header, is_kept: &[bool]) -> u64 {
-    let variables = pieces(old).zip(is_kept).filter(|(_, is_kept)| **is_kept);
+pub(super) fn len_of(old: &Header, is_kept: impl Iterator<Item = bool>) -> u64 {
+    let variables = pieces(old).zip(is_kept).filter(|(_, is_kept)| *is_kept);
     let variables = variables.map(|(piece, _)| piece.len());
     variables.fold(old.head().vars.offset(), u64::saturating_add)
 }
