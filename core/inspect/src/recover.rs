@@ -15,6 +15,15 @@ pub enum Unwritten<R, W> {
     Write(W),
 }
 
+impl<E> Unwritten<E, E> {
+    /// The error of either side, if both have the same.
+    pub(crate) fn into_one(self) -> E {
+        match self {
+            Self::Read(error) | Self::Write(error) => error,
+        }
+    }
+}
+
 impl<R: fmt::Display, W: fmt::Display> fmt::Display for Unwritten<R, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,9 +2,9 @@
 //!
 //! The frames of the new file are checked before it is written, as `verify` would check them after.
 
-use super::trajectory::{at_most, without_first};
+use super::trajectory::without_first;
 use super::write::{Copied, Output, Unwritten};
-use super::{Certainty, Doubt, Loss, Recovery, Run};
+use super::{Certainty, Doubt, Limits, Loss, Recovery, Run};
 use crate::finding::Coverage;
 use crate::gsd::Failed;
 use crate::gsd::verify::{Check, Placed};
@@ -12,7 +12,6 @@ use crate::subject::Subject;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::mem;
-use core::ops::Range;
 use striae_core::gsd::Chunk;
 use striae_core::span::Span;
 use striae_core::step::DriveError;
@@ -28,16 +27,18 @@ pub(super) fn judge<S: Subject>(recovery: &mut Recovery, subject: &S) -> Result<
     let mut left = ROUNDS;
     loop {
         left = left.saturating_sub(1);
-        let Found { flaws, error, first, unsaved, late } = find(recovery, subject)?;
-        let lost = flaws.iter().map(|flaw| flaw.limit).find(|limit| !limit.is_saved());
+        let Found { mut limits, error, first, unsaved, late } = find(recovery, subject)?;
+        let lost = limits.0.iter().map(|(_, limit)| *limit).find(|limit| !limit.is_saved());
         let Recovery { evidence, names, judged, forbidden, .. } = &mut *recovery;
         *forbidden = forbidden.take().or(error);
         judged.coverage = without(judged.coverage, unsaved);
-        if lost.is_none() {
-            judged.coverage = without(judged.coverage, late);
+        match lost {
+            None => judged.coverage = without(judged.coverage, late),
+            // The others may be better without them.
+            Some(_) => limits.0.retain(|(_, limit)| !limit.is_saved()),
         }
         let had_first = has_first(&judged.runs);
-        judged.runs = limited(&judged.runs, &flaws, lost.is_none());
+        judged.runs = Run::limited(&judged.runs, &limits);
         if had_first && !has_first(&judged.runs) {
             let old = mem::take(&mut judged.runs);
             (judged.runs, judged.taken) =
@@ -67,51 +68,11 @@ fn has_first(runs: &[Run]) -> bool {
     runs.first().is_some_and(|run| run.frames.start == 0 && run.certainty.is_saved())
 }
 
-/// What is wrong with consecutive frames of the new file.
-struct Flaw {
-    frames: Range<u64>,
-    limit: Certainty,
-}
-
-/// The runs with the limits of their flaws. If not `all`, only those that are lost count: the
-/// others may be better without them.
-fn limited(runs: &[Run], flaws: &[Flaw], all: bool) -> Vec<Run> {
-    let (mut new, mut flaws) = (Vec::new(), flaws.iter().peekable());
-    for run in runs {
-        let mut rest = run.frames.clone();
-        let Some(first) = run.first else {
-            Run::push(&mut new, rest, run.certainty);
-            continue;
-        };
-        let end = first.saturating_add(run.count());
-        let old = |number: u64| {
-            let after = number.saturating_sub(first).min(run.count());
-            run.frames.start.saturating_add(after)
-        };
-        while let Some(flaw) = flaws.peek().filter(|flaw| flaw.frames.start < end) {
-            let frames = old(flaw.frames.start)..old(flaw.frames.end);
-            let certainty = match flaw.limit {
-                Certainty::Lost(_) => flaw.limit,
-                limit if all => at_most(run.certainty, limit),
-                _ => run.certainty,
-            };
-            Run::push(&mut new, rest.start..frames.start, run.certainty);
-            rest.start = frames.end;
-            Run::push(&mut new, frames, certainty);
-            if flaw.frames.end > end {
-                break; // it continues in the next run
-            }
-            flaws.next();
-        }
-        Run::push(&mut new, rest, run.certainty);
-    }
-    new
-}
-
 /// What was found in the frames of the new file.
 #[derive(Default)]
 struct Found {
-    flaws: Vec<Flaw>,
+    /// The limits of frames of the damaged file.
+    limits: Limits,
     /// The first error.
     error: Option<HoomdError>,
     /// The ids of wrong chunks of frame 0 of the damaged file.
@@ -123,6 +84,7 @@ struct Found {
 }
 
 fn find<S: Subject>(recovery: &Recovery, subject: &S) -> Result<Found, Failed<S>> {
+    let saved = recovery.runs().filter(|run| run.certainty.is_saved());
     let mut checked = Checked {
         check: Check::new(subject, false),
         recovery,
@@ -131,17 +93,15 @@ fn find<S: Subject>(recovery: &Recovery, subject: &S) -> Result<Found, Failed<S>
         late: 0,
         is_late: false,
         number: 0,
-        run: 0,
+        frames: saved.flat_map(|run| run.frames.clone()),
         found: Found::default(),
     };
-    match recovery.save(subject, &mut checked) {
-        Ok(()) => Ok(checked.found),
-        Err(Unwritten::Read(error) | Unwritten::Write(error)) => Err(error),
-    }
+    recovery.save(subject, &mut checked).map_err(Unwritten::into_one)?;
+    Ok(checked.found)
 }
 
 /// A new file that is not written.
-struct Checked<'a, S> {
+struct Checked<'a, S, I> {
     check: Check<'a, S>,
     recovery: &'a Recovery,
     /// The chunks of the present frame, and the bytes of those that are its own.
@@ -150,25 +110,13 @@ struct Checked<'a, S> {
     /// The bytes of those that are left out, and whether there are any.
     late: u64,
     is_late: bool,
-    /// Its number in the new file, and the run that has it.
+    /// Its number in the new file, and in the damaged one that of it and of all after it.
     number: u64,
-    run: usize,
+    frames: I,
     found: Found,
 }
 
-impl<S> Checked<'_, S> {
-    /// The number of the present frame in the damaged file.
-    fn old(&mut self) -> u64 {
-        while let Some(run) = self.recovery.judged.runs.get(self.run) {
-            let after = run.first.and_then(|first| self.number.checked_sub(first));
-            if let Some(after) = after.filter(|&after| after < run.count()) {
-                return run.frames.start.saturating_add(after);
-            }
-            self.run = self.run.saturating_add(1);
-        }
-        u64::MAX
-    }
-
+impl<S, I> Checked<'_, S, I> {
     /// Limits the present frame, of which this number of bytes is not saved.
     fn limit(&mut self, limit: Certainty, old: u64, bytes: u64) {
         let right = &self.recovery.judged.right;
@@ -180,17 +128,11 @@ impl<S> Checked<'_, S> {
         };
         coverage.add(bytes);
         coverage.add_checked(if is_right { bytes } else { 0 });
-        let next = self.number.saturating_add(1);
-        match self.found.flaws.last_mut() {
-            Some(last) if last.limit == limit && last.frames.end == self.number => {
-                last.frames.end = next;
-            }
-            _ => self.found.flaws.push(Flaw { frames: self.number..next, limit }),
-        }
+        self.found.limits.push(old, limit);
     }
 }
 
-impl<S: Subject> Output for Checked<'_, S> {
+impl<S: Subject, I: Iterator<Item = u64>> Output for Checked<'_, S, I> {
     type Error = Failed<S>;
 
     fn copy(&mut self, name: &[u8], chunk: &Chunk, copied: Copied) -> Result<(), Failed<S>> {
@@ -228,7 +170,8 @@ impl<S: Subject> Output for Checked<'_, S> {
         let names = &self.recovery.names;
         let name = |id| names.get(id).unwrap_or_default();
         let checked = self.check.frame(self.number, &self.frame, &name);
-        let (wrong, old) = (mem::take(&mut self.check.found), self.old());
+        let wrong = mem::take(&mut self.check.found);
+        let old = self.frames.next().unwrap_or(u64::MAX); // never: it is one of them
         let all = self.bytes.saturating_add(self.late);
         match (checked, wrong.first()) {
             (Err(DriveError::Store(_)), _) => {

@@ -3,6 +3,7 @@
 use super::evidence::Evidence;
 use super::scan::LONGEST_FILE;
 use super::torn::{self, Kept};
+use super::{Run, Unwritten};
 use crate::gsd::Failed;
 use crate::subject::Subject;
 use alloc::collections::BTreeSet;
@@ -14,10 +15,11 @@ use striae_core::gsd::Chunk;
 use striae_core::gsd::chunk::Limits;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::IndexEntry;
+use striae_core::step::DriveError;
 use zerocopy::IntoBytes;
 
 /// The entries of a frame, in the order of the index.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Entries {
     pub(super) frame: u64,
     pub(super) chunks: Vec<Chunk>,
@@ -153,6 +155,44 @@ pub(super) fn each_frame<S: Subject>(
     collect.end(None)
 }
 
+/// Passes the saved frames of these runs to `each`, in order: their numbers in the damaged file, and
+/// their chunks but those of the id `sums`. Frames without entries have none; those after the last
+/// frame with entries are passed if it `has_last`.
+pub(super) fn each_saved<S: Subject, E>(
+    subject: &S,
+    evidence: &Evidence,
+    (runs, sums, has_last): (&[Run], Option<u16>, bool),
+    mut each: impl FnMut(u64, &[Chunk]) -> Result<(), E>,
+) -> Result<(), Unwritten<Failed<S>, E>> {
+    let saved = || runs.iter().filter(|run| run.certainty.is_saved());
+    let (mut failed, mut saved_runs) = (None, saved().peekable());
+    let mut frames = saved().flat_map(|run| run.frames.clone()).peekable();
+    let read = each_frame(subject, evidence, |entries| {
+        let number = entries.frame;
+        while saved_runs.next_if(|run| run.frames.end <= number).is_some() {}
+        if !saved_runs.peek().is_some_and(|run| run.frames.contains(&number)) {
+            return Ok(());
+        }
+        if sums.is_some() {
+            entries.chunks.retain(|chunk| Some(chunk.id) != sums);
+        }
+        while let Some(frame) = frames.next_if(|&frame| frame <= number) {
+            let chunks = if frame == number { &entries.chunks[..] } else { &[] };
+            if let Err(error) = each(frame, chunks) {
+                failed = Some(error);
+                return Err(DriveError::Ended { offset: 0 }); // stops it, and is not seen
+            }
+        }
+        Ok(())
+    });
+    match failed {
+        Some(error) => return Err(Unwritten::Write(error)),
+        None => read.map_err(Unwritten::Read)?,
+    }
+    let mut rest = frames.filter(|_| has_last);
+    rest.try_for_each(|frame| each(frame, &[])).map_err(Unwritten::Write)
+}
+
 /// The chunk of an entry, if it is plausible. Whether its bytes are there, and its name, is another
 /// question.
 #[inline]
@@ -174,10 +214,7 @@ impl Entries {
     /// A frame without entries so far, in the memory of another one.
     fn begin(frame: u64, mut chunks: Vec<Chunk>) -> Self {
         chunks.clear();
-        let slots = u64::MAX..u64::MAX;
-        let (has_lost, lost_before, lost_after) = (false, false, false);
-        let (is_disordered, torn) = (false, None);
-        Self { frame, chunks, slots, has_lost, lost_before, lost_after, is_disordered, torn }
+        Self { frame, chunks, slots: u64::MAX..u64::MAX, ..Self::default() }
     }
 
     /// Adds the next entry.

@@ -167,6 +167,51 @@ impl Run {
     const fn count(&self) -> u64 {
         self.frames.end.saturating_sub(self.frames.start)
     }
+
+    /// The runs with limits for some of their frames.
+    fn limited(runs: &[Self], limits: &Limits) -> Vec<Self> {
+        let (mut new, mut limits) = (Vec::new(), limits.0.iter().peekable());
+        for Self { frames, certainty, .. } in runs {
+            let mut rest = frames.clone();
+            while let Some((some, limit)) = limits.peek().filter(|(it, _)| it.start < frames.end) {
+                let some = some.start.max(rest.start)..some.end.min(frames.end);
+                Self::push(&mut new, rest.start..some.start, *certainty);
+                rest.start = some.end;
+                Self::push(&mut new, some, at_most(*certainty, *limit));
+                if limits.next_if(|(it, _)| it.end <= frames.end).is_none() {
+                    break; // it continues in the next run
+                }
+            }
+            Self::push(&mut new, rest, *certainty);
+        }
+        new
+    }
+}
+
+/// How certain saved frames are at most, in order.
+#[derive(Debug, Default)]
+struct Limits(Vec<(Range<u64>, Certainty)>);
+
+impl Limits {
+    /// Adds a frame after all others.
+    fn push(&mut self, frame: u64, limit: Certainty) {
+        let next = frame.saturating_add(1);
+        match self.0.last_mut() {
+            Some((last, same)) if *same == limit && last.end == frame => last.end = next,
+            _ => self.0.push((frame..next, limit)),
+        }
+    }
+}
+
+/// The less certain of both; a lost frame stays lost as it is.
+fn at_most(certainty: Certainty, limit: Certainty) -> Certainty {
+    match (certainty, limit) {
+        (Certainty::Lost(_), _) => certainty,
+        (Certainty::Exact, limit) | (_, limit @ Certainty::Lost(_)) => limit,
+        (Certainty::AsFound(own), Certainty::AsFound(most)) => Certainty::AsFound(own.max(most)),
+        (Certainty::AsFound(_), Certainty::Guess(_)) => limit,
+        _ => certainty,
+    }
 }
 
 /// The part of a file that can be recovered. The file is only read. Its header must be there, or

@@ -1,9 +1,9 @@
 //! Frames of the schema hoomd: no frame is more certain than the values that it takes from frame 0.
 
 use super::evidence::Evidence;
-use super::frames::each_frame;
+use super::frames::{each_frame, each_saved};
 use super::names::Names;
-use super::{Certainty, Doubt, Run, sums};
+use super::{Certainty, Doubt, Limits, Run, Unwritten, at_most, sums};
 use crate::gsd::Failed;
 use crate::size::Demand;
 use crate::subject::{Subject, read};
@@ -124,26 +124,18 @@ pub(super) fn without_first<S: Subject>(
     let Some(taken) = left_of_first(subject, evidence, names, forbidden)? else {
         return Ok((limited(runs, Certainty::Guess(Doubt::First)), None));
     };
-    let (old, new) = (&*runs, Vec::new());
-    let mut weighed = Weighed { subject, names, taken: taken.clone(), old, new, next: 0 };
-    each_frame(subject, evidence, |entries| {
-        entries.chunks.retain(|chunk| Some(chunk.id) != names.sums);
-        weighed.until(entries.frame, &[])?;
-        weighed.until(entries.frame.saturating_add(1), &entries.chunks)
-    })?;
-    weighed.until(u64::MAX, &[])?;
-    let taken = FirstFrame { taken: weighed.taken.taken, ..taken };
-    Ok((weighed.new, Some(taken)))
-}
-
-/// The less certain of both; a lost frame stays lost.
-pub(super) fn at_most(certainty: Certainty, limit: Certainty) -> Certainty {
-    match (certainty, limit) {
-        (Certainty::Exact, limit) => limit,
-        (Certainty::AsFound(own), Certainty::AsFound(most)) => Certainty::AsFound(own.max(most)),
-        (Certainty::AsFound(_), Certainty::Guess(_)) => limit,
-        _ => certainty,
-    }
+    let (mut limits, mut first) = (Limits::default(), taken.clone());
+    each_saved(subject, evidence, (&runs, names.sums, true), |frame, chunks| {
+        let needs = first.needs(subject, names, chunks)?;
+        let is_known = |need: &Need| matches!(need, Need::Copy(_) | Need::Default(..));
+        if !needs.iter().all(is_known) {
+            limits.push(frame, Certainty::Guess(Doubt::First));
+        }
+        Ok(())
+    })
+    .map_err(Unwritten::into_one)?;
+    let taken = FirstFrame { taken: first.taken, ..taken };
+    Ok((Run::limited(&runs, &limits), Some(taken)))
 }
 
 /// The sound part of frame 0, if the list of its chunks is known.
@@ -179,45 +171,4 @@ fn left_of_first<S: Subject>(
     let fallback = Fallback::new(&own, name, members)?.without(&own, name, is_lost);
     let left = Demand { size: 0, existing: evidence.file_len, own: 0 }.limit();
     Ok(Some(FirstFrame { fallback, right, has_first: false, left, taken: Taken::default() }))
-}
-
-/// Builds new runs from old ones.
-struct Weighed<'a, S> {
-    subject: &'a S,
-    names: &'a Names,
-    taken: FirstFrame,
-    /// The run of the next frame, and the later runs.
-    old: &'a [Run],
-    new: Vec<Run>,
-    /// The next frame.
-    next: u64,
-}
-
-impl<S: Subject> Weighed<'_, S> {
-    /// Adds the frames before number `end`, each with these chunks.
-    fn until(&mut self, end: u64, chunks: &[Chunk]) -> Result<(), Failed<S>> {
-        while let Some((run, rest)) =
-            self.old.split_first().filter(|(run, _)| run.frames.start < end)
-        {
-            let frames = run.frames.start.max(self.next)..run.frames.end.min(end);
-            if !run.certainty.is_saved() {
-                Run::push(&mut self.new, frames.clone(), run.certainty);
-            }
-            for frame in frames.filter(|_| run.certainty.is_saved()) {
-                let needs = self.taken.needs(self.subject, self.names, chunks)?;
-                let is_known = |need: &Need| matches!(need, Need::Copy(_) | Need::Default(..));
-                let certainty = match needs.iter().all(is_known) {
-                    true => run.certainty,
-                    false => at_most(run.certainty, Certainty::Guess(Doubt::First)),
-                };
-                Run::push(&mut self.new, frame..frame.saturating_add(1), certainty);
-            }
-            if run.frames.end > end {
-                break;
-            }
-            self.old = rest;
-        }
-        self.next = self.next.max(end);
-        Ok(())
-    }
 }

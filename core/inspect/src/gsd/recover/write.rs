@@ -1,7 +1,7 @@
 //! Writes the recovered file.
 
 use super::Recovery;
-use super::frames::each_frame;
+use super::frames::each_saved;
 use super::trajectory::FirstFrame;
 use crate::gsd::Failed;
 pub use crate::recover::Unwritten;
@@ -58,43 +58,26 @@ impl Recovery {
     /// # Errors
     /// An error of the store; an error of the output.
     pub fn save<S: Subject, O: Output>(&self, subject: &S, output: &mut O) -> Saved<S, O> {
-        let mut runs = self.judged.runs.iter().peekable();
-        let mut failed = None;
-        let (taken, logs) = (self.judged.taken.clone(), BTreeSet::new());
+        let is_trajectory = self.evidence.schema == schema::NAME;
         let mut new = New {
             recovery: self,
             frames: self.frames(),
-            is_trajectory: self.evidence.schema == schema::NAME,
+            is_trajectory,
             has_schema: self.has_schema(),
             subject,
             output,
             next: 0,
-            taken,
+            taken: self.judged.taken.clone(),
             step: None,
-            logs,
+            logs: BTreeSet::new(),
         };
-        let copied = each_frame(subject, &self.evidence, |entries| {
-            while runs.next_if(|run| run.frames.end <= entries.frame).is_some() {}
-            let run = runs.peek().filter(|run| run.frames.contains(&entries.frame));
-            let first = run.and_then(|run| run.first.map(|first| (first, run.frames.start)));
-            let Some((first, start)) = first else { return Ok(()) };
-            let number = first.saturating_add(entries.frame.saturating_sub(start));
-            if self.names.sums.is_some() {
-                entries.chunks.retain(|chunk| Some(chunk.id) != self.names.sums);
-            }
-            let mut written = Ok(());
-            while written.is_ok() && new.next < number {
-                written = new.frame(&[]);
-            }
-            written.and_then(|()| new.frame(&entries.chunks)).map_err(|error| {
-                failed = Some(error);
-                DriveError::Ended { offset: 0 } // stops it, and is not seen
-            })
-        });
-        match failed {
-            Some(error) => Err(error),
-            None => copied.map_err(Unwritten::Read).and_then(|()| new.finish()),
-        }
+        // In a trajectory, frames without chunks are frames like others, also the last ones.
+        let saved = (&self.judged.runs[..], self.names.sums, is_trajectory);
+        let done = each_saved(subject, &self.evidence, saved, |_, chunks| new.frame(chunks));
+        done.map_err(|error| match error {
+            Unwritten::Read(error) => Unwritten::Read(error),
+            Unwritten::Write(error) => error,
+        })
     }
 }
 
@@ -118,16 +101,6 @@ struct New<'a, S, O> {
 }
 
 impl<S: Subject, O: Output> New<'_, S, O> {
-    /// Adds the frames without chunks after the last one with chunks; in a trajectory these are
-    /// frames like others.
-    fn finish(&mut self) -> Saved<S, O> {
-        let end = if self.is_trajectory { self.frames } else { 0 };
-        while self.next < end {
-            self.frame(&[])?;
-        }
-        Ok(())
-    }
-
     /// Copies a frame with these chunks. A last frame without chunks would be lost, so it gets one.
     fn frame(&mut self, own: &[Chunk]) -> Saved<S, O> {
         let is_last = self.next.saturating_add(1) == self.frames && self.is_trajectory;
