@@ -86,7 +86,7 @@ impl LargeVars {
         let is_large = len > self.version.max_len();
         let is_never_right = is_large && self.version == Version::Cdf5;
         let wrong = last.or(is_never_right.then_some(varid));
-        *last = is_large.then_some(varid);
+        *last = (is_large && !is_never_right).then_some(varid); // else it has been told
         wrong.map_or(Ok(()), Err)
     }
 

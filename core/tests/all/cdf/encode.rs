@@ -3,6 +3,7 @@
 use super::made::Made;
 use super::{golden_file, golden_names, open};
 use core::num::NonZeroU64;
+use striae_core::cdf::layout::LargeVars;
 use striae_core::cdf::{
     Alignment, AttrDef, Cursor, Define, Definition, DimDef, Encode, Error, Flaw, Item, ListKind,
     Plan, Type, Values, VarDef, Version, encode,
@@ -165,6 +166,17 @@ fn a_definition_that_no_file_can_have_is_refused_at_its_item() {
     ] {
         assert_eq!(of_var(var), (ListKind::Vars, 0, 1, expected));
     }
+}
+
+#[test]
+fn each_variable_that_no_place_allows_is_told_once() {
+    let (max, mut large) = (Version::Cdf5.max_len(), LargeVars::new(Version::Cdf5));
+    let variables = [(max + 1, true), (max, true), (max + 2, false), (max + 1, false)];
+    let told = (0..).zip(variables).map(|(number, (len, is_record))| {
+        large.add(number, len, is_record) // each of them in its section
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [Err(0), Ok(()), Err(2), Err(3)]);
+    assert_eq!(large.not_last(true), None);
 }
 
 /// Bytes of a variable that fit at any place, and the next larger ones.
