@@ -89,6 +89,32 @@ impl<'a, S: ReadAt, F> Lines<'a, S, F> {
         self.in_window(offset, len).ok_or(DriveError::Ended { offset })
     }
 
+    /// Passes on a field at `offset`. `value` says its value in words.
+    pub(crate) fn field(
+        &mut self,
+        (name, field): (String, &Field),
+        offset: u64,
+        value: impl FnOnce(&Field, &[u8]) -> String,
+    ) -> Result<(), Failed<S, F>> {
+        let (len, bytes) = (field.size.into(), self.bytes(offset, field.size.into())?.to_vec());
+        let value = value(field, &bytes);
+        self.line(Line::Field { name, offset, len, bytes, value, position: None })
+    }
+
+    /// Passes on all fields of a structure at `base`.
+    pub(crate) fn structure(
+        &mut self,
+        table: &Table,
+        (base, index): (u64, &[u64]),
+        value: impl Fn(&Field, &[u8]) -> String,
+    ) -> Result<(), Failed<S, F>> {
+        for field in table.fields {
+            let offset = base.saturating_add(field.offset.into());
+            self.field((name_of(table, field, index), field), offset, &value)?;
+        }
+        Ok(())
+    }
+
     fn in_window(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let skip = usize::try_from(offset.checked_sub(self.window_at)?).ok()?;
         self.window.get(skip..)?.get(..len)

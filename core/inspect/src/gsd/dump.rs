@@ -11,7 +11,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::num::NonZeroU64;
-use striae_core::field::{Field, Table};
+use striae_core::field::Field;
 use striae_core::gsd::layout::{IndexBlock, NameBlock};
 use striae_core::gsd::open::Open;
 use striae_core::gsd::{self as core_gsd, ChunkType, Error, Head, Reader, Version, raw};
@@ -70,8 +70,11 @@ impl<S: ReadAt> Dump<'_, S> {
             }
             let bytes = self.out.bytes(offset, field.size.into())?;
             match bytes.starts_with(&raw::Commit::MAGIC) && field.name == "reserved" {
-                true => self.structure(raw::Commit::TABLE, offset, &[])?,
-                false => self.field(name_of(raw::Header::TABLE, field, &[]), field, offset)?,
+                true => self.out.structure(raw::Commit::TABLE, (offset, &[]), value_of)?,
+                false => {
+                    let name = name_of(raw::Header::TABLE, field, &[]);
+                    self.out.field((name, field), offset, value_of)?;
+                }
             }
         }
         let bytes = self.out.bytes(0, core_gsd::Header::LEN)?;
@@ -88,13 +91,14 @@ impl<S: ReadAt> Dump<'_, S> {
         for field in table.fields {
             let mut offset = base.saturating_add(field.offset.into());
             if field.ty != "Image" {
-                self.field(format!("{}[{number}].{}", table.part, field.name), field, offset)?;
+                let name = format!("{}[{number}].{}", table.part, field.name);
+                self.out.field((name, field), offset, value_of)?;
                 continue;
             }
             let changed = raw::Header::FIELDS.iter().filter(|it| CHANGED.contains(&it.offset));
             for part in changed.chain(raw::Commit::FIELDS) {
                 let name = format!("{}[{number}].{}.{}", table.part, field.name, part.name);
-                self.field(name, part, offset)?;
+                self.out.field((name, part), offset, value_of)?;
                 offset = offset.saturating_add(part.size.into());
             }
         }
@@ -113,7 +117,7 @@ impl<S: ReadAt> Dump<'_, S> {
                 break; // a reader says so
             }
             if self.out.bytes(offset, table.len.into())?.iter().any(|&byte| byte != 0) {
-                self.structure(table, offset, &[slot])?;
+                self.out.structure(table, (offset, &[slot]), value_of)?;
             }
         }
         match self.head {
@@ -172,26 +176,6 @@ impl<S: ReadAt> Dump<'_, S> {
             name.extend_from_slice(piece);
         }
         Ok(name)
-    }
-
-    fn structure(
-        &mut self,
-        table: &'static Table,
-        base: u64,
-        index: &[u64],
-    ) -> Result<(), Failed<S>> {
-        for field in table.fields {
-            let offset = base.saturating_add(field.offset.into());
-            self.field(name_of(table, field, index), field, offset)?;
-        }
-        Ok(())
-    }
-
-    fn field(&mut self, name: String, field: &Field, offset: u64) -> Result<(), Failed<S>> {
-        let bytes = self.out.bytes(offset, field.size.into())?.to_vec();
-        let value = value_of(field, &bytes);
-        let len = field.size.into();
-        self.out.line(Line::Field { name, offset, len, bytes, value, position: None })
     }
 }
 
