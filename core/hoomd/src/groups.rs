@@ -97,15 +97,15 @@ macro_rules! bind {
     };
 }
 
-fn texts(texts: &Vec<String>) -> Value<'_> {
+fn texts(texts: &[String]) -> Value<'_> {
     Value::Texts(Cow::Borrowed(texts))
 }
 
-fn numbers<T: Element>(values: &Vec<T>) -> Value<'_> {
+fn numbers<T: Element>(values: &[T]) -> Value<'_> {
     Value::integers(values)
 }
 
-fn tags(tags: &Vec<u32>) -> Value<'_> {
+fn tags(tags: &[u32]) -> Value<'_> {
     Value::integers(tags)
 }
 
