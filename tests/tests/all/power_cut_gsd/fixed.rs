@@ -2,16 +2,16 @@
 //! and writes the same kind of file.
 
 use super::bytes;
+use super::small::{
+    CARD, Small, cached, counts, direct, go_on, keep_what_is_promised, no_commit_is_lost, run,
+    value,
+};
 use striae_core::gsd::fixed::Fault as Wrong;
 use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, Reader, Shape, Version};
 use striae_core::step::DriveError;
-use striae_core::store::{BlockStore, Cached, StoreBlocks, WriteAt};
-use striae_kit::power::{
-    Crash, Fault, Lost, MEDIA, Model, PowerStore, Promise, Promises, describe,
-};
+use striae_core::store::WriteAt;
+use striae_kit::power::{Fault, Model, PowerStore};
 use striae_kit::waiting::{Slow, Waits};
-
-const CARD: usize = 1 << 16;
 
 const NAMES: [&str; 3] = ["temperature", "position", "x"];
 
@@ -40,13 +40,6 @@ static STOCK: Shape<'static, 3> = of(&Attributes { align: 8, shown_slots: 128, .
 
 type Log<S> = FixedLogger<'static, S, 3>;
 
-/// The values of a chunk: no byte of them is that of an erased sector.
-fn value(frame: u64, name: u16) -> Vec<[u16; 2]> {
-    let len = 7 + 53 * (frame + u64::from(name)) % 170;
-    let byte = |at| u16::try_from(1 + (frame * 31 + u64::from(name) * 7 + at) % 250).unwrap();
-    (0..len).map(|at| [byte(at) * 257, byte(at + 1) * 257]).collect()
-}
-
 /// Chunks come in any order, and not all of them in each frame.
 fn ids(frame: u64) -> Vec<u16> {
     match frame % 3 {
@@ -61,134 +54,54 @@ fn log_frame<S: WriteAt>(log: &mut Log<S>, frame: u64) {
     assert_eq!(log.end_frame().unwrap(), frame);
 }
 
-/// The number of frames of a file, all of which must be right, and committed as far as its logger
-/// and another one can tell.
+impl Small for &'static Shape<'static, 3> {
+    type Log<S: WriteAt> = Log<S>;
+
+    fn open_or_create<S: WriteAt>(self, store: S) -> Result<Log<S>, String> {
+        Log::open_or_create(store, self).map_err(|error| error.to_string())
+    }
+
+    fn log_frame<S: WriteAt>(log: &mut Log<S>, frame: u64) {
+        log_frame(log, frame);
+    }
+
+    fn frames(image: &[u8]) -> Result<u64, String> {
+        frames(image)
+    }
+
+    fn compare<S: WriteAt>(log: &Log<S>, frames: u64) {
+        assert_eq!(log.frames(), frames);
+    }
+
+    fn into_store<S: WriteAt>(log: Log<S>) -> S {
+        log.into_store()
+    }
+}
+
+/// The number of frames of a file, all of which must be right; it has all names.
 fn frames(image: &[u8]) -> Result<u64, String> {
-    let mut window = [0; 256];
-    let file = Reader::open(image, &mut window).map_err(|error| error.to_string())?;
-    for frame in 0..file.frames() {
-        for (id, name) in (0..3).zip(NAMES) {
-            assert_eq!(file.name_id(name.as_bytes(), &mut window).unwrap(), Some(id));
-            let chunk = file.find(frame, id, &mut window).map_err(|error| error.to_string())?;
-            assert_eq!(chunk.is_some(), ids(frame).contains(&id));
-            let Some(chunk) = chunk else { continue };
-            assert_eq!((chunk.kind, chunk.m), (ChunkType::U16, 2));
-            let [start, end] = [chunk.span.offset(), chunk.span.end()];
-            let found = &image[start.try_into().unwrap()..end.try_into().unwrap()];
-            let values = value(frame, id);
-            let expected = values.iter().flatten().flat_map(|value| value.to_le_bytes());
-            if !expected.eq(found.iter().copied()) {
-                return Err(format!("frame {frame} has other bytes"));
-            }
-        }
-    }
-    Ok(file.frames())
-}
-
-fn run_in<S: WriteAt>(
-    start: &[u8],
-    shape: &'static Shape<'static, 3>,
-    count: u64,
-    wrap: impl FnOnce(PowerStore) -> S,
-) -> (PowerStore, Promises<u64>) {
-    let store = PowerStore::new(start);
-    let mut promises = Promises::new(0);
-    let mut log = Log::open_or_create(wrap(store.clone()), shape).unwrap();
-    for frame in 0..count {
-        promises.begin(&store, frame + 1);
-        log_frame(&mut log, frame);
-        promises.end(&store);
-    }
-    (store, promises)
-}
-
-fn run(start: &[u8], shape: &'static Shape<'static, 3>, count: u64) -> (PowerStore, Promises<u64>) {
-    run_in(start, shape, count, |store| store)
-}
-
-/// Goes on after a crash: the log, and its frames.
-fn go_on(
-    image: &[u8],
-    shape: &'static Shape<'static, 3>,
-) -> Result<(Log<PowerStore>, u64), String> {
-    let store = PowerStore::new(image);
-    match Log::open_or_create(store.clone(), shape) {
-        Ok(log) => {
-            let found = frames(&store.live())?;
-            assert_eq!(log.frames(), found);
-            Ok((log, found))
-        }
-        Err(error) => {
-            assert!(*store.live() == *image, "not left alone: {error}");
-            Err(error.to_string())
-        }
-    }
-}
-
-/// In every state all that was promised is there, and frames more can be logged.
-fn no_commit_is_lost(shape: &'static Shape<'static, 3>, model: &Model, count: u64) -> usize {
-    let mut states = 0;
-    for start in [vec![], vec![0xFF; CARD]] {
-        let (store, promises) = run(&start, shape, count);
-        store.crashes(model, |crash: &Crash<'_>| {
-            states += 1;
-            let allowed = promises.allowed(crash.begun, crash.ended);
-            let say = |error: &str| panic!("{}", describe(&store, crash, error));
-            let (mut log, found) = go_on(crash.image, shape).unwrap_or_else(|error| say(&error));
-            if !allowed.iter().any(|version| version.state == found) {
-                say(&format!("{found} frames"));
-            }
-            if states % 7 == 0 {
-                log_frame(&mut log, found);
-                log_frame(&mut log, found + 1);
-                assert_eq!(frames(&log.into_store().live()), Ok(found + 2));
-            }
-        });
-    }
-    states
+    let (frames, names) = counts(image, &NAMES, |frame, id| ids(frame).contains(&id))?;
+    assert_eq!(names, 3);
+    Ok(frames)
 }
 
 #[test]
 fn a_fixed_log_goes_on_whatever_was_torn_or_erased() {
+    let starts = [vec![], vec![0xFF; CARD]];
     for (shape, erased, count) in [(&SHAPE, 16, 2), (&PACKED, 0, 3), (&STOCK, 0, 1)] {
         let model = Model { erased, ..bytes() };
-        assert!(no_commit_is_lost(shape, &model, count) > 2000);
+        assert!(no_commit_is_lost(shape, &starts, &model, (count, 2)) > 2000);
         let made = Model { erased: 16, ..bytes() };
-        assert!(no_commit_is_lost(shape, &made, 0) > 1000); // cut while it is made
+        // Cut while it is made.
+        assert!(no_commit_is_lost(shape, &starts, &made, (0, 2)) > 1000);
     }
 }
 
-/// Directly, and with a cache of one sector or of three.
 #[test]
 fn a_fixed_log_keeps_what_the_table_of_media_promises() {
-    let card = [0xFF; CARD];
-    let cached = |len: usize| {
-        let wrap = |store| BlockStore::<_, _>::new(StoreBlocks(store), vec![Cached::EMPTY; len]);
-        run_in(&card, &SHAPE, 6, |store| wrap(store).unwrap())
-    };
-    let runs = [run(&[], &SHAPE, 6), run(&card, &SHAPE, 6), cached(1), cached(3)];
-    for medium in MEDIA {
-        let (mut states, mut bad) = (0, 0);
-        let model = (medium.model)();
-        for (store, promises) in &runs {
-            store.crashes(&model, |crash: &Crash<'_>| {
-                let allowed = promises.allowed(crash.begun, crash.ended);
-                let is_allowed = |frames| allowed.iter().any(|version| version.state == frames);
-                let is_good = match go_on(crash.image, &SHAPE) {
-                    Ok((_, found)) => is_allowed(found),
-                    // Old bytes of other files are not blank, so no log is begun there.
-                    Err(error) => {
-                        model.lost == Lost::Noise && error.contains("blank") && is_allowed(0)
-                    }
-                };
-                states += 1;
-                bad += usize::from(!is_good);
-            });
-        }
-        println!("{}: {bad} of {states} states are not as promised", medium.name);
-        assert!(states > 600, "{}: {states}", medium.name);
-        assert_eq!(medium.gsd == Promise::Kept, bad == 0, "{}: {bad}", medium.name);
-    }
+    let mut runs = direct(&SHAPE, 6);
+    runs.extend(cached(&SHAPE, 6));
+    keep_what_is_promised(&SHAPE, &runs, 600);
 }
 
 /// Whichever operation fails, the call can be repeated, and the frame is in the file once.

@@ -1,15 +1,15 @@
 //! A logger that gets power again goes on with its log, whatever the power cut left, or begins one
 //! if there was none yet; what it cannot go on with it leaves alone.
 
+use super::small::{
+    CARD, Small, cached, direct, go_on, keep_what_is_promised, no_commit_is_lost, run,
+};
 use super::{bytes, some};
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
-use striae_core::store::{BlockStore, Cached, ReadAt, StoreBlocks, WriteAt};
-use striae_kit::power::{Crash, Kind, Lost, MEDIA, Model, PowerStore, Promise, Promises, describe};
+use striae_core::store::{ReadAt, WriteAt};
+use striae_kit::power::{Kind, Model, PowerStore, describe};
 
 type Log = Logger<PowerStore, 6>;
-
-/// Bytes of the card.
-const CARD: usize = 1 << 16;
 
 const ABOUT: Attributes<'static> = Attributes {
     application: "a device",
@@ -66,38 +66,29 @@ fn frames(image: &[u8]) -> Result<u64, String> {
     Ok(file.frames())
 }
 
-/// A log that is begun in `start`, and gets frames; the number of frames is promised.
-fn run(start: &[u8], about: &Attributes<'_>, count: u64) -> (PowerStore, Promises<u64>) {
-    run_in(start, about, count, |store| store)
-}
+impl Small for &Attributes<'static> {
+    const NOT_BLANK: &'static str = "not blank";
 
-/// A log as of [`run`], in a store that is made of that of the medium.
-fn run_in<S: WriteAt>(
-    start: &[u8],
-    about: &Attributes<'_>,
-    count: u64,
-    wrap: impl FnOnce(PowerStore) -> S,
-) -> (PowerStore, Promises<u64>) {
-    let store = PowerStore::new(start);
-    let mut promises = Promises::new(0);
-    let mut log = Logger::open_or_create(wrap(store.clone()), about).unwrap();
-    for frame in 0..count {
-        promises.begin(&store, frame + 1);
-        log_frame(&mut log, frame);
-        promises.end(&store);
+    type Log<S: WriteAt> = Logger<S, 6>;
+
+    fn open_or_create<S: WriteAt>(self, store: S) -> Result<Logger<S, 6>, String> {
+        Logger::open_or_create(store, self).map_err(|error| error.to_string())
     }
-    (store, promises)
-}
 
-/// Goes on after a crash: the log, and its frames.
-fn go_on(image: &[u8], about: &Attributes<'_>) -> Result<(Log, u64), String> {
-    let store = PowerStore::new(image);
-    match Log::open_or_create(store.clone(), about) {
-        Ok(log) => Ok((log, frames(&store.live())?)),
-        Err(error) => {
-            assert!(*store.live() == *image, "not left alone: {error}");
-            Err(error.to_string())
-        }
+    fn log_frame<S: WriteAt>(log: &mut Logger<S, 6>, frame: u64) {
+        log_frame(log, frame);
+    }
+
+    fn frames(image: &[u8]) -> Result<u64, String> {
+        frames(image)
+    }
+
+    fn compare<S: WriteAt>(log: &Logger<S, 6>, frames: u64) {
+        assert_eq!(log.frames(), frames);
+    }
+
+    fn into_store<S: WriteAt>(log: Logger<S, 6>) -> S {
+        log.into_store()
     }
 }
 
@@ -110,41 +101,20 @@ fn shapes() -> Vec<Attributes<'static>> {
     [512, 4096].into_iter().flat_map(align).collect()
 }
 
-/// In every state all that was promised is there, and one frame more can be logged.
-fn no_commit_is_lost(about: &Attributes<'_>, model: &Model, count: u64) -> usize {
-    let mut states = 0;
-    for start in starts() {
-        let (store, promises) = run(&start, about, count);
-        store.crashes(model, |crash: &Crash<'_>| {
-            states += 1;
-            let allowed = promises.allowed(crash.begun, crash.ended);
-            let say = |error: &str| panic!("{}", describe(&store, crash, error));
-            let (mut log, found) = go_on(crash.image, about).unwrap_or_else(|error| say(&error));
-            if !allowed.iter().any(|version| version.state == found) {
-                say(&format!("{found} frames"));
-            }
-            if states % 7 == 0 {
-                log_frame(&mut log, found);
-                assert_eq!(frames(&log.into_store().live()), Ok(found + 1));
-            }
-        });
-    }
-    states
-}
-
 #[test]
 fn a_log_that_is_being_made_is_made_the_next_time_wherever_it_was_cut() {
     for about in [ABOUT, Attributes::default(), shapes()[3]] {
         let model = Model { erased: 24, ..bytes() };
-        assert!(no_commit_is_lost(&about, &model, 0) > 1000);
+        assert!(no_commit_is_lost(&about, &starts(), &model, (0, 1)) > 1000);
     }
 }
 
 #[test]
 fn a_log_goes_on_whatever_sectors_were_erased() {
     let model = Model { erased: 16, exhaustive: 16, random: 2, torn: 2, ..Model::default() };
-    let states: usize =
-        some(shapes(), 3).iter().map(|about| no_commit_is_lost(about, &model, 12)).sum();
+    let shapes = some(shapes(), 3);
+    let states = shapes.iter().map(|about| no_commit_is_lost(about, &starts(), &model, (12, 1)));
+    let states: usize = states.sum();
     assert!(states > 3000, "{states}");
 }
 
@@ -205,45 +175,10 @@ fn a_header_that_was_erased_is_that_of_its_program_only() {
     assert_eq!((found, log.into_store().size().unwrap()), (3, store.size().unwrap()));
 }
 
-/// Counts the states in which a log is not as it was promised.
-fn bad(runs: &[(PowerStore, Promises<u64>)], about: &Attributes<'_>, model: &Model) -> [usize; 2] {
-    let (mut states, mut bad) = (0, 0);
-    for (store, promises) in runs {
-        store.crashes(model, |crash: &Crash<'_>| {
-            let allowed = promises.allowed(crash.begun, crash.ended);
-            let is_allowed = |frames| allowed.iter().any(|version| version.state == frames);
-            let is_good = match go_on(crash.image, about) {
-                Ok((_, found)) => is_allowed(found),
-                // Old bytes of other files are not blank, so no log is begun there.
-                Err(error) => {
-                    let is_old = model.lost == Lost::Noise && error.contains("not blank");
-                    is_old && is_allowed(0)
-                }
-            };
-            states += 1;
-            bad += usize::from(!is_good);
-        });
-    }
-    [bad, states]
-}
-
-/// Directly, and with a cache of one sector or of three.
 #[test]
 fn a_log_keeps_what_the_table_of_media_promises() {
-    let about = shapes()[0];
-    let card = [0xFF; CARD];
-    let cached = |len: usize| {
-        let wrap = |store| BlockStore::<_, _>::new(StoreBlocks(store), vec![Cached::EMPTY; len]);
-        run_in(&card, &about, 6, |store| wrap(store).unwrap())
-    };
-    let direct = [run(&[], &about, 6), run(&card, &about, 6)];
-    let cached = [cached(1), cached(3)];
-    for medium in MEDIA {
-        for runs in [&direct, &cached] {
-            let [bad, states] = bad(runs, &about, &(medium.model)());
-            println!("{}: {bad} of {states} states are not as promised", medium.name);
-            assert!(states > 300, "{}: {states}", medium.name);
-            assert_eq!(medium.gsd == Promise::Kept, bad == 0, "{}: {bad}", medium.name);
-        }
+    let about = &shapes()[0];
+    for runs in [direct(about, 6), cached(about, 6)] {
+        keep_what_is_promised(about, &runs, 300);
     }
 }

@@ -13,6 +13,7 @@ mod logger;
 mod own;
 mod path;
 mod run;
+mod small;
 mod stock;
 mod table;
 mod waiting;

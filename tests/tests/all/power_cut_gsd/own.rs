@@ -2,16 +2,16 @@
 //! while its names and its index move.
 
 use super::bytes;
-use striae_core::gsd::fixed::Fault as Wrong;
-use striae_core::gsd::{Attributes, ChunkType, Logger, OwnLogger, Reader, Shape};
-use striae_core::step::DriveError;
-use striae_core::store::{BlockStore, Cached, StoreBlocks, WriteAt};
-use striae_kit::power::{
-    Crash, Fault, Lost, MEDIA, Model, PowerStore, Promise, Promises, describe,
+use super::small::{
+    CARD, Small, cached, counts, direct, go_on, keep_what_is_promised, no_commit_is_lost, run,
+    value,
 };
+use striae_core::gsd::fixed::Fault as Wrong;
+use striae_core::gsd::{Attributes, Logger, OwnLogger, Reader, Shape};
+use striae_core::step::DriveError;
+use striae_core::store::WriteAt;
+use striae_kit::power::{Fault, Model, PowerStore};
 use striae_kit::waiting::{Slow, Waits};
-
-const CARD: usize = 1 << 16;
 
 /// The list of the first two is longer than the first list.
 const NAMES: [&str; 4] = ["temperature", "a name that is as long as a unit of the list", "x", "y"];
@@ -42,13 +42,6 @@ static STOCK: Shape<'static, 0> = of(&Attributes { align: 8, shown_slots: 128, .
 
 type Log<S> = OwnLogger<'static, S, 4>;
 
-/// The values of a chunk: no byte of them is that of an erased sector.
-fn value(frame: u64, name: u16) -> Vec<[u16; 2]> {
-    let len = 7 + 53 * (frame + u64::from(name)) % 170;
-    let byte = |at| u16::try_from(1 + (frame * 31 + u64::from(name) * 7 + at) % 250).unwrap();
-    (0..len).map(|at| [byte(at) * 257, byte(at + 1) * 257]).collect()
-}
-
 /// The number of names after so many frames: there is a new one in each second frame.
 fn names(frames: u64) -> u32 {
     u32::try_from(frames.div_ceil(2)).unwrap().min(4)
@@ -69,90 +62,36 @@ fn log_frame<S: WriteAt>(log: &mut Log<S>, frame: u64) {
     assert_eq!(log.end_frame().unwrap(), frame);
 }
 
+impl Small for &'static Shape<'static, 0> {
+    type Log<S: WriteAt> = Log<S>;
+
+    fn open_or_create<S: WriteAt>(self, store: S) -> Result<Log<S>, String> {
+        Log::open_or_create(store, self).map_err(|error| error.to_string())
+    }
+
+    fn log_frame<S: WriteAt>(log: &mut Log<S>, frame: u64) {
+        log_frame(log, frame);
+    }
+
+    fn frames(image: &[u8]) -> Result<u64, String> {
+        frames(image)
+    }
+
+    fn compare<S: WriteAt>(log: &Log<S>, frames: u64) {
+        assert_eq!((log.frames(), log.names()), (frames, names(frames)));
+    }
+
+    fn into_store<S: WriteAt>(log: Log<S>) -> S {
+        log.into_store()
+    }
+}
+
 /// The number of frames of a file, all of which must be right; it has their names and no others.
 fn frames(image: &[u8]) -> Result<u64, String> {
-    let mut window = [0; 256];
-    let file = Reader::open(image, &mut window).map_err(|error| error.to_string())?;
-    for frame in 0..file.frames() {
-        for (id, name) in (0..4).zip(NAMES) {
-            let chunk = file.find(frame, id, &mut window).map_err(|error| error.to_string())?;
-            assert_eq!(chunk.is_some(), ids(frame).any(|other| other == id));
-            let Some(chunk) = chunk else { continue };
-            assert_eq!(file.name_id(name.as_bytes(), &mut window).unwrap(), Some(id));
-            assert_eq!((chunk.kind, chunk.m), (ChunkType::U16, 2));
-            let [start, end] = [chunk.span.offset(), chunk.span.end()];
-            let found = &image[start.try_into().unwrap()..end.try_into().unwrap()];
-            let values = value(frame, id);
-            let expected = values.iter().flatten().flat_map(|value| value.to_le_bytes());
-            if !expected.eq(found.iter().copied()) {
-                return Err(format!("frame {frame} has other bytes"));
-            }
-        }
-    }
-    assert_eq!(file.head().names, names(file.frames()));
-    Ok(file.frames())
-}
-
-fn run_in<S: WriteAt>(
-    start: &[u8],
-    shape: &'static Shape<'static, 0>,
-    count: u64,
-    wrap: impl FnOnce(PowerStore) -> S,
-) -> (PowerStore, Promises<u64>) {
-    let store = PowerStore::new(start);
-    let mut promises = Promises::new(0);
-    let mut log = Log::open_or_create(wrap(store.clone()), shape).unwrap();
-    for frame in 0..count {
-        promises.begin(&store, frame + 1);
-        log_frame(&mut log, frame);
-        promises.end(&store);
-    }
-    (store, promises)
-}
-
-fn run(start: &[u8], shape: &'static Shape<'static, 0>, count: u64) -> (PowerStore, Promises<u64>) {
-    run_in(start, shape, count, |store| store)
-}
-
-/// Goes on after a crash: the log, and its frames.
-fn go_on(
-    image: &[u8],
-    shape: &'static Shape<'static, 0>,
-) -> Result<(Log<PowerStore>, u64), String> {
-    let store = PowerStore::new(image);
-    match Log::open_or_create(store.clone(), shape) {
-        Ok(log) => {
-            let found = frames(&store.live())?;
-            assert_eq!((log.frames(), log.names()), (found, names(found)));
-            Ok((log, found))
-        }
-        Err(error) => {
-            assert!(*store.live() == *image, "not left alone: {error}");
-            Err(error.to_string())
-        }
-    }
-}
-
-/// In every state all that was promised is there, and frames more can be logged.
-fn no_commit_is_lost(shape: &'static Shape<'static, 0>, model: &Model, count: u64) -> usize {
-    let mut states = 0;
-    for start in [vec![], vec![0xFF; CARD]] {
-        let (store, promises) = run(&start, shape, count);
-        store.crashes(model, |crash: &Crash<'_>| {
-            states += 1;
-            let allowed = promises.allowed(crash.begun, crash.ended);
-            let say = |error: &str| panic!("{}", describe(&store, crash, error));
-            let (mut log, found) = go_on(crash.image, shape).unwrap_or_else(|error| say(&error));
-            if !allowed.iter().any(|version| version.state == found) {
-                say(&format!("{found} frames"));
-            }
-            if states % 7 == 0 {
-                (found..found + 3).for_each(|frame| log_frame(&mut log, frame));
-                assert_eq!(frames(&log.into_store().live()), Ok(found + 3));
-            }
-        });
-    }
-    states
+    let has = |frame, id| ids(frame).any(|other| other == id);
+    let (frames, found) = counts(image, &NAMES, has)?;
+    assert_eq!(found, names(frames));
+    Ok(frames)
 }
 
 #[test]
@@ -160,41 +99,16 @@ fn an_own_log_goes_on_whatever_was_torn_or_erased() {
     let quick = Model { exhaustive: 16, random: 3, torn: 2, ..bytes() };
     for (shape, erased, count) in [(&SHAPE, 8, 7), (&PACKED, 0, 4), (&STOCK, 0, 3)] {
         let model = Model { erased, ..quick.clone() };
-        assert!(no_commit_is_lost(shape, &model, count) > 2000);
+        let starts = [vec![], vec![0xFF; CARD]];
+        assert!(no_commit_is_lost(shape, &starts, &model, (count, 3)) > 2000);
     }
 }
 
-/// Directly, and with a cache of one sector or of three.
 #[test]
 fn an_own_log_keeps_what_the_table_of_media_promises() {
-    let card = [0xFF; CARD];
-    let cached = |len: usize| {
-        let wrap = |store| BlockStore::<_, _>::new(StoreBlocks(store), vec![Cached::EMPTY; len]);
-        run_in(&card, &SHAPE, 7, |store| wrap(store).unwrap())
-    };
-    let runs = [run(&[], &SHAPE, 7), run(&card, &SHAPE, 7), cached(1), cached(3)];
-    for medium in MEDIA {
-        let (mut states, mut bad) = (0, 0);
-        let model = (medium.model)();
-        for (store, promises) in &runs {
-            store.crashes(&model, |crash: &Crash<'_>| {
-                let allowed = promises.allowed(crash.begun, crash.ended);
-                let is_allowed = |frames| allowed.iter().any(|version| version.state == frames);
-                let is_good = match go_on(crash.image, &SHAPE) {
-                    Ok((_, found)) => is_allowed(found),
-                    // Old bytes of other files are not blank, so no log is begun there.
-                    Err(error) => {
-                        model.lost == Lost::Noise && error.contains("blank") && is_allowed(0)
-                    }
-                };
-                states += 1;
-                bad += usize::from(!is_good);
-            });
-        }
-        println!("{}: {bad} of {states} states are not as promised", medium.name);
-        assert!(states > 600, "{}: {states}", medium.name);
-        assert_eq!(medium.gsd == Promise::Kept, bad == 0, "{}: {bad}", medium.name);
-    }
+    let mut runs = direct(&SHAPE, 7);
+    runs.extend(cached(&SHAPE, 7));
+    keep_what_is_promised(&SHAPE, &runs, 600);
 }
 
 /// Whichever operation fails, the call can be repeated; names and frames are in the file once.

@@ -1,0 +1,174 @@
+//! What the loggers of devices promise of power cuts, and how it is tried: the same for all of
+//! them.
+
+use striae_core::gsd::{ChunkType, Reader};
+use striae_core::store::{BlockStore, Cached, StoreBlocks, WriteAt};
+use striae_kit::power::{Crash, Lost, MEDIA, Model, PowerStore, Promise, Promises, describe};
+
+/// Bytes of the card.
+pub(super) const CARD: usize = 1 << 16;
+
+/// How a log is made. The contents of its frames follow from their numbers.
+pub(super) trait Small: Copy {
+    /// What the error says where no log is begun because of old bytes.
+    const NOT_BLANK: &'static str = "blank";
+
+    type Log<S: WriteAt>;
+
+    fn open_or_create<S: WriteAt>(self, store: S) -> Result<Self::Log<S>, String>;
+
+    fn log_frame<S: WriteAt>(log: &mut Self::Log<S>, frame: u64);
+
+    /// The number of frames of a file, all of which must be right.
+    fn frames(image: &[u8]) -> Result<u64, String>;
+
+    /// Compares what the log knows with a file of so many frames.
+    fn compare<S: WriteAt>(log: &Self::Log<S>, frames: u64);
+
+    fn into_store<S: WriteAt>(log: Self::Log<S>) -> S;
+}
+
+/// The values of a chunk: no byte of them is that of an erased sector.
+pub(super) fn value(frame: u64, name: u16) -> Vec<[u16; 2]> {
+    let len = 7 + 53 * (frame + u64::from(name)) % 170;
+    let byte = |at| u16::try_from(1 + (frame * 31 + u64::from(name) * 7 + at) % 250).unwrap();
+    (0..len).map(|at| [byte(at) * 257, byte(at + 1) * 257]).collect()
+}
+
+/// The numbers of frames and names of a file whose chunks have such values; `has` says which chunks
+/// a frame has.
+pub(super) fn counts(
+    image: &[u8],
+    names: &[&str],
+    has: impl Fn(u64, u16) -> bool,
+) -> Result<(u64, u32), String> {
+    let mut window = [0; 256];
+    let file = Reader::open(image, &mut window).map_err(|error| error.to_string())?;
+    for frame in 0..file.frames() {
+        for (id, name) in (0..).zip(names) {
+            let chunk = file.find(frame, id, &mut window).map_err(|error| error.to_string())?;
+            assert_eq!(chunk.is_some(), has(frame, id));
+            let Some(chunk) = chunk else { continue };
+            assert_eq!(file.name_id(name.as_bytes(), &mut window).unwrap(), Some(id));
+            assert_eq!((chunk.kind, chunk.m), (ChunkType::U16, 2));
+            let [start, end] = [chunk.span.offset(), chunk.span.end()];
+            let found = &image[start.try_into().unwrap()..end.try_into().unwrap()];
+            let values = value(frame, id);
+            let expected = values.iter().flatten().flat_map(|value| value.to_le_bytes());
+            if !expected.eq(found.iter().copied()) {
+                return Err(format!("frame {frame} has other bytes"));
+            }
+        }
+    }
+    Ok((file.frames(), file.head().names))
+}
+
+/// What ran: a store, and what was promised.
+type Ran = (PowerStore, Promises<u64>);
+
+/// A log that is begun in `start`, and gets frames; the number of frames is promised.
+pub(super) fn run(start: &[u8], made: impl Small, count: u64) -> Ran {
+    run_in(start, made, count, |store| store)
+}
+
+/// A log as of [`run`], in a store that is made of that of the medium.
+fn run_in<L: Small, S: WriteAt>(
+    start: &[u8],
+    made: L,
+    count: u64,
+    wrap: impl FnOnce(PowerStore) -> S,
+) -> Ran {
+    let store = PowerStore::new(start);
+    let mut promises = Promises::new(0);
+    let mut log = made.open_or_create(wrap(store.clone())).unwrap();
+    for frame in 0..count {
+        promises.begin(&store, frame + 1);
+        L::log_frame(&mut log, frame);
+        promises.end(&store);
+    }
+    (store, promises)
+}
+
+/// Goes on after a crash: the log, and its frames.
+pub(super) fn go_on<L: Small>(image: &[u8], made: L) -> Result<(L::Log<PowerStore>, u64), String> {
+    let store = PowerStore::new(image);
+    match made.open_or_create(store.clone()) {
+        Ok(log) => {
+            let found = L::frames(&store.live())?;
+            L::compare(&log, found);
+            Ok((log, found))
+        }
+        Err(error) => {
+            assert!(*store.live() == *image, "not left alone: {error}");
+            Err(error)
+        }
+    }
+}
+
+/// In every state all that was promised is there, and `more` frames can be logged.
+pub(super) fn no_commit_is_lost<L: Small>(
+    made: L,
+    starts: &[Vec<u8>],
+    model: &Model,
+    (count, more): (u64, u64),
+) -> usize {
+    let mut states = 0;
+    for start in starts {
+        let (store, promises) = run(start, made, count);
+        store.crashes(model, |crash: &Crash<'_>| {
+            states += 1;
+            let allowed = promises.allowed(crash.begun, crash.ended);
+            let say = |error: &str| panic!("{}", describe(&store, crash, error));
+            let (mut log, found) = go_on(crash.image, made).unwrap_or_else(|error| say(&error));
+            if !allowed.iter().any(|version| version.state == found) {
+                say(&format!("{found} frames"));
+            }
+            if states % 7 == 0 {
+                (found..found + more).for_each(|frame| L::log_frame(&mut log, frame));
+                assert_eq!(L::frames(&L::into_store(log).live()), Ok(found + more));
+            }
+        });
+    }
+    states
+}
+
+/// Logs directly in a store.
+pub(super) fn direct(made: impl Small, count: u64) -> Vec<Ran> {
+    vec![run(&[], made, count), run(&[0xFF; CARD], made, count)]
+}
+
+/// Logs with a cache of one sector or of three.
+pub(super) fn cached(made: impl Small, count: u64) -> Vec<Ran> {
+    let of = |len: usize| {
+        let wrap = |store| BlockStore::<_, _>::new(StoreBlocks(store), vec![Cached::EMPTY; len]);
+        run_in(&[0xFF; CARD], made, count, |store| wrap(store).unwrap())
+    };
+    vec![of(1), of(3)]
+}
+
+/// Logs keep what the table of media promises, each in more than `least` states.
+pub(super) fn keep_what_is_promised<L: Small>(made: L, runs: &[Ran], least: usize) {
+    for medium in MEDIA {
+        let (mut states, mut bad) = (0, 0);
+        let model = (medium.model)();
+        for (store, promises) in runs {
+            store.crashes(&model, |crash: &Crash<'_>| {
+                let allowed = promises.allowed(crash.begun, crash.ended);
+                let is_allowed = |frames| allowed.iter().any(|version| version.state == frames);
+                let is_good = match go_on(crash.image, made) {
+                    Ok((_, found)) => is_allowed(found),
+                    // Old bytes of other files are not blank, so no log is begun there.
+                    Err(error) => {
+                        let is_old = model.lost == Lost::Noise && error.contains(L::NOT_BLANK);
+                        is_old && is_allowed(0)
+                    }
+                };
+                states += 1;
+                bad += usize::from(!is_good);
+            });
+        }
+        println!("{}: {bad} of {states} states are not as promised", medium.name);
+        assert!(states > least, "{}: {states}", medium.name);
+        assert_eq!(medium.gsd == Promise::Kept, bad == 0, "{}: {bad}", medium.name);
+    }
+}
