@@ -137,7 +137,11 @@ where
 ///
 /// With `verify`, also the function of that name, which runs the function `check` on a file.
 macro_rules! report {
-    ($kind:ident($error:ty $(, $field:ident)?); $(#[$doc:meta])* pub fn verify; $($summary:tt)+) => {
+    (
+        $kind:ident($error:ty $(, $field:ident)?);
+        $(#[$doc:meta])* pub fn verify;
+        $($summary:tt)+
+    ) => {
         $crate::report::report!($kind($error $(, $field)?); $($summary)+);
 
         $(#[$doc])*

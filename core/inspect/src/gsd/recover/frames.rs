@@ -155,9 +155,9 @@ pub(super) fn each_frame<S: Subject>(
     collect.end(None)
 }
 
-/// Passes the saved frames of these runs to `each`, in order: their numbers in the damaged file, and
-/// their chunks but those of the id `sums`. Frames without entries have none; those after the last
-/// frame with entries are passed if it `has_last`.
+/// Passes the saved frames of these runs to `each`, in order: their numbers in the damaged file,
+/// and their chunks but those of the id `sums`. Frames without entries have none; those after the
+/// last frame with entries are passed if it `has_last`.
 pub(super) fn each_saved<S: Subject, E>(
     subject: &S,
     evidence: &Evidence,
