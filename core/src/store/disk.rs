@@ -133,9 +133,15 @@ impl<S> Disk<S> {
     #[cfg_attr(not(target_os = "none"), inline)]
     fn forget_within(&mut self, offset: u64, end: u64) {
         let [synced, last] = self.ends;
-        if cfg!(not(target_os = "none")) && offset >= synced && offset >= last {
-            return; // the usual case, of new data
+        // New data, which are usual, are after both.
+        if cfg!(target_os = "none") || offset < last || offset < synced {
+            self.forget_tails(offset, end);
         }
+    }
+
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    fn forget_tails(&mut self, offset: u64, end: u64) {
         for tail_end in &mut self.ends {
             if offset < *tail_end && tail_end.saturating_sub(TAIL_LEN) < end {
                 *tail_end = 0;

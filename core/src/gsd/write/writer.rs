@@ -217,12 +217,12 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     ) -> Result<Chunk, WriteError<S>> {
         let len = usize_to_u64(bytes.len());
         let n = book::count_rows(kind, m, len)?;
-        let checked = self.book.next_checked(id, kind, (n, m), len);
-        let Some(chunk) = checked.filter(|_| !self.disk.is_doubted()) else {
+        let drafted = self.book.draft(id, kind, (n, m), len);
+        let Some(chunk) = drafted.filter(|_| !self.disk.is_doubted()) else {
             return self.write_unchecked(id, kind, (n, m), bytes).await;
         };
         self.disk.put(chunk.span.offset(), bytes).await.map_err(DriveError::Store)?;
-        self.book.add_checked(&chunk);
+        self.book.add_drafted(&chunk);
         Ok(chunk)
     }
 

@@ -1,7 +1,7 @@
 //! Chunks that need few checks: an earlier chunk had all of them, and nothing but chunks and frames
 //! came since. On a device, code is dearer than checks.
 
-use super::waiting::{FEW_CHECKS, push};
+use super::waiting::{FEW_CHECKS, draft};
 use super::{Book, Slot};
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::disk::header::Version;
@@ -24,10 +24,11 @@ impl<B: AsMut<[Slot]>> Book<B> {
         self.counts.set_checked(FEW_CHECKS && is_plain);
     }
 
-    /// The place of a chunk of `len` bytes, if the checks of an earlier one are good for it.
+    /// The place of a chunk of `len` bytes, if the checks of an earlier one are good for it. Its
+    /// entry waits in unused memory until the chunk is [added](Self::add_drafted).
     #[inline]
-    pub(in crate::gsd) fn next_checked(
-        &self,
+    pub(in crate::gsd) fn draft(
+        &mut self,
         id: u16,
         kind: ChunkType,
         (n, m): (u64, u32),
@@ -36,15 +37,14 @@ impl<B: AsMut<[Slot]>> Book<B> {
         let tail = &self.tail;
         let may = FEW_CHECKS && self.counts.is_checked(id) && u32::from(id) < tail.names_count;
         let span = Span::new(tail.data_end, len).filter(|span| may && span.end() <= MAX_LEN)?;
-        Some(Chunk { frame: tail.frame, id, kind, n, m, span })
+        let chunk = Chunk { frame: tail.frame, id, kind, n, m, span };
+        draft(self.memory.as_mut().as_mut_bytes(), &self.counts, &chunk).then_some(chunk)
     }
 
-    /// Adds a chunk at this place, whose bytes are in the store.
+    /// Adds the chunk that was drafted last, whose bytes are in the store.
     #[inline]
-    pub(in crate::gsd) fn add_checked(&mut self, chunk: &Chunk) {
-        let start = self.counts.entries_len();
-        let entries = self.memory.as_mut().as_mut_bytes().get_mut(start..).unwrap_or_default();
-        push(entries, &mut self.counts, chunk);
+    pub(in crate::gsd) fn add_drafted(&mut self, chunk: &Chunk) {
+        self.counts.take_last(chunk.id);
         let end = chunk.span.end();
         (self.tail.data_end, self.tail.store_len) = (end, self.tail.store_len.max(end));
     }

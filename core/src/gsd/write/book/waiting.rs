@@ -92,11 +92,18 @@ impl Counts {
         u32::from(id) >= self.next_id
     }
 
-    /// Whether a chunk of this id needs few checks, and there is room for it.
+    /// Whether a chunk of this id needs few checks, if there is room for it.
     #[inline]
     pub(super) fn is_checked(&self, id: u16) -> bool {
-        let new_len = self.entries_len().saturating_add(ENTRY);
-        self.is_checked && self.is_last(id) && new_len <= self.len
+        self.is_checked && self.is_last(id)
+    }
+
+    /// Notes that the entry after the others is that of a chunk `id` of the current frame, a new
+    /// last one.
+    #[inline]
+    pub(super) fn take_last(&mut self, id: u16) {
+        self.next_id = u32::from(id).exact_add(1);
+        self.open = self.open.exact_add(1);
     }
 
     /// Sets whether the next chunks need few checks.
@@ -156,7 +163,7 @@ impl Counts {
         if FEW_CHECKS && self.open == 0 {
             self.is_checked = false;
         }
-        self.ended = self.ended.saturating_add(self.open);
+        self.ended = self.ended.wrapping_add(self.open); // exact: they are in memory
         self.discard_open();
     }
 
@@ -214,8 +221,8 @@ impl<'m> Waiting<'m> {
         match !FEW_CHECKS || id < self.counts.next_id || self.counts.has_rows {
             true => self.insert_entry(&chunk.to_raw(), crc),
             false => {
-                let start = self.counts.entries_len();
-                push(self.bytes.get_mut(start..).unwrap_or_default(), self.counts, chunk);
+                draft(self.bytes, self.counts, chunk);
+                self.counts.take_last(chunk.id);
             }
         }
     }
@@ -320,17 +327,21 @@ impl<'m> Waiting<'m> {
     }
 }
 
-/// Adds the entry of a chunk with a new last id and no checksum, which is the usual case, to the
-/// front of the unused memory. There must be room.
+/// Puts the entry of a chunk after those in `memory`, which do not change; [`Counts::take_last`]
+/// makes it one of them. Returns whether there is room.
 #[inline]
-pub(super) fn push(unused: &mut [u8], counts: &mut Counts, chunk: &Chunk) {
+pub(super) fn draft(memory: &mut [u8], counts: &Counts, chunk: &Chunk) -> bool {
+    let memory = memory.get_mut(..counts.len).unwrap_or_default();
+    let unused = memory.get_mut(counts.entries_len()..).unwrap_or_default();
     // The entry is made in its place: if it were made elsewhere and copied, a processor would wait
     // for the small writes of its fields.
-    if let Some(place) = unused.first_chunk_mut::<ENTRY>() {
-        *place = zerocopy::transmute!(chunk.to_raw());
+    match unused.first_chunk_mut::<ENTRY>() {
+        Some(place) => {
+            *place = zerocopy::transmute!(chunk.to_raw());
+            true
+        }
+        None => false,
     }
-    counts.next_id = u32::from(chunk.id).exact_add(1);
-    counts.open = counts.open.exact_add(1);
 }
 
 impl IndexEntry {
