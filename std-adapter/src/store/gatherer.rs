@@ -48,9 +48,10 @@ pub(crate) struct Gatherer<F> {
     /// The start of the file as the writer sees it, if known. Changes that are close to each other
     /// there are written in one piece, with the bytes between them.
     front: Option<[u8; FRONT]>,
-    /// Length of the file as the writer sees it, with the gathered bytes.
-    len: u64,
-    /// Length of the file on disk. From `len` on, it has zeros.
+    /// Length of the file as the writer sees it, with the gathered bytes but those that were
+    /// [appended](Self::append) since it was last [settled](Self::settle).
+    settled_len: u64,
+    /// Length of the file on disk. From the length that the writer sees on, it has zeros.
     file_len: u64,
     ahead: Ahead,
 }
@@ -64,7 +65,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         let front = read.is_ok().then_some(front);
         let (run, file_len, ahead) = (Run::at(0), len, Ahead::new(len));
         let capacity = AtomicUsize::new(capacity);
-        Ok(Self { file, capacity, run, front, len, file_len, ahead })
+        Ok(Self { file, capacity, run, front, settled_len: len, file_len, ahead })
     }
 
     /// Gathers at most `capacity` bytes from now on. What was gathered already is written with the
@@ -89,9 +90,10 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
 
     /// Cuts off the zeros that were written ahead.
     pub(crate) fn trim(&mut self) -> io::Result<()> {
-        if self.file_len > self.len {
-            self.file.set_size(self.len)?;
-            self.file_len = self.len;
+        let len = self.len();
+        if self.file_len > len {
+            self.file.set_size(len)?;
+            self.file_len = len;
         }
         Ok(())
     }
@@ -113,16 +115,28 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         if self.file.size()? < end {
             self.file.set_size(end)?; // the last bytes were a hole
         }
-        self.len = self.len.max(end);
+        self.settled_len = self.settled_len.max(end);
         Ok(copied)
     }
 
     /// Drops the gathered bytes at and after `offset`, which are not needed any more.
     pub(crate) fn forget(&mut self, offset: u64) {
+        self.settle();
         let kept = usize::try_from(offset.saturating_sub(self.run.start)).unwrap_or(usize::MAX);
         self.run.bytes.truncate(kept);
         let gathered = if self.run.is_empty() { 0 } else { self.run.end() };
-        self.len = self.len.min(self.file_len.max(gathered));
+        self.settled_len = self.settled_len.min(self.file_len.max(gathered));
+    }
+
+    /// Length of the file as the writer sees it.
+    fn len(&self) -> u64 {
+        let gathered = if self.run.is_empty() { 0 } else { self.run.end() };
+        self.settled_len.max(gathered)
+    }
+
+    /// Notes the length of the file, before the gathered bytes become fewer.
+    fn settle(&mut self) {
+        self.settled_len = self.len();
     }
 
     /// Number of bytes that can be gathered from the start of the run.
@@ -134,24 +148,17 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         self.capacity().saturating_sub(usize::try_from(past).unwrap_or(0))
     }
 
-    /// Adds bytes that follow the gathered ones.
-    #[inline]
-    fn push(&mut self, bytes: &[u8]) {
-        self.run.push(bytes);
-        self.len = self.len.max(self.run.end());
-    }
-
     /// Gathers bytes that follow the others, if there is room.
     #[inline]
     fn append(&mut self, offset: u64, bytes: &[u8]) -> bool {
-        let new_len = self.run.len().saturating_add(bytes.len());
         let follows = offset.wrapping_sub(self.run.start) == usize_to_u64(self.run.len());
         let is_usual = follows && bytes.len() < LONG && offset >= usize_to_u64(FRONT);
+        let new_len = self.run.len().wrapping_add(bytes.len()); // exact: both are in memory
         // A run that is not near its end need not know where that is.
         let is_small = new_len.saturating_add(PIECE) <= self.capacity();
         let fits = is_usual && (is_small || new_len <= self.room());
         if fits {
-            self.push(bytes);
+            self.run.push(bytes);
         }
         fits
     }
@@ -168,7 +175,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         }
         if let Some(gap) = offset.checked_sub(end).filter(|&gap| gap > 0) {
             // Behind the end of the file there are zeros, elsewhere nobody knows.
-            if end >= self.len && gap <= GAP {
+            if end >= self.len() && gap <= GAP {
                 self.run.bytes.resize(skip, 0);
             } else if let Some((front, place)) = self.front_between(end, offset) {
                 self.run.push(front.get(place).unwrap_or_default());
@@ -181,7 +188,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         if let Some(there) = there.get_mut(..over.len()) {
             there.copy_from_slice(over);
         }
-        self.push(behind);
+        self.run.push(behind);
         true
     }
 
@@ -227,12 +234,12 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
             && let Some((front, rest)) = bytes.split_at_checked(free)
         {
             // If it cannot be written, it was not accepted: it is in the place of what comes then.
-            self.push(front);
+            self.run.push(front);
             (offset, bytes) = (self.run.end(), rest);
         }
         self.flush()?;
         self.run.start = offset;
-        self.push(bytes);
+        self.run.push(bytes);
         Ok(())
     }
 
@@ -242,7 +249,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
             let n = self.file.write_some_at(offset, bytes)?;
             bytes = bytes.get(n..).unwrap_or_default();
             offset = offset.saturating_add(usize_to_u64(n)); // exact: those are in the file
-            self.len = self.len.max(offset);
+            self.settled_len = self.settled_len.max(offset);
             self.file_len = self.file_len.max(offset);
         }
         Ok(())
@@ -253,6 +260,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         if self.run.is_empty() {
             return Ok(());
         }
+        self.settle();
         self.write_ahead();
         let (start, written) = (self.run.start, self.run.write(&self.file));
         if self.run.start > start {
@@ -265,7 +273,7 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
     /// after them. A failure is ignored: there is only less room.
     fn write_ahead(&mut self) {
         let (len, end) = (self.run.len(), self.run.end());
-        if end <= self.file_len || end != self.len {
+        if end <= self.file_len || end != self.len() {
             return;
         }
         let Some(zeros) = self.ahead.behind(end) else { return };
@@ -287,7 +295,7 @@ impl<F: Deref<Target = PosixFile>> ReadAt for Gatherer<F> {
     type Error = io::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        let len = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let len = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
         let len = len.min(buf.len());
         let buf = buf.get_mut(..len).unwrap_or_default();
         let (start, end) = (self.run.start, self.run.end());
@@ -317,7 +325,7 @@ impl<F: Deref<Target = PosixFile>> ReadAt for Gatherer<F> {
     }
 
     fn size(&self) -> io::Result<u64> {
-        Ok(self.len)
+        Ok(self.len())
     }
 }
 
@@ -335,11 +343,11 @@ impl<F: Deref<Target = PosixFile>> WriteAt for Gatherer<F> {
             self.flush()?;
             self.run.start = len; // of nothing
         }
-        if len < self.len || len > self.file_len {
+        if len < self.len() || len > self.file_len {
             self.file.set_size(len)?;
             self.file_len = len;
         }
-        self.len = len;
+        self.settled_len = len;
         let cut = usize::try_from(len).unwrap_or(FRONT);
         let front = self.front.as_mut().and_then(|front| front.get_mut(cut..));
         front.unwrap_or_default().fill(0);
@@ -355,7 +363,7 @@ impl<F: Deref<Target = PosixFile>> WriteAt for Gatherer<F> {
         self.flush()?;
         self.file.sync()?;
         if self.file.is_durable() {
-            self.ahead.synced(self.len);
+            self.ahead.synced(self.len());
         }
         Ok(())
     }

@@ -427,14 +427,21 @@ impl FileWriter {
     #[inline]
     fn id(&mut self, name: &[u8]) -> Result<u16, Error> {
         let store = self.writer.as_ref().map(CoreWriter::store);
-        match self.names.id(name) {
-            Some(id) if store.is_some_and(|store| !store.file().has_failed()) => Ok(id),
-            _ => self.new_id(name),
+        if store.is_some_and(|store| !store.file().has_failed())
+            && let Some(id) = self.names.next_id(name)
+        {
+            return Ok(id);
         }
+        self.other_id(name)
     }
 
-    #[cold]
-    fn new_id(&mut self, name: &[u8]) -> Result<u16, Error> {
+    /// The id of a name that is not at this position in the frame before.
+    #[inline(never)]
+    fn other_id(&mut self, name: &[u8]) -> Result<u16, Error> {
+        self.open()?;
+        if let Some(id) = self.names.look_up(name) {
+            return Ok(id);
+        }
         let (writer, path) = self.open()?;
         let frame = writer.frames();
         let id = match name == checksums::NAME {

@@ -22,16 +22,15 @@ impl NameIds {
         self.ids.entry(name.into()).or_insert(id);
     }
 
-    /// The id of a name of the file.
+    /// The id of a name, if it is at this position in the frame before.
     #[inline]
-    pub(super) fn id(&mut self, name: &[u8]) -> Option<u16> {
-        match self.order.get(self.next) {
-            Some((expected, id)) if is_same(expected, name) => {
-                self.next = self.next.saturating_add(1);
-                Some(*id)
-            }
-            _ => self.look_up(name),
+    pub(super) fn next_id(&mut self, name: &[u8]) -> Option<u16> {
+        let (expected, id) = self.order.get(self.next)?;
+        if !is_same(expected, name) {
+            return None;
         }
+        self.next = self.next.saturating_add(1);
+        Some(*id)
     }
 
     /// The id of a name of the file, asked out of turn.
@@ -39,7 +38,8 @@ impl NameIds {
         self.ids.get(name).copied()
     }
 
-    fn look_up(&mut self, name: &[u8]) -> Option<u16> {
+    /// The id of a name of the file that [is not expected](Self::next_id).
+    pub(super) fn look_up(&mut self, name: &[u8]) -> Option<u16> {
         let (name, &id) = self.ids.get_key_value(name)?;
         let asked = (Arc::clone(name), id);
         let is_short = self.order.len() < self.ids.len(); // a frame has no name twice
@@ -106,8 +106,9 @@ mod tests {
         }
         for frame in ["abc", "abc", "ca", "b", "", "abcabc", "cba", "abc"] {
             for name in frame.bytes() {
-                assert_eq!(names.id(&[name]), Some(u16::from(name - b'a')), "{frame}");
-                assert_eq!(names.id(b"none"), None);
+                let id = names.next_id(&[name]).or_else(|| names.look_up(&[name]));
+                assert_eq!(id, Some(u16::from(name - b'a')), "{frame}");
+                assert_eq!(names.next_id(b"none").or_else(|| names.look_up(b"none")), None);
             }
             names.end_frame();
         }
