@@ -33,7 +33,7 @@ in_file() {
 
 few=$(in_file 1000)
 many=$(in_file 6000)
-check "a frame of three chunks in a file, committed each 100" $(((many - few) / 5000)) 886
+check "a frame of three chunks in a file, committed each 100" $(((many - few) / 5000)) 825
 few=$(instructions "$programs/frames" 1000)
 many=$(instructions "$programs/frames" 6000)
 check "a committed frame of three chunks, by a Logger in memory" $(((many - few) / 5000)) 4960
@@ -63,8 +63,8 @@ check_verb() {
 check_verb 233 verify
 check_verb 286 ls
 check_verb 561 ls --json
-out="$folder/recovered" check_verb 2179 recover
-out="$folder/converted" check_verb 1151 convert
+out="$folder/recovered" check_verb 2119 recover
+out="$folder/converted" check_verb 1057 convert
 
 # A process that does nothing is part of each; of 2^18 tasks or records, it is 2 instructions.
 readonly all=$((1 << 18))
