@@ -45,6 +45,7 @@ pub mod map_texts;
 pub mod adapter;
 pub mod far;
 pub mod growing;
+pub mod hosts;
 pub mod power;
 #[cfg(feature = "waiting")]
 pub mod waiting;

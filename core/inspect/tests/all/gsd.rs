@@ -14,6 +14,7 @@ use striae_inspect::gsd::verify::{Depth, Summary, verify};
 use striae_inspect::gsd::{Basis, FindingKind};
 use striae_inspect::subject::Subject;
 use striae_kit::growing::Growing;
+use striae_kit::hosts::stride;
 
 fn golden() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/gsd");
@@ -113,7 +114,7 @@ fn every_flipped_bit_of_a_sealed_file_is_found_and_nothing_exact_is_wrong() {
         let (all, _) = saved(&whole);
         assert!(all.is_exact());
         let frames = all.frames();
-        for at in (0..whole.len()).step_by(3) {
+        for at in (0..whole.len()).step_by(3 * stride(5)) {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (at % 8);
             let (summary, damage) = verified(&bytes);
@@ -189,7 +190,7 @@ fn what_is_recovered_of_any_damage_is_sound_and_no_larger_than_the_file_justifie
     for (seed, (name, whole)) in (0..).zip(all) {
         let mut random = Random(seed);
         let rounds = if name.contains("hoomd") { 600 } else { 60 };
-        for round in 0..rounds {
+        for round in 0..rounds / stride(5) {
             let bytes = with_wrong_fields(&whole, &mut random);
             let Ok(recovery) = Recovery::examine(&bytes.as_slice()) else { continue };
             let (_, new) = saved(&bytes);
@@ -207,10 +208,11 @@ fn what_is_recovered_of_any_damage_is_sound_and_no_larger_than_the_file_justifie
             assert!((least..=most).contains(&again.frames()), "{what}");
             cases += 1;
             let is_it = |it: &Certainty| matches!(it, Certainty::Lost(Loss::Forbidden { .. }));
-            forbidden += u32::from(recovery.runs().any(|run| is_it(&run.certainty)));
+            forbidden += usize::from(recovery.runs().any(|run| is_it(&run.certainty)));
         }
     }
-    assert!(cases > 3000 && forbidden > 300, "{cases} {forbidden}");
+    let (least, of_those) = (3000 / stride(10), 300 / stride(10));
+    assert!(cases > least && forbidden > of_those, "{cases} {forbidden}");
 }
 
 /// As programs do that go on with other quantities: readers look for those of frame 0.

@@ -4,6 +4,7 @@
 
 use striae_core::align::{Alignment, Plan, Rules, Run};
 use striae_core::span::Span;
+use striae_kit::hosts::stride;
 
 use super::span;
 
@@ -72,31 +73,37 @@ fn check_all(align: u64) {
         })
         .collect();
     let mut turn = settings.iter().cycle();
+    // On a slow host a sample, since plans know no bytes: of all turns, since 17 shares no factor
+    // with their lengths.
+    let stride = stride(17) as u64;
     let (mut cases, mut reads) = (0_u64, 0);
     for (number, &first) in spans.iter().enumerate() {
         for (other, &second) in spans.iter().enumerate().skip(number) {
             for &third in &spans[other..] {
+                let (case, rules) = (cases, turn.next().unwrap());
+                cases += 1;
+                if !case.is_multiple_of(stride) {
+                    continue;
+                }
                 // In all orders, one after another.
-                let requests = match cases % 3 {
+                let requests = match case % 3 {
                     0 => [first, second, third],
                     1 => [third, first, second],
                     _ => [second, third, first],
                 };
                 let end = first.end().max(second.end()).max(third.end());
-                let rules = turn.next().unwrap();
-                let file_len = if cases.is_multiple_of(2) { FILE_LEN } else { end };
+                let file_len = if case.is_multiple_of(2) { FILE_LEN } else { end };
                 let rules = Rules::new(Alignment::of(align), file_len)
                     .and_then(|same| same.with_max_io(rules.max_io()))
                     .unwrap()
                     .with_max_gap(rules.max_gap());
                 reads += check(&requests, rules);
-                cases += 1;
             }
         }
     }
     let count = spans.len() as u64;
     assert_eq!(cases, count * (count + 1) * (count + 2) / 6);
-    assert!(reads > cases);
+    assert!(reads > cases / stride);
 }
 
 #[test]

@@ -33,6 +33,7 @@ mod sion_fixed;
 mod sion_sets;
 mod tape;
 
+use striae_kit::hosts;
 use tape::{Fault, Tape};
 
 /// What a writer does in a store, by a seed.
@@ -118,7 +119,7 @@ impl Row {
     fn is_recorded(&self, form: &History) -> Result<(), String> {
         let name = format!("{:<32} ", self.name());
         let golden = include_str!("golden.txt").lines().find(|line| line.starts_with(&name));
-        let (now, golden) = match is_slow_host() {
+        let (now, golden) = match hosts::is_slow() {
             true => {
                 let hash = format!("{:016x}", self.sound(form).hash);
                 (hash, golden.and_then(|line| line.rsplit(' ').next()))
@@ -127,11 +128,6 @@ impl Row {
         };
         if golden == Some(&now) { Ok(()) } else { Err(now) }
     }
-}
-
-/// Whether this host only compares histories without a fault.
-const fn is_slow_host() -> bool {
-    cfg!(target_endian = "big") || cfg!(target_pointer_width = "32")
 }
 
 fn rows() -> Vec<Row> {
