@@ -15,6 +15,7 @@ export STRIAE_FUZZ_PLAIN=1
 need_cargo_fuzz
 targets=$(cargo +nightly fuzz list)
 [[ -n $targets ]] || fail "there is no fuzz target"
+host=$(rustc +nightly -vV | sed -n 's/^host: //p')
 work="$target/fuzz-smoke"
 own fuzz fuzz-smoke
 
@@ -23,8 +24,9 @@ smoke() {
     local name=$1 ran options=(-seed=1 -print_final_stats=1 "-artifact_prefix=$work/artifacts/")
     [[ -n $(ls -A "fuzz/seeds/$name") ]] || fail "$name has no seed"
     mkdir -p "$work/corpus/$name"
-    cargo +nightly fuzz run --target-dir "$target/fuzz" "$name" \
-        "$work/corpus/$name" "fuzz/seeds/$name" -- "${options[@]}" "-runs=${slow[$name]-$runs}" \
+    # As `cargo fuzz run` starts it, which would look for what is to be built, once for each target.
+    ASAN_OPTIONS=detect_odr_violation=0 "$target/fuzz/$host/release/$name" \
+        "$work/corpus/$name" "fuzz/seeds/$name" "${options[@]}" "-runs=${slow[$name]-$runs}" \
         "-dict=fuzz/${name%%_*}.dict" >"$work/$name.log" 2>&1 || return
     ran=$(awk '$1 == "stat::number_of_executed_units:" { print $2 }' "$work/$name.log")
     ((${ran:-0} >= ${slow[$name]-$runs})) || fail "$name ran ${ran:-no} inputs"
