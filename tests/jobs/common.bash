@@ -10,6 +10,17 @@ build_tested() {
     cargo build --quiet "${tested[@]}" --example same_bytes "$@"
 }
 
+# The features of all packages but those that need MPI, as cargo takes them. With the same ones in each job and for
+# each package, what others are built on is looked at once.
+features_without_mpi() {
+    need_program python3 python3
+    cargo metadata --no-deps --format-version 1 | python3 -c '
+import json, sys
+packages = json.load(sys.stdin)["packages"]
+print(",".join(package["name"] + "/" + feature for package in packages for feature in package["features"]
+    if feature not in ("default", "mpi")))'
+}
+
 # Ends the job: what it needs cannot be had.
 skip() {
     echo "$*" >"$RUN_STATE/skip"
