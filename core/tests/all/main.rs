@@ -17,6 +17,7 @@ mod align;
 mod blob;
 mod block_store;
 mod cdf;
+mod edges;
 mod ffrecord;
 mod golden;
 mod gsd_check_entry;
