@@ -20,10 +20,10 @@ rm -rf "$work"
 mkdir -p "$work"
 # With --target, programs that only build have no counters.
 export RUSTFLAGS=-Cinstrument-coverage LLVM_PROFILE_FILE="$work/%m.profraw"
-tested=(cargo +nightly test -p striae-core -p striae-inspect -p striae-tests --lib --tests --examples
+programs=(cargo +nightly test -p striae-core -p striae-inspect -p striae-tests --lib --tests --examples
     --target "$host" --target-dir "$target/coverage")
-"${tested[@]}" --no-run --message-format=json-render-diagnostics >"$work/built.json"
-rust_tests "${tested[@]}" --no-fail-fast
+"${programs[@]}" --no-run --message-format=json-render-diagnostics >"$work/built.json"
+rust_tests "${programs[@]}" --no-fail-fast
 "$tools/llvm-profdata" merge --sparse "$work"/*.profraw -o "$work/all.profdata"
 objects=()
 while read -r program; do
