@@ -157,7 +157,7 @@ fn layouts_have_no_place_for_what_no_file_holds() {
 }
 
 #[test]
-fn a_window_without_room_for_an_entry_is_refused() {
+fn a_window_without_room_for_an_entry_is_refused_and_ends_the_list() {
     let file = gsd_files::golden_file("v21_sparse_chunks");
     let reader = gsd::Reader::open(&file[..], &mut [0; 512]).unwrap();
     let refused = reader.chunks([0; 31]).next().unwrap().unwrap_err();
@@ -170,6 +170,9 @@ fn a_window_without_room_for_an_entry_is_refused() {
         let Ok(reader) = ffrecord::Reader::open(&bytes[..], &mut [0; 12]) else { continue };
         if reader.head().layout.n() == 0 {
             continue;
+        }
+        if reader.sample(0, &mut [0; 16]).is_ok() {
+            fed_after_its_end(ffrecord::find::Find::new(reader.head(), 0).unwrap(), &bytes);
         }
         let mut samples = reader.samples(0..1, [0; 8]);
         assert_eq!(samples.number(), 0);
