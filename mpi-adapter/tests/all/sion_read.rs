@@ -107,6 +107,30 @@ fn opening_takes_three_calls_and_two_for_each_further_window_of_tasks() {
 }
 
 #[test]
+fn a_rank_reads_a_bounded_number_of_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let one_task = std::fs::read(golden().join("s01_one_task.sion")).unwrap();
+    let fields = 1076 + 16; // after the table of one task: maxchunks, start_of_varheader
+    let start = u64::from_le_bytes(one_task[fields + 4..fields + 12].try_into().unwrap());
+    let says_of = |count: i32| {
+        let mut bytes = one_task[..start as usize].to_vec();
+        bytes[fields..fields + 4].copy_from_slice(&count.to_le_bytes());
+        bytes.extend(i64::from(count).to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(start + 8 + 8 * u64::try_from(count).unwrap()).unwrap(); // sparse
+        let errors = ranks(2, |rank| OpenOptions::new().open(rank, &path).map(drop).unwrap_err());
+        assert!(errors.iter().all(|error| error.code() == Code::Refused), "{errors:?}");
+        errors[0].to_string()
+    };
+    let of_rank = says_of((1 << 26) + 1);
+    assert!(of_rank.contains("have 67108865 chunks, at most 67108864 are read"), "{of_rank}");
+    let of_task = says_of((1 << 24) + 1);
+    assert!(of_task.contains("task 0 has 16777217 chunks, at most 16777216 are read"), "{of_task}");
+}
+
+#[test]
 fn a_rank_opens_only_the_files_of_its_tasks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");

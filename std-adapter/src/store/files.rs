@@ -12,13 +12,16 @@ use striae_core::embedded_io::ReadExactError;
 use striae_core::span::Stride;
 use striae_core::store::ReadAt;
 
+/// The most files of a set that are kept open at once, without an option.
+const MOST_OPEN: usize = 128;
+
 /// The default number of files of a set that are kept open at once: 128, or a quarter of the
 /// process's limit of descriptors if that is less.
 #[must_use]
 pub fn max_open_files() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let quarter = limit.map_or(u64::MAX, |limit| limit >> 2);
-    usize::try_from(quarter).unwrap_or(usize::MAX).clamp(1, 128)
+    usize::try_from(quarter).unwrap_or(usize::MAX).clamp(1, MOST_OPEN)
 }
 
 /// The files of a set: each is opened when it is read, and closed again when too many are open.
