@@ -84,6 +84,7 @@ write_logs() {
 }
 
 own firmware
+unset CARGO_PROFILE_RELEASE_DEBUG # defmt-print says where a line comes from
 need_debian_rust gcc-arm-none-eabi qemu-system-arm
 # Not optimised: that builds faster than it could ever gain here.
 [[ -x $defmt_print ]] || cargo install --quiet --locked --debug --root "$target/tools" \
