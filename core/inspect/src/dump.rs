@@ -89,6 +89,14 @@ impl<'a, S: ReadAt, F> Lines<'a, S, F> {
         self.in_window(offset, len).ok_or(DriveError::Ended { offset })
     }
 
+    fn in_window(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let skip = usize::try_from(offset.checked_sub(self.window_at)?).ok()?;
+        self.window.get(skip..)?.get(..len)
+    }
+}
+
+#[cfg(any(feature = "ffrecord", feature = "gsd"))] // SION's records go on in other chunks
+impl<S: ReadAt, F> Lines<'_, S, F> {
     /// Passes on a field at `offset`. `value` says its value in words.
     pub(crate) fn field(
         &mut self,
@@ -113,11 +121,6 @@ impl<'a, S: ReadAt, F> Lines<'a, S, F> {
             self.field((name_of(table, field, index), field), offset, &value)?;
         }
         Ok(())
-    }
-
-    fn in_window(&self, offset: u64, len: usize) -> Option<&[u8]> {
-        let skip = usize::try_from(offset.checked_sub(self.window_at)?).ok()?;
-        self.window.get(skip..)?.get(..len)
     }
 }
 
