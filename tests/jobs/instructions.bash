@@ -63,8 +63,8 @@ check_verb() {
 check_verb 233 verify
 check_verb 286 ls
 check_verb 561 ls --json
-out="$folder/recovered" check_verb 2119 recover
-out="$folder/converted" check_verb 1057 convert
+out="$folder/recovered" check_verb 2183 recover
+out="$folder/converted" check_verb 1087 convert
 
 # A process that does nothing is part of each; of 2^18 tasks or records, it is 2 instructions.
 readonly all=$((1 << 18))
