@@ -146,7 +146,7 @@ group! {
     angmom: floats(schema::ANGMOM) -> Floats;
     /// Box image of each particle (how often it has crossed the box): in x, y, z.
     image: numbers(schema::IMAGE) -> Vec<i32>;
-    /// Shapes of the types, for drawing: JSON as it stands in the file.
+    /// Shapes of the types, for drawing: the JSON that is in the file.
     type_shapes: texts(schema::TYPE_SHAPES) -> Vec<String>;
 }
 

@@ -1,5 +1,4 @@
-//! What the loggers of devices promise of power cuts, and how it is tried: the same for all of
-//! them.
+//! What all loggers of devices promise of power cuts, and how that is tried.
 
 use striae_core::gsd::{ChunkType, Reader};
 use striae_core::store::{BlockStore, Cached, StoreBlocks, WriteAt};

@@ -127,7 +127,7 @@ impl<S: Subject> Judge<'_, S> {
         let mut certainty =
             said.map_or_else(Certainty::Lost, |said| self.certainty(entries, &said));
         let data = hull(&entries.chunks);
-        // Frames stand one behind the other. Where they do not, and nothing is proven, one of two
+        // Frames follow one another. Where they do not, and nothing is proven, one of two
         // has an entry that is wrong.
         let held = self.held.as_ref().filter(|held| held.certainty.is_saved());
         let held_end = held.and_then(|held| held.data.map(Span::end));
