@@ -251,3 +251,52 @@ fn a_file_that_can_lack_a_chunk_without_rows_is_called_perhaps_cut() {
     assert_eq!(runs, [(0..6, shown), (6..7, doubt)]);
     assert!(!recovery.is_complete());
 }
+
+/// The runs of what is recovered of a file.
+fn runs_of(file: &[u8]) -> Vec<(Range<u64>, Certainty)> {
+    let (_dir, path) = file_of(file);
+    let recovery = Recover::new().examine(&path).unwrap();
+    recovery.runs().map(|run| (run.frames.clone(), run.certainty)).collect()
+}
+
+/// The other names are of chunks that nobody misses if they have no rows; so the bytes decide.
+#[test]
+fn bytes_behind_the_last_frame_say_that_a_chunk_lost_its_entry() {
+    let (step, mass) = (("configuration/step", 8), ("particles/mass", 4));
+    // Eight entries lie between the header and the end of its sector.
+    let file = |last: &[_]| {
+        let mut history = History::new(2, b"hoomd");
+        history.flush(&[vec![vec![step, mass]; 3], vec![vec![step], last.to_vec()]].concat());
+        history.stock.file
+    };
+    let mut torn = file(&[step, mass]);
+    assert!(torn[SECTOR..][..32].iter().any(|&byte| byte != 0));
+    torn[SECTOR..][..32].fill(0);
+    let (shown, doubt) = (Certainty::AsFound(Proof::Shown), Certainty::Guess(Doubt::Torn));
+    assert_eq!(runs_of(&torn), [(0..4, shown), (4..5, doubt)]);
+    assert_eq!(runs_of(&file(&[step])), [(0..5, shown)]);
+}
+
+/// gsd's first block has 128 slots; the next block's 129th is the first one that a crash can lose.
+#[test]
+fn frames_that_were_durable_before_the_index_moved_are_not_in_doubt() {
+    let mut undecided = 0;
+    for len in 0..SECTOR {
+        let mut history = History::new(2, b"probe");
+        history.flush(&vec![vec![("a", 1), ("b", 1)]; 62]);
+        history.flush(&[vec![("a", 1), ("b", len / 2)], vec![("a", 1), ("b", len - len / 2)]]);
+        history.flush(&[vec![("a", 1), ("b", 1)]]);
+        let Stock { states, synced, .. } = &history.stock;
+        // The header shows the new block, and of its new entries there are none.
+        let moved = &states[synced[synced.len() - 2] - 1];
+        let number = |at: usize| u64::from_le_bytes(moved[at..][..8].try_into().unwrap());
+        let end = number(8) as usize + 128 * 32;
+        assert_eq!((number(16), moved[end..][..32].iter().max()), (256, Some(&0)));
+        // Another place of the block's end says itself that the last frame is whole.
+        if end % SECTOR == 0 {
+            undecided += 1;
+            assert_eq!(runs_of(moved), [(0..64, Certainty::AsFound(Proof::Shown))], "{len}");
+        }
+    }
+    assert!(undecided > 0);
+}
