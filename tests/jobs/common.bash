@@ -157,6 +157,9 @@ debian_cargo() {
     PATH=/usr/bin:$PATH RUSTC_BOOTSTRAP=1 cargo "$@"
 }
 
+# Where Debian's compiler builds packages of the workspace as `dev`: macros, which run here, are compiled once.
+readonly debian="$target/debian"
+
 # ---- tests that must be there ----
 
 # Runs a command that runs Rust tests. It fails as well if there is no test, or none whose name
@@ -189,27 +192,27 @@ same_bytes() {
 # Compares the logs of a foreign host, of which nothing else runs. Arguments: target, linker, runner.
 foreign_logs() {
     local triple=$1 variable
-    own "cross-$triple"
+    own "debian/$triple"
     variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")
     export "${variable}_LINKER=$2"
     debian_cargo build --quiet -p striae-core --example same_bytes --target "$triple" \
-        -Zbuild-std=std,panic_unwind --target-dir "$target/cross-$triple"
+        -Zbuild-std=std,panic_unwind --target-dir "$debian"
     # shellcheck disable=SC2086 # the runner has options
-    same_bytes "$triple" $3 "$target/cross-$triple/$triple/debug/examples/same_bytes"
+    same_bytes "$triple" $3 "$debian/$triple/debug/examples/same_bytes"
 }
 
 # Tests of core and of what inspects files on a foreign host, emulated or not. Arguments: target,
 # linker, runner, then those of the test programs.
 foreign_tests() {
     local triple=$1 variable
-    own "cross-$triple"
+    own "debian/$triple"
     variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")
     export "${variable}_LINKER=$2" "${variable}_RUNNER=$3"
     export CARGO_PROFILE_DEV_OPT_LEVEL=1 # emulation is slow enough
     must_run="golden:: gsd_golden:: ffrecord::golden:: cdf::golden:: hostile:: layout_laws::
         gsd:: sion:: bytes_are_read_as_the_package_reads_the_file" rust_tests \
         debian_cargo test -p striae-core -p striae-hoomd -p striae-inspect --target "$triple" \
-        -Zbuild-std=std,panic_unwind --target-dir "$target/cross-$triple"
+        -Zbuild-std=std,panic_unwind --target-dir "$debian"
     # shellcheck disable=SC2086 # the runner has options
-    same_bytes "$triple" $3 "$target/cross-$triple/$triple/debug/examples/same_bytes"
+    same_bytes "$triple" $3 "$debian/$triple/debug/examples/same_bytes"
 }

@@ -11,9 +11,11 @@ use() {
     cargo clean --quiet -p mpi-sys
 }
 
-# All that is built here has the same features, so that each crate is compiled once.
-readonly packages=(-p striae-mpi -p striae-mpi-c -p striae-mpi-lab
-    --features striae-mpi/mpi,striae-mpi/cli,striae-mpi-lab/mpi)
+# All that is built here has the same features, and what lies under it those of the job `test`, so that each crate is
+# compiled once: byteorder's are asked for by striae-sdmmc, those of syn and once_cell by tests/Cargo.toml.
+readonly packages=(-p striae-mpi -p striae-mpi-c -p striae-mpi-lab -p striae-sdmmc
+    --features striae-mpi/mpi,striae-mpi/cli,striae-mpi-lab/mpi
+    --features striae/default,striae/cli,striae-core/async,rustix/thread)
 
 # The tests of the package under one MPI. Arguments: which, and how many jobs there are.
 under() {

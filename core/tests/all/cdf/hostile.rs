@@ -79,7 +79,7 @@ fn every_flip_of_a_bit_of_a_header_is_an_error_or_a_reading() {
         let header_len = open(&file, &mut [0; 64]).unwrap().head().header_len;
         let mut refused = 0;
         let step = if header_len < 500 { 1 } else { 7 }; // of long ones some, in all bytes' places
-        for bit in (0..8 * header_len as usize).step_by(step) {
+        for bit in (0..8 * header_len as usize).step_by(step * stride(5)) {
             let mut file = file.clone();
             file[bit / 8] ^= 1 << (bit % 8);
             let _ = steps(&file);
@@ -92,7 +92,7 @@ fn every_flip_of_a_bit_of_a_header_is_an_error_or_a_reading() {
                 }
             }
         }
-        assert!(refused > 100, "{name}: {refused}");
+        assert!(refused > 100 / stride(5), "{name}: {refused}");
     }
 }
 
@@ -100,7 +100,7 @@ fn every_flip_of_a_bit_of_a_header_is_an_error_or_a_reading() {
 fn every_byte_at_its_extremes_is_an_error_or_a_reading() {
     for name in ["cdf1_onerec_short.nc", "cdf2_pn_redef.nc", "cdf5_pn_default.nc"] {
         let file = golden_file(name);
-        for at in 0..file.len() - 8 {
+        for at in (0..file.len() - 8).step_by(stride(5)) {
             for bytes in
                 [&[0xff; 1][..], &[0; 4], &[0xff; 4], &[0xff; 8], &[0x7f, 0xff, 0xff, 0xff]]
             {

@@ -2,6 +2,7 @@
 
 use super::recover;
 use striae_kit::golden_sets::golden_sets;
+use striae_kit::hosts::stride;
 
 /// Files that have everything: few tasks, many, key-value records, a mapping, both orders.
 const FILES: [&str; 6] = [
@@ -78,7 +79,7 @@ fn extremes_have_an_answer() {
 fn every_front_of_a_file_has_an_answer() {
     for (name, file) in files() {
         let mut judged = false;
-        for len in 0..file.len() {
+        for len in (0..file.len()).step_by(stride(5)) {
             match recover(&file[..len]) {
                 Ok(_) => judged = true,
                 Err(_) => assert!(!judged, "{name}: {len}"),
