@@ -401,9 +401,10 @@ fn fingerprint(head: &Head) -> u64 {
     let mut hash = Fnv::new(head.grammar.canonical.nprocs);
     for list in definition.lists() {
         hash.add(&usize_to_u64(list.len()).to_be_bytes());
-        for (name, attribute) in list {
+        for attribute in list {
+            let name = attribute.name_bytes();
             hash.add(&usize_to_u64(name.len()).to_be_bytes());
-            hash.add(name.as_bytes());
+            hash.add(name);
             hash.add(attribute.nc_type().name().as_bytes());
             hash.add(&attribute.count().to_be_bytes());
             hash.add(attribute.bytes());
