@@ -8,7 +8,7 @@ folders=("${STRIAE_BENCH_DIR-$target/bench}")
 if [[ ! -v STRIAE_BENCH_DIR && -w /dev/shm ]]; then
     folders=(/dev/shm "${folders[@]}")
 fi
-: >"$new"
+printf '# %s processors, Linux %s, load %s\n' "$(nproc)" "$(uname -r)" "$(cut -d ' ' -f 1 /proc/loadavg)" >"$new"
 for folder in "${folders[@]}"; do
     kind=$(stat -f -c %T "$folder")
     for bench in ${STRIAE_BENCHES-sion gsd blob direct}; do
