@@ -8,7 +8,7 @@ folders=("${STRIAE_BENCH_DIR-$target/bench}")
 if [[ ! -v STRIAE_BENCH_DIR && -w /dev/shm ]]; then
     folders=(/dev/shm "${folders[@]}")
 fi
-: >"$new"
+printf '# %s processors, Linux %s, load %s\n' "$(nproc)" "$(uname -r)" "$(cut -d ' ' -f 1 /proc/loadavg)" >"$new"
 for folder in "${folders[@]}"; do
     kind=$(stat -f -c %T "$folder")
     for bench in ${STRIAE_BENCHES-sion gsd blob direct}; do
@@ -16,9 +16,5 @@ for folder in "${folders[@]}"; do
         STRIAE_BENCH_DIR=$folder cargo bench --quiet -p striae --bench "$bench" | tee -a "$new"
     done
 done
-note "the table is $new"
-if [[ -f std-adapter/benches/table.md ]]; then
-    python3 tests/jobs/bench.py std-adapter/benches/table.md "$new" || fail "some rows are slower than before"
-else
-    note "there is no std-adapter/benches/table.md to compare it with"
-fi
+note "the table is $new; cp ${new#"$PWD/"} std-adapter/benches/table.md records it"
+python3 tests/jobs/bench.py std-adapter/benches/table.md "$new" || fail "some rows are slower than before"

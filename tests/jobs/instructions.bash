@@ -46,7 +46,7 @@ check_open() {
     check "opening $what in memory" $(((many - few) / 5000)) "$recorded"
 }
 check_open sion/s03_eight_mixed.sion 1047
-check_open cdf/cdf5_alltypes.nc 92525
+check_open cdf/cdf5_alltypes.nc 77996
 check_open ffrecord/five_one_empty.ffr 382
 
 # What verbs of the program take for a frame, as the difference of two files.
@@ -63,8 +63,8 @@ check_verb() {
 check_verb 233 verify
 check_verb 286 ls
 check_verb 561 ls --json
-out="$folder/recovered" check_verb 2183 recover
-out="$folder/converted" check_verb 1087 convert
+out="$folder/recovered" check_verb 2132 recover
+out="$folder/converted" check_verb 1051 convert
 
 # A process that does nothing is part of each; of 2^18 tasks or records, it is 2 instructions.
 readonly all=$((1 << 18))
@@ -75,7 +75,7 @@ check "a task that is listed" $((list / all)) 187
 one=$(instructions "$sion" memory one "$folder/tasks")
 check "1000 tasks of which one is found" $((one * 1000 / all)) 3951
 write=$(instructions "$sion" memory write "$folder/records")
-check "a record of 64 bytes that is written" $((write / all)) 127
+check "a record of 64 bytes that is written" $((write / all)) 71
 read=$(instructions "$sion" memory read "$folder/records")
 check "a record of 64 bytes that is read" $((read / all)) 76
 
@@ -83,6 +83,6 @@ check "a record of 64 bytes that is read" $((read / all)) 76
 set=$(instructions "$blob" memory write "$folder/set")
 check "1000 elements that ranks write" $((set * 1000 / 4250000)) 8570
 open=$(instructions "$blob" memory open "$folder/set")
-check "a variable of a set that is opened" $((open / 414)) 13434
+check "a variable of a set that is opened" $((open / 414)) 9184
 convert=$(instructions "$blob" memory convert "$folder/set")
-check "1000 elements that are converted" $((convert * 1000 / 4250000)) 11838
+check "1000 elements that are converted" $((convert * 1000 / 4250000)) 11373

@@ -57,6 +57,8 @@ fn memory_of(what: &str, path: &Path) {
         "create" => writing::create_and_close(path, writing::MANY_TASKS),
         "list" => reading::keep_list(path),
         "write" => writing::write_records(path),
+        "plain" => writing::write_plainly(path, false),
+        "locked" => writing::write_plainly(path, true),
         "read" => reading::read_records(path),
         _ => reading::open_one(path),
     }

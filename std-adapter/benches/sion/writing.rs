@@ -7,6 +7,7 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 use striae::sion::{Builder, Convert, Durability, Extract, File, Pack, Sources};
 
 /// Tasks of the largest file.
@@ -20,6 +21,9 @@ const FIRST: u64 = 4096;
 pub(crate) fn all(dir: &Path) {
     for (record, total) in [(64, 64 << 20), (4 << 10, 256 << 20), (1 << 20, 512 << 20)] {
         records(dir, record, total);
+    }
+    for threads in [1, 2, 4] {
+        by_threads(dir, threads);
     }
     creating(dir);
     converting(dir);
@@ -71,6 +75,60 @@ fn records(dir: &Path, record: usize, total: u64) {
     let what = format!("write records of {record} B to 16 tasks");
     row_prepared(&what, "16 files by BufWriter", 2 * ROUNDS, clean, ours, task_files);
     row_prepared(&what, "pwrite of the same bytes", 2 * ROUNDS, clean, ours, raw);
+}
+
+/// Records of 64 B to 16 tasks, of which each thread has as many, against as many task files.
+fn by_threads(dir: &Path, threads: usize) {
+    const TOTAL: u64 = 64 << 20;
+    let (path, plain) = (dir.join("records.sion"), dir.join("plain"));
+    let clean = || {
+        let _ = fs::remove_dir_all(&plain);
+        let _ = fs::remove_file(&path);
+        fs::create_dir(&plain).unwrap();
+        rustix::fs::sync();
+    };
+    let ours = || {
+        let builder = Builder::new(TASKS).chunksize(TOTAL / TASKS).fsblksize(4096);
+        let mut file = builder.durability(Durability::None).create(&path).unwrap();
+        let mut tasks: Vec<_> = (0..TASKS).map(|task| file.task(task).unwrap()).collect();
+        share(&mut tasks, threads, TOTAL);
+        file.close().unwrap();
+    };
+    let task_files = || {
+        let file = |task| fs::File::create(plain.join(format!("{task}"))).unwrap();
+        let mut tasks: Vec<_> = (0..TASKS).map(|task| BufWriter::new(file(task))).collect();
+        share(&mut tasks, threads, TOTAL);
+        tasks.iter_mut().for_each(|task| task.flush().unwrap());
+    };
+    let what = format!("write records of 64 B to 16 tasks by {threads} threads");
+    let baseline = format!("16 files by BufWriter, {threads} threads");
+    row_prepared(&what, &baseline, 2 * ROUNDS, clean, ours, task_files);
+}
+
+/// Writes `total` bytes in records of 64 B, to tasks that threads share.
+fn share<W: Write + Send>(tasks: &mut [W], threads: usize, total: u64) {
+    let rounds = total / TASKS / 64;
+    std::thread::scope(|scope| {
+        for own in tasks.chunks_mut(tasks.len() / threads) {
+            scope.spawn(move || {
+                for _ in 0..rounds {
+                    own.iter_mut().for_each(|task| task.write_all(&[7; 64]).unwrap());
+                }
+            });
+        }
+    });
+}
+
+/// Writes as many records of 64 B through `BufWriter`: alone, or behind a lock that each takes.
+pub(crate) fn write_plainly(path: &Path, is_locked: bool) {
+    let mut file = BufWriter::with_capacity(1 << 17, fs::File::create(path).unwrap());
+    if !is_locked {
+        (0..MANY_TASKS).for_each(|_| file.write_all(&[7; 64]).unwrap());
+        return file.flush().unwrap();
+    }
+    let file = Mutex::new(file);
+    (0..MANY_TASKS).for_each(|_| file.lock().unwrap().write_all(&[7; 64]).unwrap());
+    file.lock().unwrap().flush().unwrap();
 }
 
 /// Creates a file of `ntasks` tasks, no two alike, and closes it.

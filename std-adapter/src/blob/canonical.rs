@@ -2,8 +2,6 @@
 
 use super::Definition;
 use super::grammar::{Canonical, Placed};
-use striae_core::cdf::book::WINDOW;
-use striae_core::cdf::{Encode, Error};
 use striae_inspect::cdf::Header;
 
 /// What the header of the canonical file is made of: the header of a subfile.
@@ -17,15 +15,9 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The header of the canonical CDF-5 file, which was [checked](check).
+    /// The header of the canonical CDF-5 file, which was [checked](Definition::check).
     pub(crate) fn canonical(&self, canonical: &Canonical) -> Header {
         let made = Definition::new(&self.header, canonical, &self.places).header(self.numrecs);
         made.unwrap_or_else(|_| self.header.clone()) // never, as it was checked
     }
-}
-
-/// Whether there can be a canonical CDF-5 file.
-pub(crate) fn check(definition: &Definition<'_>, numrecs: u64) -> Result<(), Error> {
-    let plan = definition.plan()?;
-    Encode::new(definition, &plan, numrecs, &mut [0; WINDOW]).map(drop)
 }

@@ -4,7 +4,7 @@ use crate::host::{Host, Text};
 use crate::{Fail, entries};
 use core::fmt::Write;
 use core::ops::ControlFlow::{Break, Continue};
-use striae_core::cdf::define::check_name;
+use striae_core::cdf::define::{check_name, is_plain_name};
 use striae_core::cdf::layout::{LargeVars, RecordSize, padded};
 use striae_core::cdf::{
     Cursor, Error, Item, Layout, ListKind, Reader, Region, Scan, Slab, Survey, Variable, Version,
@@ -61,7 +61,8 @@ entries! {
         let version = Version::from_number(number).ok_or(Fail)?;
         let mut large = LargeVars::new(version);
         large.add(0, len, false).or(Err(Fail))?;
-        let is_name = core::str::from_utf8(bytes).is_ok_and(|name| check_name(name).is_ok());
+        let is_allowed = |name: &str| check_name(name).is_ok();
+        let is_name = is_plain_name(bytes) || core::str::from_utf8(bytes).is_ok_and(is_allowed);
         let last = large.not_last(is_name).unwrap_or(1);
         Ok(last ^ version.stored_vsize(len))
     }

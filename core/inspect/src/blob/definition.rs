@@ -7,11 +7,16 @@ use super::header::encode;
 use crate::cdf::{self, Header};
 use alloc::vec::Vec;
 use striae_core::blob::names::{FILE_ATTRIBUTES, VARIABLE_ATTRIBUTES, WORLD_RANKS};
+use striae_core::cdf::book::WINDOW;
+use striae_core::cdf::define::is_plain_name;
 use striae_core::cdf::{
-    Alignment, AttrDef, Define, DimDef, Error, ListKind, Plan, Values, VarDef, Version,
+    Alignment, AttrDef, Define, DimDef, Encode, Error, ListKind, Plan, Values, VarDef, Version,
 };
 use striae_core::endian::ByteOrder;
 use striae_core::store::usize_to_u64;
+
+/// Far more bytes than any header has, and far fewer than the longest file.
+const SPARE: u64 = 1 << 62;
 
 /// Lists of at most as many items are compared name by name.
 const FEW: usize = 8;
@@ -22,14 +27,11 @@ const FEW: usize = 8;
 pub struct Definition<'a> {
     canonical: &'a Canonical,
     /// The attributes of the file, then those of the variables.
-    attributes: Vec<Named<'a>>,
-    /// Where the attributes of the file end in it, and those of each variable.
+    attributes: Vec<cdf::Attribute<'a>>,
+    /// Where the attributes of the file begin in it, those of each variable, and where all end.
     ends: Vec<usize>,
     repeated: Repeated,
 }
-
-/// An attribute with its name.
-type Named<'a> = (&'a str, cdf::Attribute<'a>);
 
 /// A list of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +58,7 @@ fn item<T>(items: &[T], number: u64) -> Option<&T> {
 }
 
 /// The number of the first item whose name an item before it has.
-fn first_repeated<'n>(names: impl ExactSizeIterator<Item = &'n str> + Clone) -> Option<u64> {
+fn first_repeated<'n>(names: impl ExactSizeIterator<Item = &'n [u8]> + Clone) -> Option<u64> {
     if names.len() <= FEW {
         let mut numbered = names.clone().enumerate();
         let repeated =
@@ -83,12 +85,11 @@ struct Repeated(Vec<(ListOf, u64)>);
 
 impl Repeated {
     fn of<'d, D: Define + ?Sized>(definition: &'d D) -> Self {
-        let (mut repeated, mut names) = (Vec::new(), Vec::new());
+        let (mut repeated, mut names) = (Self::default(), Vec::new());
         let mut check = |list: ListOf, name: &dyn Fn(u64) -> Option<&'d str>| {
             names.clear();
-            names.extend((0..u64::MAX).map_while(name));
-            let first = first_repeated(names.iter().copied());
-            repeated.extend(first.map(|number| (list, number)));
+            names.extend((0..u64::MAX).map_while(name).map(str::as_bytes));
+            repeated.look(list, names.iter().copied());
             usize_to_u64(names.len())
         };
         check(ListOf::Dims, &|number| Some(definition.dim(number)?.name));
@@ -98,11 +99,16 @@ impl Repeated {
             let name = |number| Some(definition.attr(Some(varid), number)?.name);
             check(ListOf::Vatts(varid), &name);
         }
-        Self(repeated)
+        repeated
+    }
+
+    /// Looks at the names of a list, which comes after all before it.
+    fn look<'n>(&mut self, list: ListOf, names: impl ExactSizeIterator<Item = &'n [u8]> + Clone) {
+        self.0.extend(first_repeated(names).map(|number| (list, number)));
     }
 
     fn has(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
-        self.0.binary_search(&(ListOf::new(list, of), number)).is_ok()
+        !self.0.is_empty() && self.0.binary_search(&(ListOf::new(list, of), number)).is_ok()
     }
 }
 
@@ -111,45 +117,59 @@ impl<'a> Definition<'a> {
     /// places of the canonical variables.
     #[must_use]
     pub fn new(header: &'a Header, canonical: &'a Canonical, places: &[Placed]) -> Self {
-        let (mut attributes, mut ends) = (Vec::new(), Vec::new());
-        let named = |attribute: cdf::Attribute<'a>| (attribute.name(), attribute);
-        let of_file =
-            |(name, _): &Named<'_>| *name != WORLD_RANKS && !FILE_ATTRIBUTES.contains(name);
-        let of_variable = |(name, _): &Named<'_>| !VARIABLE_ATTRIBUTES.contains(name);
-        attributes.extend(header.attributes().map(named).filter(of_file));
+        let nvars = canonical.variables.len();
+        let mut attributes = Vec::with_capacity(header.attributes_in_all());
+        let mut ends = Vec::with_capacity(nvars.saturating_add(2));
+        ends.push(0);
+        let is_one = |attribute: &cdf::Attribute<'_>, names: &[&str]| {
+            let own = attribute.name_bytes();
+            names.iter().any(|name| name.as_bytes() == own)
+        };
+        let of_file = |attribute: &cdf::Attribute<'_>| {
+            !is_one(attribute, &[WORLD_RANKS]) && !is_one(attribute, &FILE_ATTRIBUTES)
+        };
+        let of_variable = |attribute: &cdf::Attribute<'_>| !is_one(attribute, &VARIABLE_ATTRIBUTES);
+        attributes.extend(header.attributes().filter(of_file));
         ends.push(attributes.len());
         let mut found = header.variables();
         for (variable, place) in canonical.variables.iter().zip(places) {
             let own = found.find(|found| found.varid() == place.varid);
-            let own = own.into_iter().flat_map(cdf::Variable::attributes).map(named);
-            match variable.decomposition {
-                Some(_) => attributes.extend(own.filter(of_variable)),
-                None => attributes.extend(own),
+            let is_decomposed = variable.decomposition.is_some();
+            if let Some(own) = own {
+                let is_kept = |own: &cdf::Attribute<'_>| !is_decomposed || of_variable(own);
+                own.attributes().filter(is_kept).for_each(|own| attributes.push(own));
             }
             ends.push(attributes.len());
         }
         let mut definition = Self { canonical, attributes, ends, repeated: Repeated::default() };
-        definition.repeated = Repeated::of(&definition);
+        definition.repeated = definition.repeated();
         definition
     }
 
+    /// [`Repeated::of`] the definition: names are compared as bytes.
+    fn repeated(&self) -> Repeated {
+        let mut repeated = Repeated::default();
+        let Canonical { dims, variables, .. } = self.canonical;
+        repeated.look(ListOf::Dims, dims.iter().map(|dim| dim.name.as_bytes()));
+        let mut lists = self.lists().map(|list| list.iter().map(cdf::Attribute::name_bytes));
+        lists.next().into_iter().for_each(|names| repeated.look(ListOf::Gatts, names));
+        repeated.look(ListOf::Vars, variables.iter().map(|variable| variable.name.as_bytes()));
+        (0..).zip(lists).for_each(|(varid, names)| repeated.look(ListOf::Vatts(varid), names));
+        repeated
+    }
+
     /// The attributes of a canonical variable, or of the file.
-    fn attributes(&self, of: Option<u64>) -> &[Named<'a>] {
-        let list = match of {
-            None => Some(0),
-            Some(varid) => usize::try_from(varid).ok().and_then(|varid| varid.checked_add(1)),
+    fn attributes(&self, of: Option<u64>) -> &[cdf::Attribute<'a>] {
+        let ends = || {
+            let list = of.map_or(Some(0), |varid| usize::try_from(varid).ok()?.checked_add(1))?;
+            self.ends.get(list..)?.first_chunk()
         };
-        let range = || {
-            let list = list?;
-            let first =
-                list.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
-            Some(first?..*self.ends.get(list)?)
-        };
-        range().and_then(|range| self.attributes.get(range)).unwrap_or_default()
+        let range = ends().map(|&[start, end]: &[usize; 2]| start..end);
+        range.and_then(|range| self.attributes.get(range)).unwrap_or_default()
     }
 
     /// The attributes of the file, then those of each canonical variable.
-    pub(super) fn lists(&self) -> impl Iterator<Item = &[Named<'a>]> {
+    pub(super) fn lists(&self) -> impl Iterator<Item = &[cdf::Attribute<'a>]> {
         let variables = usize_to_u64(self.canonical.variables.len());
         let all = [None].into_iter().chain((0..variables).map(Some));
         all.map(|of| self.attributes(of))
@@ -161,6 +181,27 @@ impl<'a> Definition<'a> {
     /// [`Error::Define`] with the first item that the file cannot have.
     pub fn plan(&self) -> Result<Plan, Error> {
         Plan::new(self, Version::Cdf5, Alignment::default())
+    }
+
+    /// Checks that there can be a canonical CDF-5 file with so many records.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan); [`Error::Records`] if there are too many.
+    pub fn check(&self, numrecs: u64) -> Result<(), Error> {
+        // Attributes with plain names are never refused, since the header has their values; their
+        // bytes are too few to move what is below SPARE past the end of the longest file.
+        if self.has_plain_attributes()
+            && let Ok(plan) = Plan::new(&Bare(self), Version::Cdf5, Alignment::default())
+            && plan.file_len(1).is_some_and(|len| len < SPARE)
+        {
+            return Encode::new(&Bare(self), &plan, numrecs, &mut [0; WINDOW]).map(drop);
+        }
+        Encode::new(self, &self.plan()?, numrecs, &mut [0; WINDOW]).map(drop)
+    }
+
+    fn has_plain_attributes(&self) -> bool {
+        let is_plain = |attribute: &cdf::Attribute<'_>| is_plain_name(attribute.name_bytes());
+        self.repeated.0.is_empty() && self.attributes.iter().all(is_plain)
     }
 
     /// The header of the canonical CDF-5 file with so many records.
@@ -185,15 +226,36 @@ impl<'a> Definition<'a> {
     }
 }
 
+/// A definition without its attributes.
+struct Bare<'d>(&'d Definition<'d>);
+
+impl Define for Bare<'_> {
+    fn dim(&self, dimid: u64) -> Option<DimDef<'_>> {
+        self.0.dim(dimid)
+    }
+
+    fn attr(&self, _: Option<u64>, _: u64) -> Option<AttrDef<'_>> {
+        None
+    }
+
+    fn var(&self, varid: u64) -> Option<VarDef<'_>> {
+        self.0.var(varid)
+    }
+
+    fn is_repeated(&self, list: ListKind, of: Option<u64>, number: u64) -> bool {
+        self.0.is_repeated(list, of, number)
+    }
+}
+
 impl Define for Definition<'_> {
     fn dim(&self, dimid: u64) -> Option<DimDef<'_>> {
         item(&self.canonical.dims, dimid).map(|dim| DimDef { name: &dim.name, length: dim.length })
     }
 
     fn attr(&self, of: Option<u64>, number: u64) -> Option<AttrDef<'_>> {
-        let &(name, attribute) = item(self.attributes(of), number)?;
+        let attribute = item(self.attributes(of), number)?;
         let values = Values::new(attribute.nc_type(), attribute.order(), attribute.bytes());
-        Some(AttrDef { name, values })
+        Some(AttrDef { name: attribute.name(), values })
     }
 
     fn var(&self, varid: u64) -> Option<VarDef<'_>> {
@@ -253,7 +315,7 @@ mod tests {
             for cycle in 1..=len + 1 {
                 let names: Vec<_> = (0..len).map(|n| format!("name{}", n * 7 % cycle)).collect();
                 let expected = (0..len).find(|&n| names.iter().take(n).any(|one| *one == names[n]));
-                let found = first_repeated(names.iter().map(|name| &**name));
+                let found = first_repeated(names.iter().map(|name| name.as_bytes()));
                 assert_eq!(found, expected.map(usize_to_u64), "{names:?}");
             }
         }

@@ -5,9 +5,9 @@ pub(super) struct Fnv(pub(super) u64);
 
 impl Fnv {
     /// The hash of a name.
-    pub(super) fn of(name: &str) -> u64 {
+    pub(super) fn of(name: &[u8]) -> u64 {
         let mut hash = Self::default();
-        hash.add(name.as_bytes());
+        hash.add(name);
         hash.0
     }
 

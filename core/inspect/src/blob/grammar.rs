@@ -131,7 +131,12 @@ impl Dims {
     /// The indices among the canonical dimensions.
     fn canonical(&self, dimids: impl Iterator<Item = Option<u64>>) -> Option<Box<[u64]>> {
         let index = |dimid: Option<u64>| *self.canonical.get(usize::try_from(dimid?).ok()?)?;
-        dimids.map(index).collect()
+        let most = dimids.size_hint().1.unwrap_or(0); // an attribute's, which is in memory
+        let mut indices = Vec::with_capacity(most);
+        for dimid in dimids {
+            indices.push(index(dimid)?);
+        }
+        Some(indices.into())
     }
 }
 
@@ -187,7 +192,8 @@ impl Grammar {
             decompositions.push(decomposition);
             locals.push(local);
         }
-        let (mut variables, mut places) = (vec![], vec![]);
+        let nvars = header.variables().len();
+        let (mut variables, mut places) = (Vec::with_capacity(nvars), Vec::with_capacity(nvars));
         for found in header.variables().filter(|found| !reading.is_map(*found)) {
             let (variable, place) = reading.variable(found, &decompositions)?;
             variables.push(variable);

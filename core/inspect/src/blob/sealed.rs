@@ -19,7 +19,7 @@ use striae_core::blob::seal::{Duplicate, Facts, FindSeal, Found, SealPlace, Shap
 use striae_core::blob::{Error, Name, Part, Seal};
 use striae_core::integrity::Checksum;
 use striae_core::span::Span;
-use striae_core::step::{DriveError, drive_read};
+use striae_core::step::{DriveError, ReadMachine, ReadStep};
 use striae_core::store::usize_to_u64;
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -123,19 +123,22 @@ impl Head {
     /// blobs than a seal can have.
     #[must_use]
     pub fn facts(&self, numrecs: u64, checksum: Checksum) -> Option<Facts> {
-        let grammar = &self.grammar;
-        let maps = grammar.locals.len().checked_mul(Part::VARIABLES.len())?;
-        let nvars = maps.checked_add(grammar.places.len())?;
-        let shape = Shape::new(grammar.nblobs, usize_to_u64(nvars))?;
         let header = self.header.bytes();
         Some(Facts {
-            shape,
+            shape: self.shape()?,
             header_len: usize_to_u64(header.len()),
             header_crc: header_crc(header, checksum),
             values_begin: self.gap.end(),
             numrecs,
             tie: None,
         })
+    }
+
+    /// The shape of its seal; `None` if it has more blobs than a seal can have.
+    fn shape(&self) -> Option<Shape> {
+        let maps = self.grammar.locals.len().checked_mul(Part::VARIABLES.len())?;
+        let nvars = maps.checked_add(self.grammar.places.len())?;
+        Shape::new(self.grammar.nblobs, usize_to_u64(nvars))
     }
 
     /// The gap between the header and the first value, where a seal is.
@@ -401,16 +404,34 @@ fn entry(table: &[u8], row: usize) -> [u8; 4] {
 pub(super) fn find<S: Subject>(store: &S, head: &Head) -> Result<Found, Failed<S, Flaw>> {
     let file_len = store.size().map_err(DriveError::Store)?;
     let checksum = store.checksum(Sum::Crc32c);
-    let shape = head.facts(0, checksum).map(|facts| facts.shape);
-    let usual = shape.and_then(|shape| shape.gap_after(head.header_end));
+    let usual = head.shape().and_then(|shape| shape.gap_after(head.header_end));
     for gap in [Some(head.gap), usual].into_iter().flatten().filter(|gap| gap.fits(file_len)) {
-        let find = &mut FindSeal::new(gap, checksum);
-        let found = drive_read(find, store, &mut vec![0; WINDOW]).map_err(Flaw::of_blob)?;
+        let found = find_in(store, FindSeal::new(gap, checksum))?;
         if found != Found::default() {
             return Ok(found);
         }
     }
     Ok(Found::default()) // there is none, or the file is cut before its first value
+}
+
+/// Finds the copies of the seal, in no more memory than the longest read takes: where there is no
+/// seal, reads are short.
+fn find_in<S: Subject>(store: &S, mut find: FindSeal) -> Result<Found, Failed<S, Flaw>> {
+    let mut memory = Vec::new();
+    loop {
+        match find.poll() {
+            ReadStep::Read { offset, need, want } => {
+                let len = usize::try_from(want).unwrap_or(usize::MAX).min(WINDOW).max(need);
+                if memory.len() < len {
+                    memory = vec![0; len];
+                }
+                let bytes = memory.get_mut(..len).unwrap_or_default();
+                read(store, offset, bytes)?;
+                find.feed(bytes).map_err(|error| DriveError::Format(error.into()))?;
+            }
+            ReadStep::Done(found) => return Ok(found),
+        }
+    }
 }
 
 /// The table of a seal that was found. A writer may have replaced it since: that is an error.

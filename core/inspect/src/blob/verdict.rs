@@ -346,8 +346,11 @@ fn testimony<S: Subject>(
         copies if copies == [Duplicate::None; COPIES] => SealState::None,
         _ => SealState::Damaged,
     };
-    let Some(facts) = head.facts(0, checksum) else { return Ok((Proof::None, Vec::new(), seal)) };
     let (mut proof, mut ties) = (Proof::None, Vec::new());
+    if seal != SealState::Whole {
+        return Ok((proof, ties, seal)); // nothing to compare the header with
+    }
+    let Some(facts) = head.facts(0, checksum) else { return Ok((proof, ties, seal)) };
     for copy in found.copies {
         let Duplicate::Whole(seal) = copy else { continue };
         let own = seal.facts();
@@ -398,9 +401,10 @@ fn fingerprint(head: &Head) -> u64 {
     let mut hash = Fnv::new(head.grammar.canonical.nprocs);
     for list in definition.lists() {
         hash.add(&usize_to_u64(list.len()).to_be_bytes());
-        for (name, attribute) in list {
+        for attribute in list {
+            let name = attribute.name_bytes();
             hash.add(&usize_to_u64(name.len()).to_be_bytes());
-            hash.add(name.as_bytes());
+            hash.add(name);
             hash.add(attribute.nc_type().name().as_bytes());
             hash.add(&attribute.count().to_be_bytes());
             hash.add(attribute.bytes());

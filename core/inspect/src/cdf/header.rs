@@ -23,6 +23,10 @@ const MOST: u64 = 1 << 30;
 /// memory for the next header from the system.
 const SPARE: usize = 1 << 20;
 
+/// The fewest bytes of a variable in a header, and those of a short attribute.
+const LEAST_VAR: usize = 28;
+const SHORT_ATTR: usize = 32;
+
 /// Bytes of the first read, and of the first two.
 const FIRST: u64 = 1 << 16;
 const SECOND: u64 = 3 << 16;
@@ -80,19 +84,25 @@ impl<'s, S: ReadAt + ?Sized> Held<'s, S> {
     }
 
     /// The item at the cursor, which moves after it. After an [`Error`] it must not be used.
+    #[inline(always)] // most items are small, and would be copied as the largest one
     pub(super) fn next(&mut self, cursor: &mut Cursor) -> Result<Item, Failed<S, Error>> {
         loop {
-            let window = Window::new(0, &self.bytes, self.file_len);
-            let (offset, need) = match cursor.advance(&window) {
-                Ok(item) => return Ok(item),
-                Err(Fault::Format(error)) => return Err(DriveError::Format(error)),
-                Err(Fault::Miss(Miss::Read { offset, need, .. })) => (offset, need),
-                // Never: a window has no pages.
-                Err(Fault::Miss(_)) => {
-                    return Err(DriveError::Ended { offset: cursor.offset() });
-                }
-            };
-            self.grow(offset.saturating_add(usize_to_u64(need)))?;
+            match cursor.advance(&Window::new(0, &self.bytes, self.file_len)) {
+                Ok(item) => break Ok(item),
+                Err(fault) => self.mend(fault, cursor.offset())?,
+            }
+        }
+    }
+
+    /// Reads what the cursor needs at `at`.
+    #[cold]
+    fn mend(&mut self, fault: Fault<Error>, at: u64) -> Result<(), Failed<S, Error>> {
+        match fault {
+            Fault::Format(error) => Err(DriveError::Format(error)),
+            Fault::Miss(Miss::Read { offset, need, .. }) => {
+                self.grow(offset.saturating_add(usize_to_u64(need)))
+            }
+            Fault::Miss(_) => Err(DriveError::Ended { offset: at }), // never: a window has no pages
         }
     }
 
@@ -105,13 +115,14 @@ impl<'s, S: ReadAt + ?Sized> Held<'s, S> {
         };
         let want = want.max(end).min(self.file_len);
         let len = usize::try_from(want).unwrap_or(usize::MAX);
-        let more = len.saturating_sub(self.bytes.len());
-        if want > MOST || self.bytes.try_reserve_exact(more).is_err() {
-            return Err(DriveError::BufferTooSmall { need: len });
+        let bytes = if want <= MOST { u8::new_vec_zeroed(len).ok() } else { None };
+        let mut bytes = bytes.ok_or(DriveError::BufferTooSmall { need: len })?;
+        if let Some((front, rest)) = bytes.split_at_mut_checked(self.bytes.len()) {
+            front.copy_from_slice(&self.bytes);
+            read(self.store, have, rest)?;
         }
-        let skip = self.bytes.len();
-        self.bytes.resize(len, 0);
-        read(self.store, have, self.bytes.get_mut(skip..).unwrap_or_default())
+        self.bytes = bytes;
+        Ok(())
     }
 }
 
@@ -194,17 +205,19 @@ impl Header {
         let (mut cursor, mut at) = (Cursor::new(order), 0);
         let head = loop {
             let item = match held.next(&mut cursor) {
+                // Most items: they say nothing about places.
+                Ok(Item::Name(_)) => {
+                    at = cursor.offset();
+                    continue;
+                }
+                Ok(Item::Attr(attr)) => {
+                    at = cursor.offset();
+                    lists.attrs.push(attr);
+                    continue;
+                }
                 Ok(item) => {
                     at = cursor.offset();
-                    match item {
-                        // Most items: they say nothing about places.
-                        Item::Name(_) => continue,
-                        Item::Attr(attr) => {
-                            lists.attrs.push(attr);
-                            continue;
-                        }
-                        item => item,
-                    }
+                    item
                 }
                 Err(DriveError::Format(error)) => {
                     let _ = judge(error); // it can be no item in any case
@@ -215,7 +228,7 @@ impl Header {
             };
             match survey.judge(item, &cursor, judge) {
                 Ok(Break(head)) => break head,
-                Ok(Continue(())) => lists.take(item, &survey, at),
+                Ok(Continue(())) => lists.take(item, &survey, (at, held.bytes.len())),
                 Err(error) => {
                     stopped = stopped.or(Some(error));
                     let end = Item::End { header_len: at };
@@ -323,10 +336,18 @@ struct Lists {
 }
 
 impl Lists {
-    /// Takes an item that the survey has taken, and that ends at `end`.
-    fn take(&mut self, item: Item, survey: &Survey<'_>, end: u64) {
+    /// Takes an item that the survey has taken, and that ends at `end`; `bytes` of the header are
+    /// in memory.
+    fn take(&mut self, item: Item, survey: &Survey<'_>, (end, bytes): (u64, usize)) {
         match item {
             Item::Dim(dim) => self.dims.push(dim),
+            // So lists are not copied again and again while they grow.
+            Item::List { list: ListKind::Vars, nelems } => {
+                let nvars = usize::try_from(nelems).unwrap_or(usize::MAX);
+                self.variables.reserve(nvars.min(bytes / LEAST_VAR));
+                self.dimids.reserve(nvars.saturating_mul(2).min(bytes / LEAST_VAR));
+                self.attrs.reserve(nvars.saturating_mul(8).min(bytes / SHORT_ATTR));
+            }
             Item::Dimids { .. } => self.starts.0 = self.dimids.len(),
             Item::Dimid { dimid, .. } => self.dimids.push(dimid),
             Item::List { list: ListKind::Vatts, .. } => self.starts.1 = self.attrs.len(),

@@ -42,6 +42,11 @@ impl Header {
         self.attributes().find(|attribute| attribute.has_name(name))
     }
 
+    /// The number of attributes, those of variables included.
+    pub(crate) fn attributes_in_all(&self) -> usize {
+        self.attrs.len()
+    }
+
     pub(super) fn attributes_of(
         &self,
         range: Range<usize>,
@@ -93,9 +98,14 @@ impl<'a> Attribute<'a> {
         self.header.text(self.attr.name)
     }
 
+    /// The bytes of the name, which cost no check.
+    pub(crate) fn name_bytes(&self) -> &'a [u8] {
+        self.header.part(self.attr.name)
+    }
+
     /// Whether this is the name.
     pub(super) fn has_name(self, name: &str) -> bool {
-        self.header.part(self.attr.name) == name.as_bytes()
+        self.name_bytes() == name.as_bytes()
     }
 
     /// The type of the values.

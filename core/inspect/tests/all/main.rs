@@ -9,6 +9,7 @@
     reason = "tests: a panic fails them, and figures are for people"
 )]
 
+mod blob;
 mod cdf;
 mod gsd;
 mod gsd_entries;

@@ -7,7 +7,7 @@ use striae_inspect::blob::subfile::{Head, Subfile, bytes_of};
 use striae_kit::far::Far;
 
 /// The golden files in a folder and its folders whose names have this.
-fn golden(folder: &str, part: &str) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn golden(folder: &str, part: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let mut folders =
         vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(folder)];
     let mut files = Vec::new();

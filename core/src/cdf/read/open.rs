@@ -259,30 +259,47 @@ impl Extent {
         match item {
             Item::Dimids { .. } => *self = Self::new(*after),
             Item::Dimid { varid, dimid } => {
-                let is_record = Some(dimid) == record_dim;
-                if is_record && self.ndims > 0 {
-                    judge(Error::RecordDimNotFirst { varid })?;
-                } else if is_record {
-                    self.is_record = true;
-                } else {
-                    let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
-                    let product = |values: u64| values.checked_mul(*length?);
-                    self.values = self.values.and_then(product);
-                }
-                self.ndims = self.ndims.saturating_add(1);
+                self.dimid(varid, dimid, (lengths, record_dim), judge)?
             }
-            Item::Var(var) => {
-                let len = self.values.and_then(|values| values.checked_mul(var.nc_type.size()));
-                let Some(first) = len.and_then(|len| Span::new(var.begin, len)) else {
-                    judge(Error::Size { begin: var.begin })?;
-                    return Ok(None);
-                };
-                let Self { items, is_record, .. } = *self;
-                return Ok(Some(Measured { var, items, first, is_record }));
-            }
+            Item::Var(var) => return self.measure(var, judge),
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Takes a dimension of the variable.
+    #[inline]
+    fn dimid(
+        &mut self,
+        varid: u64,
+        dimid: u64,
+        (lengths, record_dim): (&[u64], Option<u64>),
+        judge: Judge<'_>,
+    ) -> Result<(), Error> {
+        let is_record = Some(dimid) == record_dim;
+        if is_record && self.ndims > 0 {
+            judge(Error::RecordDimNotFirst { varid })?;
+        } else if is_record {
+            self.is_record = true;
+        } else {
+            let length = usize::try_from(dimid).ok().and_then(|dimid| lengths.get(dimid));
+            let product = |values: u64| values.checked_mul(*length?);
+            self.values = self.values.and_then(product);
+        }
+        self.ndims = self.ndims.saturating_add(1);
+        Ok(())
+    }
+
+    /// The variable, whose dimensions were all taken.
+    #[inline]
+    fn measure(&self, var: Var, judge: Judge<'_>) -> Result<Option<Measured>, Error> {
+        let len = self.values.and_then(|values| values.checked_mul(var.nc_type.size()));
+        let Some(first) = len.and_then(|len| Span::new(var.begin, len)) else {
+            judge(Error::Size { begin: var.begin })?;
+            return Ok(None);
+        };
+        let Self { items, is_record, .. } = *self;
+        Ok(Some(Measured { var, items, first, is_record }))
     }
 }
 
@@ -290,24 +307,26 @@ impl Extent {
 /// before.
 #[derive(Debug, Clone, Copy, Default)]
 struct Section {
-    first: Option<Var>,
+    /// The `begin` of its first variable, and the offset of that field.
+    first: Option<(u64, u64)>,
     end: u64,
 }
 
 impl Section {
-    fn add(&mut self, measured: Measured, judge: Judge<'_>) -> Result<(), Error> {
-        check_begin(Some(measured.var), self.end, judge)?;
-        self.first = self.first.or(Some(measured.var));
+    fn add(&mut self, measured: &Measured, judge: Judge<'_>) -> Result<(), Error> {
+        let begin = Some((measured.var.begin, measured.var.begin_at));
+        check_begin(begin, self.end, judge)?;
+        self.first = self.first.or(begin);
         self.end = self.end.max(measured.first.end());
         Ok(())
     }
 }
 
 /// Checks that a variable does not begin before `min`.
-fn check_begin(var: Option<Var>, min: u64, judge: Judge<'_>) -> Result<(), Error> {
-    match var {
-        Some(Var { begin, begin_at, .. }) if begin < min => {
-            judge(Error::TooSmall { field: Var1::begin, offset: begin_at, value: begin, min })
+fn check_begin(begin: Option<(u64, u64)>, min: u64, judge: Judge<'_>) -> Result<(), Error> {
+    match begin {
+        Some((value, offset)) if value < min => {
+            judge(Error::TooSmall { field: Var1::begin, offset, value, min })
         }
         _ => Ok(()),
     }
@@ -417,10 +436,14 @@ impl<'m> Survey<'m> {
                 self.head.header_len = header_len;
                 return self.finish(judge).map(|head| Break(Some(head)));
             }
-            Item::Dimids { .. } | Item::Dimid { .. } | Item::Var(_) => {
-                let dims = (&*self.lengths, self.head.record_dim);
-                if let Some(measured) = self.extent.take(item, after, dims, judge)? {
-                    self.add(measured, judge)?;
+            Item::Dimids { .. } => self.extent = Extent::new(*after),
+            Item::Dimid { varid, dimid } => {
+                let dims = (&*self.lengths, head.record_dim);
+                self.extent.dimid(varid, dimid, dims, judge)?;
+            }
+            Item::Var(var) => {
+                if let Some(measured) = self.extent.measure(var, judge)? {
+                    self.add(&measured, judge)?;
                     self.measured = Some(measured);
                 }
             }
@@ -430,12 +453,13 @@ impl<'m> Survey<'m> {
     }
 
     /// The variable whose last item was [taken](Self::take) just now.
+    #[inline]
     #[must_use]
     pub const fn measured(&self) -> Option<Measured> {
         self.measured
     }
 
-    fn add(&mut self, measured: Measured, judge: Judge<'_>) -> Result<(), Error> {
+    fn add(&mut self, measured: &Measured, judge: Judge<'_>) -> Result<(), Error> {
         if measured.is_record {
             match self.records.with(measured.first.len()) {
                 Some(records) => self.records = records,
@@ -457,7 +481,8 @@ impl<'m> Survey<'m> {
         check_begin(record.first, head.header_len.max(fixed.end), judge)?;
         head.recsize = records.get();
         if head.is_streaming {
-            let data = head.file_len.saturating_sub(record.first.map_or(u64::MAX, |var| var.begin));
+            let data =
+                head.file_len.saturating_sub(record.first.map_or(u64::MAX, |(begin, _)| begin));
             head.numrecs = data.checked_div(head.recsize).unwrap_or(0);
         }
         if let Some(record_dim) = head.record_dim {

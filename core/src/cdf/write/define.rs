@@ -205,15 +205,25 @@ pub const FILL_VALUE: &str = "_FillValue";
 /// [`Flaw::Name`] if it is refused.
 pub fn check_name(name: &str) -> Result<(), Flaw> {
     let mut chars = name.chars();
-    let starts =
-        chars.next().is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii());
+    let starts = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
     let is_printed = |c: char| c != '/' && !c.is_control();
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'/';
-    let is_printed = name.bytes().all(is_plain) || chars.all(is_printed);
-    match starts && is_printed && !name.ends_with(' ') && name.len() <= MAX_NAME {
+    let mut is_fine = || {
+        let is_printed = chars.next().is_some_and(starts) && chars.all(is_printed);
+        is_printed && !name.ends_with(' ') && name.len() <= MAX_NAME
+    };
+    match is_plain_name(name.as_bytes()) || is_fine() {
         true => Ok(()),
         false => Err(Flaw::Name),
     }
+}
+
+/// Whether a name is of ASCII only and [allowed](check_name), as nearly all are.
+#[must_use]
+pub fn is_plain_name(name: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (name.first(), name.last()) else { return false };
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'.' | b'0'..=b'~'); // without '/'
+    let starts = first.is_ascii_alphanumeric() || *first == b'_';
+    starts && *last != b' ' && name.len() <= MAX_NAME && name.iter().all(is_plain)
 }
 
 /// The most bytes of a name, `NC_MAX_NAME` in netcdf.h.

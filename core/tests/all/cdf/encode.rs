@@ -3,6 +3,7 @@
 use super::made::Made;
 use super::{golden_file, golden_names, open};
 use core::num::NonZeroU64;
+use striae_core::cdf::define::{check_name, is_plain_name};
 use striae_core::cdf::layout::LargeVars;
 use striae_core::cdf::{
     Alignment, AttrDef, Cursor, Define, Definition, DimDef, Encode, Error, Flaw, Item, ListKind,
@@ -166,6 +167,23 @@ fn a_definition_that_no_file_can_have_is_refused_at_its_item() {
     ] {
         assert_eq!(of_var(var), (ListKind::Vars, 0, 1, expected));
     }
+}
+
+#[test]
+fn a_plain_name_is_one_of_ascii_that_is_allowed() {
+    let pairs = (0..128_u8).flat_map(|one| (0..128_u8).map(move |other| [one, other]));
+    for pair in pairs {
+        for name in [&pair[..1], &pair, &[b'a', pair[0], pair[1]]] {
+            let allowed = check_name(core::str::from_utf8(name).unwrap()).is_ok();
+            assert_eq!(is_plain_name(name), allowed, "{name:?}");
+        }
+    }
+    for (name, is_allowed) in [("", false), ("\u{e9}", true), ("a\u{e9}", true), ("a\u{85}", false)]
+    {
+        assert_eq!((is_plain_name(name.as_bytes()), check_name(name).is_ok()), (false, is_allowed));
+    }
+    let longest = "n".repeat(256);
+    assert!(is_plain_name(longest.as_bytes()) && !is_plain_name((longest + "n").as_bytes()));
 }
 
 #[test]

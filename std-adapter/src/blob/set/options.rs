@@ -170,7 +170,7 @@ impl OpenOptions {
             _ => sound_records(&names).unwrap_or_else(|| most_records(&names, &members)),
         };
         let at = |error| Error::new(names.base(), Flaw::Cdf(error));
-        canonical::check(&head.definition(), numrecs).map_err(at)?;
+        head.definition().check(numrecs).map_err(at)?;
         let Head { header, grammar: Grammar { canonical, places, .. }, .. } = head;
         let elements = canonical.decompositions.iter().map(|_| OnceLock::new()).collect();
         let set = Set {

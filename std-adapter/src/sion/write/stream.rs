@@ -64,10 +64,16 @@ impl Stream {
     /// short, because most writes are short and fit.
     #[inline]
     pub(super) fn write(&mut self, part: &Part, bytes: &[u8]) -> Result<usize, Error> {
-        if !self.closed && self.buffer(part, bytes) {
+        if self.take(part, bytes) {
             return Ok(bytes.len());
         }
         self.write_slowly(part, bytes)
+    }
+
+    /// Accepts all of `bytes`, if no more than copying them is needed for it.
+    #[inline]
+    pub(super) fn take(&mut self, part: &Part, bytes: &[u8]) -> bool {
+        !self.closed && self.buffer(part, bytes)
     }
 
     /// Puts `bytes` into the buffer, if both the buffer and the chunk have room for all of them.

@@ -360,6 +360,22 @@ impl TaskWriter {
     }
 }
 
+impl TaskWriter {
+    /// Writes until all of the bytes are accepted.
+    #[inline(never)]
+    fn write_each(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => bytes = bytes.get(n..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Write for TaskWriter {
     /// Accepts bytes of a plain stream: all of them, or, if the disk is full, those that it took;
     /// none if the stream has copies.
@@ -376,6 +392,18 @@ impl Write for TaskWriter {
         }
         self.accept_everywhere(bytes.len(), |stream, part| stream.write_whole(part, bytes))?;
         Ok(bytes.len())
+    }
+
+    /// Accepts all of the bytes of a plain stream; after an error, as many as were taken.
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Self { own, copies, is_plain: true, commits_each: false, .. } = self else {
+            return self.write_each(bytes);
+        };
+        match copies.is_empty() && lock(&own.stream).take(&own.part, bytes) {
+            true => Ok(()),
+            false => self.write_each(bytes),
+        }
     }
 
     /// Passes the buffer to the operating system. Only a commit makes the bytes part of the file.

@@ -357,7 +357,7 @@ fn compare(set: &Known, (own, definition): (&Grammar, &Definition<'_>), report: 
 
 /// The attributes of the canonical file, then those of each variable.
 fn attributes_of(definition: &Definition<'_>) -> Vec<Vec<Attribute>> {
-    let lists = definition.lists().map(|list| list.iter().map(|(_, own)| Attribute::from(*own)));
+    let lists = definition.lists().map(|list| list.iter().copied().map(Attribute::from));
     lists.map(Iterator::collect).collect()
 }
 

@@ -217,6 +217,16 @@ impl Entries {
         Self { frame, chunks, slots: u64::MAX..u64::MAX, ..Self::default() }
     }
 
+    /// A frame without entries so far, in place of this one.
+    #[inline]
+    fn begin_next(&mut self, frame: u64) {
+        self.chunks.clear();
+        let Self { chunks: _, frame: own, slots, torn, .. } = self;
+        (*own, *slots, *torn) = (frame, u64::MAX..u64::MAX, None);
+        let Self { has_lost, lost_before, lost_after, is_disordered, .. } = self;
+        (*has_lost, *lost_before, *lost_after, *is_disordered) = (false, false, false, false);
+    }
+
     /// Adds the next entry.
     #[inline]
     fn add(&mut self, slot: u64, chunk: Chunk, is_sorted: bool) {
@@ -312,7 +322,7 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
                         present.keep_last();
                     }
                     (self.each)(present)?;
-                    *present = Entries::begin(was.chunk.frame, mem::take(&mut present.chunks));
+                    present.begin_next(was.chunk.frame);
                 }
                 present.add(was.slot, was.chunk, self.is_sorted);
                 *was = next;

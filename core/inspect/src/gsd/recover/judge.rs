@@ -304,7 +304,7 @@ impl<S: Subject> Judge<'_, S> {
 
     /// Ends the wait: the held frame gets its final certainty.
     fn release(&mut self) {
-        let Some(held) = &mut self.held else { return };
+        let Some(mut held) = self.held.take() else { return };
         let certainty = match held.certainty {
             Certainty::AsFound(_) if !held.ids.is_empty() => Certainty::Guess(Doubt::Names),
             certainty => certainty,
@@ -323,9 +323,7 @@ impl<S: Subject> Judge<'_, S> {
             self.judged.has_text |= held.has_text;
             self.unknown.extend(held.ids.drain(..));
         }
-        let frame = held.frame;
-        self.held = None;
-        self.push(frame..frame.saturating_add(1), certainty);
+        self.push(held.frame..held.frame.saturating_add(1), certainty);
     }
 
     fn push(&mut self, frames: Range<u64>, certainty: Certainty) {
