@@ -3,6 +3,7 @@
 use super::raw::{Header, TABLES};
 use crate::error::errors;
 use crate::field::{At, FieldId};
+use crate::step::DriveError;
 
 errors! {
     /// Why an ffrecord file cannot be read or written, or why a request is wrong.
@@ -72,3 +73,10 @@ const _: () = assert!(size_of::<Error>() <= 32);
 const fn at(field: FieldId, offset: u64) -> At {
     At(TABLES, field, offset)
 }
+
+/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
+pub type ReadError<S> = DriveError<<S as crate::store::ReadAt>::Error, Error>;
+
+/// Why reading from an asynchronous store `S` failed.
+#[cfg(feature = "async")]
+pub type AsyncError<S> = DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

@@ -22,17 +22,12 @@ mod read;
 
 pub use read::{find, meta_crc, open, reader, sample, samples};
 
-pub use error::Error;
+#[cfg(feature = "async")]
+pub use error::AsyncError;
+pub use error::{Error, ReadError};
 pub use layout::Layout;
 pub use meta_crc::MetaCrc;
 pub use open::Head;
 pub use reader::Reader;
 pub use sample::Sample;
 pub use samples::Samples;
-
-/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
-pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
-
-/// Why reading from an asynchronous store `S` failed.
-#[cfg(feature = "async")]
-pub type AsyncError<S> = crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

@@ -4,6 +4,7 @@ use super::kind::{ChunkType, Version};
 use super::raw::{Header, IndexEntry, TABLES, header_offset};
 use crate::error::errors;
 use crate::field::{At, FieldId, Name};
+use crate::step::DriveError;
 use core::fmt;
 
 errors! {
@@ -338,3 +339,19 @@ impl fmt::Display for Placed {
         }
     }
 }
+
+/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
+pub type ReadError<S> = DriveError<<S as crate::store::ReadAt>::Error, Error>;
+
+/// Why writing to a store `S` failed: the store, the file or the caller.
+pub type WriteError<S> = ReadError<S>;
+
+impl<E> From<Error> for DriveError<E, Error> {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+/// Why reading from an asynchronous store `S` failed.
+#[cfg(feature = "async")]
+pub type AsyncError<S> = DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

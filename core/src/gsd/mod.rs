@@ -44,7 +44,9 @@ pub use chunk::Chunk;
 pub use create::Attributes;
 pub use element::Element;
 pub use entries::Chunks;
-pub use error::Error;
+#[cfg(feature = "async")]
+pub use error::AsyncError;
+pub use error::{Error, ReadError, WriteError};
 pub use fixed::{FixedLogger, OwnLogger, Shape};
 pub use header::{Header, Label, Version};
 pub use kind::ChunkType;
@@ -56,19 +58,3 @@ pub use record::Record;
 pub use stream::ChunkWriter;
 pub use verdict::{Basis, Head, State};
 pub use writer::{Slot, Writer};
-
-/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
-pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
-
-/// Why writing to a store `S` failed: the store, the file or the caller.
-pub type WriteError<S> = ReadError<S>;
-
-impl<E> From<Error> for crate::step::DriveError<E, Error> {
-    fn from(error: Error) -> Self {
-        Self::Format(error)
-    }
-}
-
-/// Why reading from an asynchronous store `S` failed.
-#[cfg(feature = "async")]
-pub type AsyncError<S> = crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

@@ -1,8 +1,8 @@
 //! [`Container`]: a new file with the two arrays of E3SM-IO, `header_blob` and `data_blob`.
 
-use crate::hdf5::UNDEFINED;
 use crate::hdf5::lookup3::lookup3;
 use crate::hdf5::raw::SIGNATURE;
+use crate::hdf5::raw::UNDEFINED;
 use crate::span::Span;
 use crate::store::copy_front;
 

@@ -4,6 +4,7 @@ use super::raw::TABLES;
 use crate::error::errors;
 use crate::field::{At, FieldId};
 use crate::source::Fault;
+use crate::step::DriveError;
 use crate::words::words;
 
 words! {
@@ -139,3 +140,13 @@ impl From<Error> for Fault<Error> {
         Self::Format(error)
     }
 }
+
+/// Why reading from a store `S` failed: the store, the file or the caller's memory.
+pub type ReadError<S> = DriveError<<S as crate::store::ReadAt>::Error, Fault<Error>>;
+
+/// Why reading from an asynchronous store `S` failed.
+#[cfg(feature = "async")]
+pub type AsyncError<S> = DriveError<<S as crate::store::AsyncReadAt>::Error, Fault<Error>>;
+
+/// The result of reading a part of a file.
+pub(crate) type Result<T> = core::result::Result<T, Fault<Error>>;

@@ -28,72 +28,10 @@ pub use read::{array, links, object, reader, superblock};
 
 pub use array::{Array, Attribute, Attributes, Class, Dataset, Element, Shape};
 pub use container::Container;
-pub use error::{Error, Feature};
+#[cfg(feature = "async")]
+pub use error::AsyncError;
+pub use error::{Error, Feature, ReadError};
 pub use links::{Link, Links};
 pub use object::{Message, Messages};
+pub use read::list::Progress;
 pub use reader::{Reader, Search};
-
-use crate::source::{Fault, Source};
-use core::ops::ControlFlow::{Break, Continue};
-
-/// Why reading from a store `S` failed: the store, the file or the caller's memory.
-pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Fault<Error>>;
-
-/// Why reading from an asynchronous store `S` failed.
-#[cfg(feature = "async")]
-pub type AsyncError<S> =
-    crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Fault<Error>>;
-
-/// The result of a small part of the work on a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Progress<T> {
-    /// The next item.
-    Found(T),
-    /// There is no item yet.
-    Working,
-    /// There are no more items.
-    End,
-}
-
-/// The next item of the list whose place is `state`, or `None` after the last one. What is known
-/// after each part of the work is kept in `state`.
-fn next<S: Source + ?Sized, K: Copy, T>(
-    source: &S,
-    state: &mut K,
-    advance: impl Fn(&mut K, &S) -> Result<Progress<T>>,
-) -> Result<Option<T>> {
-    let pins = source.pins();
-    loop {
-        let mut next = *state;
-        let progress = advance(&mut next, source)?;
-        *state = next;
-        match progress {
-            Progress::Found(item) => return Ok(Some(item)),
-            Progress::Working => source.set_pins(pins),
-            Progress::End => return Ok(None),
-        }
-    }
-}
-
-/// The first thing that `pick` makes of an item of the list whose place is `state`.
-fn find<S: Source + ?Sized, K: Copy, T, R>(
-    source: &S,
-    state: &mut K,
-    advance: impl Fn(&mut K, &S) -> Result<Progress<T>>,
-    pick: impl Fn(&S, T) -> Result<Option<R>>,
-) -> Result<Option<R>> {
-    source.walk(state, |source, mut next| {
-        let found = match advance(&mut next, source)? {
-            Progress::Found(item) => pick(source, item)?,
-            Progress::Working => None,
-            Progress::End => return Ok(Break(None)),
-        };
-        Ok(found.map_or(Continue(next), |found| Break(Some(found))))
-    })
-}
-
-type Result<T> = core::result::Result<T, Fault<Error>>;
-
-/// An address that leads nowhere.
-const UNDEFINED: u64 = u64::MAX;

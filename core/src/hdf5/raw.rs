@@ -299,3 +299,6 @@ spec_table! {
     /// Bytes of the dataspace.
     6: pub dataspace_size: U16,
 }
+
+/// An address that leads nowhere.
+pub(crate) const UNDEFINED: u64 = u64::MAX;

@@ -2,6 +2,7 @@
 
 pub mod array;
 pub mod links;
+pub(super) mod list;
 pub mod object;
 pub mod reader;
 pub mod superblock;

@@ -241,3 +241,13 @@ impl<S> From<Error> for DriveError<S, Error> {
 impl Swapped for Error {
     const SWAPPED: Self = Self::Swapped;
 }
+
+/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
+pub type ReadError<S> = DriveError<<S as crate::store::ReadAt>::Error, Error>;
+
+/// Why writing to a store `S` failed: the store, the file or the caller.
+pub type WriteError<S> = ReadError<S>;
+
+/// Why reading from an asynchronous store `S`, or writing to it, failed.
+#[cfg(feature = "async")]
+pub type AsyncError<S> = DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

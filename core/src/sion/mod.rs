@@ -59,7 +59,9 @@ pub use write::{
 pub use book::Book;
 pub use chunksizes::ChunkRule;
 pub use disk::head::Head;
-pub use error::Error;
+#[cfg(feature = "async")]
+pub use error::AsyncError;
+pub use error::{Error, ReadError, WriteError};
 pub use filegroups::{BuddySet, EvenFiles, FileGroups};
 pub use fixed::{FixedWriter, Shape};
 pub use groups::{Group, Grouping, Request};
@@ -79,13 +81,3 @@ pub use stream::{Spans, Stream};
 pub use tasks::Listed;
 pub use varheader::{Varheader, VarheaderShape};
 pub use writer::{Memory, Options, Writer};
-
-/// Why reading from a store `S` failed: the store, the file or the caller's buffer.
-pub type ReadError<S> = crate::step::DriveError<<S as crate::store::ReadAt>::Error, Error>;
-
-/// Why writing to a store `S` failed: the store, the file or the caller.
-pub type WriteError<S> = ReadError<S>;
-
-/// Why reading from an asynchronous store `S`, or writing to it, failed.
-#[cfg(feature = "async")]
-pub type AsyncError<S> = crate::step::DriveError<<S as crate::store::AsyncReadAt>::Error, Error>;

@@ -9,7 +9,7 @@ use super::open::{Head, Open};
 use super::sample::Sample;
 use super::samples::Samples;
 #[twin(ReadError = AsyncError)]
-use crate::ffrecord::ReadError;
+use crate::ffrecord::error::ReadError;
 use crate::integrity::Checksum;
 use crate::span::Span;
 use crate::step::{DriveError, SumOf};

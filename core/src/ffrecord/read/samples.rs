@@ -4,7 +4,7 @@ use super::find::offsets_in;
 use super::open::Head;
 use super::sample::{Row, Sample};
 #[twin(ReadError = AsyncError)]
-use crate::ffrecord::ReadError;
+use crate::ffrecord::error::ReadError;
 use crate::ffrecord::raw::Checksum;
 use crate::span::{Span, Stride};
 use crate::step::DriveError;

@@ -1,9 +1,9 @@
 //! [`Chunks`] lists chunks: the entries of the index in order, read through a window.
 
-#[twin(ReadError = AsyncError)]
-use crate::gsd::ReadError;
 use crate::gsd::disk::chunk::{Chunk, Limits};
 use crate::gsd::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::gsd::error::ReadError;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock};
 use crate::gsd::raw::IndexEntry;
 use crate::gsd::verdict::Head;

@@ -1,10 +1,10 @@
 //! [`NameTable`]: a table of names in the caller's memory, for files with many names.
 
 use super::reader::Reader;
-use crate::gsd::ReadError;
 use crate::gsd::disk::header::Version;
 use crate::gsd::disk::names::{NameByte, Splitter};
 use crate::gsd::error::Error;
+use crate::gsd::error::ReadError;
 use crate::gsd::layout::NAME_UNIT;
 use crate::gsd::raw::Header;
 use crate::sort::sort_by_key;

@@ -7,11 +7,11 @@ use super::entries::Chunks;
 use super::find::{Find, LowerBound};
 use super::names::Names;
 use super::open::Open;
-#[twin(ReadError = AsyncError)]
-use crate::gsd::ReadError;
 use crate::gsd::disk::chunk::{Chunk, Key};
 use crate::gsd::disk::names::FindName;
 use crate::gsd::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::gsd::error::ReadError;
 use crate::gsd::verdict::Head;
 use crate::span::{Span, Stride};
 use crate::step::{DriveError, ReadMachine, ReadStep};

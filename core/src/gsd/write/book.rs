@@ -24,12 +24,12 @@ pub use waiting::Slot;
 
 use super::medium::Medium;
 use crate::exact::Exact;
-#[twin(WriteError = AsyncError)]
-use crate::gsd::WriteError;
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::disk::header::Version;
 use crate::gsd::disk::names::FindName;
 use crate::gsd::error::Error;
+#[twin(WriteError = AsyncError)]
+use crate::gsd::error::WriteError;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::{MAX_FRAME, MAX_PADDING, row_len};
 use crate::gsd::raw::IndexEntry;

@@ -4,10 +4,10 @@ use super::book::Start;
 use super::create::Attributes;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, Writer};
-#[twin(WriteError = AsyncError)]
-use crate::gsd::WriteError;
 use crate::gsd::element::Element;
 use crate::gsd::error::Error;
+#[twin(WriteError = AsyncError)]
+use crate::gsd::error::WriteError;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::read::open::Open;
 use crate::integrity::crc32c;

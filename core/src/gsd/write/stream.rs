@@ -1,10 +1,10 @@
 //! Writing a chunk in pieces.
 
 use super::book::{Book, Slot, Sums, count_rows};
-#[twin(WriteError = AsyncError)]
-use crate::gsd::WriteError;
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::error::Error;
+#[twin(WriteError = AsyncError)]
+use crate::gsd::error::WriteError;
 use crate::gsd::layout::MAX_LEN;
 use crate::span::Span;
 use crate::step::DriveError;

@@ -8,11 +8,11 @@ mod facts;
 use super::book::{self, Book, Start};
 use super::create::Attributes;
 use super::stream::ChunkWriter;
-#[cfg(feature = "async")]
-use crate::gsd::AsyncError;
 use crate::gsd::disk::checksums;
 use crate::gsd::disk::chunk::Chunk;
 use crate::gsd::disk::header::Version;
+#[cfg(feature = "async")]
+use crate::gsd::error::AsyncError;
 use crate::gsd::error::Error;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::read::open::Open;
@@ -27,7 +27,7 @@ use crate::store::{ReadAt, WriteAt};
 use striae_twin::twin;
 
 pub use super::book::Slot;
-pub use crate::gsd::WriteError;
+pub use crate::gsd::error::WriteError;
 
 /// Writes a GSD file: chunks, frames, commits.
 ///

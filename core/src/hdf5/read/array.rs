@@ -1,12 +1,14 @@
 //! Arrays: datasets and attributes, their types, shapes and places.
 
 use super::links::{check_no_heap, is_name, until_null};
+use super::list::Progress;
 use super::object::{Message, Messages};
 use super::superblock::{in_file, unsupported};
 use crate::endian::ByteOrder;
+use crate::hdf5::error::Result;
 use crate::hdf5::error::{Error, Feature, Part};
+use crate::hdf5::raw::UNDEFINED;
 use crate::hdf5::raw::{AttributeHead, Dataspace1, Dataspace2, Datatype, Layout3};
-use crate::hdf5::{Progress, Result};
 use crate::source::Source;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
@@ -150,8 +152,8 @@ impl Dataset {
             return Err(Error::Size { offset: self.address, stored, computed }.into());
         }
         let values = match (address, stored) {
-            (crate::hdf5::UNDEFINED, 0) => Span::ZERO,
-            (crate::hdf5::UNDEFINED, _) => return unsupported(Feature::NotAllocated, self.address),
+            (UNDEFINED, 0) => Span::ZERO,
+            (UNDEFINED, _) => return unsupported(Feature::NotAllocated, self.address),
             _ => in_file(address, stored, file_len)?,
         };
         Ok(Array { element, shape, values })
@@ -178,7 +180,7 @@ impl Attributes {
     /// [`Error::Unsupported`] for attributes outside of the object header; another [`Error`]; a
     /// miss.
     pub fn next<S: Source + ?Sized>(&mut self, source: &S) -> Result<Option<Attribute>> {
-        crate::hdf5::next(source, self, Self::advance)
+        super::list::next(source, self, Self::advance)
     }
 
     /// A small part of [`next`](Self::next). After an error the attributes must not be used.
@@ -211,7 +213,7 @@ impl Attributes {
         source: &S,
         name: &[u8],
     ) -> Result<Option<Attribute>> {
-        crate::hdf5::find(source, self, Self::advance, |source, attribute: Attribute| {
+        super::list::find(source, self, Self::advance, |source, attribute: Attribute| {
             Ok(is_name(source, attribute.name, name)?.then_some(attribute))
         })
     }

@@ -1,10 +1,12 @@
 //! [`Links`]: the objects of a group, by name.
 
+use super::list::Progress;
 use super::object::{Message, Messages, sized};
 use super::superblock::{check_signature, in_file, unsupported};
+use crate::hdf5::error::Result;
 use crate::hdf5::error::{Error, Feature};
+use crate::hdf5::raw::UNDEFINED;
 use crate::hdf5::raw::{LinkHead, LocalHeap, SymbolEntry, SymbolNode, SymbolTable, TreeNode};
-use crate::hdf5::{Progress, Result, UNDEFINED};
 use crate::source::Source;
 use crate::span::Span;
 use crate::store::usize_to_u64;
@@ -76,7 +78,7 @@ impl Links {
     /// # Errors
     /// [`Error`]; a miss.
     pub fn next<S: Source + ?Sized>(&mut self, source: &S) -> Result<Option<Link>> {
-        crate::hdf5::next(source, self, Self::advance)
+        super::list::next(source, self, Self::advance)
     }
 
     /// The object that has this name.
@@ -88,7 +90,7 @@ impl Links {
             (true, None) => unsupported(Feature::LinkKind, link.name.offset()),
             (is_it, object) => Ok(object.filter(|_| is_it)),
         };
-        crate::hdf5::find(source, self, Self::advance, pick)
+        super::list::find(source, self, Self::advance, pick)
     }
 
     /// A small part of [`next`](Self::next). After an error the links must not be used.

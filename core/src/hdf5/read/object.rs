@@ -1,10 +1,11 @@
 //! [`Messages`]: the messages of an object header, one at a time.
 
+use super::list::Progress;
 use super::superblock::{check, check_signature, in_file, unsupported};
+use crate::hdf5::error::Result;
 use crate::hdf5::error::{Error, Feature};
 use crate::hdf5::lookup3::Sum;
 use crate::hdf5::raw::{Continuation, Header1, Header2, Message1, Message2};
-use crate::hdf5::{Progress, Result};
 use crate::source::Source;
 use crate::span::Span;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -123,7 +124,7 @@ impl Messages {
     /// # Errors
     /// [`Error::Checksum`]; [`Error::Value`] for a message that does not fit; a miss.
     pub fn next<S: Source + ?Sized>(&mut self, source: &S) -> Result<Option<Message>> {
-        crate::hdf5::next(source, self, Self::advance)
+        super::list::next(source, self, Self::advance)
     }
 
     /// A small part of [`next`](Self::next): sums some bytes, or takes one message. After an error

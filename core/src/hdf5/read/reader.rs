@@ -3,7 +3,7 @@
 use super::array::{Array, Attribute, Attributes, Dataset};
 use super::links::{Link, Links};
 use super::superblock;
-use crate::hdf5::{ReadError, Result};
+use crate::hdf5::error::{ReadError, Result};
 use crate::source::{Restart, Source, View};
 use crate::span::{Span, Stride};
 use crate::step::DriveError;

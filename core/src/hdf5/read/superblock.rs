@@ -1,9 +1,10 @@
 //! The start of a file, which leads to the root group.
 
+use crate::hdf5::error::Result;
 use crate::hdf5::error::{Error, Feature};
 use crate::hdf5::lookup3::lookup3;
+use crate::hdf5::raw::UNDEFINED;
 use crate::hdf5::raw::{SIGNATURE, Superblock0, Superblock2};
-use crate::hdf5::{Result, UNDEFINED};
 use crate::source::Source;
 use crate::span::Span;
 use zerocopy::IntoBytes;

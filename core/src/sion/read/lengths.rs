@@ -3,7 +3,7 @@
 use super::locate::Task;
 use super::physical::Physical;
 #[twin(ReadError = AsyncError)]
-use crate::sion::ReadError;
+use crate::sion::error::ReadError;
 use crate::sion::layout::ENTRY_LEN;
 #[twin(Lengths)]
 use crate::sion::position::Lengths;

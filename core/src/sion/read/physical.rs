@@ -2,12 +2,12 @@
 
 use super::locate::{Locate, Task, check_blocksize};
 use super::tasks::Tasks;
-#[twin(ReadError = AsyncError)]
-use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::meta1::{Meta1, Prefix};
 use crate::sion::disk::meta2::{Meta2, entry};
 use crate::sion::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::sion::error::ReadError;
 use crate::span::Span;
 #[twin(drive_read, read_exact)]
 use crate::step::{drive_read, read_exact};

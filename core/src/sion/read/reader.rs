@@ -13,8 +13,6 @@ use super::physical::{Physical, read_metadata};
 use super::physical::{locate, prefix};
 use super::stream::Stream;
 use super::tasks::Tasks;
-#[twin(ReadError = AsyncError)]
-use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
 #[cfg(doc)]
@@ -22,6 +20,8 @@ use crate::sion::disk::meta1::Meta1;
 use crate::sion::disk::meta1::Prefix;
 #[cfg(doc)]
 use crate::sion::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::sion::error::ReadError;
 use crate::span::Span;
 use crate::step::DriveError;
 #[twin(drive_read, read_exact)]

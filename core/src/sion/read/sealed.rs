@@ -3,12 +3,12 @@
 use super::find_seal::FindSeal;
 use super::physical::Physical;
 use crate::endian::ByteOrder;
-#[twin(ReadError = AsyncError)]
-use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
 use crate::sion::disk::varheader::{TRAILER_LEN, Varheader};
 use crate::sion::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::sion::error::ReadError;
 use crate::sion::raw::{CommitFields, SealTrailer};
 use crate::sion::verdict::seal::Seal;
 use crate::sion::verdict::{Trailer, Verdict};

@@ -3,13 +3,13 @@
 use super::locate::Task;
 use super::physical::Physical;
 use super::tasks::values;
-#[twin(ReadError = AsyncError)]
-use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::mapping::Mapping;
 use crate::sion::disk::meta1::{KeyvalMode, Meta1};
 use crate::sion::disk::meta2::entry;
 use crate::sion::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::sion::error::ReadError;
 use crate::sion::layout::ENTRY_LEN;
 use crate::sion::raw;
 use crate::span::{Span, Stride};

@@ -1,8 +1,8 @@
 //! [`Stream`] reads a task's bytes in order, over all of its chunks.
 
-#[twin(ReadError = AsyncError)]
-use crate::sion::ReadError;
 use crate::sion::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::sion::error::ReadError;
 use crate::sion::layout::Chunks;
 #[twin(Lengths)]
 use crate::sion::position::Lengths;

@@ -2,10 +2,10 @@
 
 use super::locate::{ChunkSum, Task, check_blockcount, check_blocksize};
 use crate::endian::{ByteOrder, I64};
-#[twin(ReadError = AsyncError)]
-use crate::sion::ReadError;
 use crate::sion::disk::head::Head;
 use crate::sion::disk::meta2::entry;
+#[twin(ReadError = AsyncError)]
+use crate::sion::error::ReadError;
 use crate::sion::layout::{Chunks, signed};
 use crate::span::Span;
 use crate::step::DriveError;

@@ -10,8 +10,8 @@ use super::evidence::{Fields, Remains, Rival, Trust};
 use super::places::Whole;
 use super::scan::Sparse;
 use super::trailer::Sealed;
-use crate::sion::ReadError;
 use crate::sion::disk::varheader::Varheader;
+use crate::sion::error::ReadError;
 
 /// The META2 that the commit fields point to with one byte changed, or any found one if they are
 /// lost.

@@ -6,7 +6,7 @@
 
 use super::scan::{Room, Sparse, first_nonzero};
 use crate::endian::ByteOrder;
-use crate::sion::ReadError;
+use crate::sion::error::ReadError;
 use crate::sion::layout::Chunks;
 use crate::sion::position::{Lengths, Stretch};
 use crate::sion::raw::RecordHeader;

@@ -1,6 +1,6 @@
 //! The search for bytes that are not zero.
 
-use crate::sion::ReadError;
+use crate::sion::error::ReadError;
 use crate::sion::layout::Chunks;
 use crate::span::Span;
 use crate::step::{DriveError, read_exact};

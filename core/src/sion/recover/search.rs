@@ -3,8 +3,8 @@
 use super::evidence::Remains;
 use super::judge::{MANY, Near};
 use super::scan::Sparse;
-use crate::sion::ReadError;
 use crate::sion::disk::varheader::Varheader;
+use crate::sion::error::ReadError;
 use crate::sion::raw;
 use crate::span::Span;
 use crate::step::DriveError;

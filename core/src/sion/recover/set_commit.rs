@@ -6,8 +6,8 @@
 
 use super::evidence::{Remains, Trust};
 use super::scan::Sparse;
-use crate::sion::ReadError;
 use crate::sion::disk::varheader::Varheader;
+use crate::sion::error::ReadError;
 
 /// The commit of the whole set that a file is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::certainty::Doubt;
 use super::evidence::{Remains, Trust};
 use super::scan::Sparse;
-use crate::sion::ReadError;
 use crate::sion::disk::varheader::{TRAILER_LEN, Varheader, VarheaderShape};
+use crate::sion::error::ReadError;
 use crate::sion::verdict::{Condition, Trailer};
 
 /// A seal with a sound trailer, and which other parts are as sealed.

@@ -5,10 +5,10 @@ pub(in crate::sion) mod sums;
 use crate::endian::ByteOrder;
 use crate::field::FieldId;
 use crate::integrity::Checksum;
-#[twin(ReadError = AsyncError)]
-use crate::sion::ReadError;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::sion::error::ReadError;
 use crate::sion::raw::SealTrailer;
 use crate::span::Span;
 #[twin(drive_read)]

@@ -7,10 +7,10 @@
 use super::tables::{WINDOW, check_window};
 use crate::endian::{ByteOrder, I64};
 use crate::integrity::{Checksum, Crc32cParts};
-#[twin(WriteError = AsyncError)]
-use crate::sion::WriteError;
 use crate::sion::disk::meta1::Meta1;
 use crate::sion::error::Error;
+#[twin(WriteError = AsyncError)]
+use crate::sion::error::WriteError;
 use crate::sion::layout::{Blocks, ENTRY_LEN, Layout, signed};
 use crate::sion::raw;
 use crate::sion::read::locate::ChunkSum;

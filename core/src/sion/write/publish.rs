@@ -12,10 +12,10 @@ use super::visible::Outcome;
 #[twin(complete, show)]
 use super::visible::{complete, show};
 use crate::integrity::{Checksum, crc32c};
-#[twin(WriteError = AsyncError)]
-use crate::sion::WriteError;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::Error;
+#[twin(WriteError = AsyncError)]
+use crate::sion::error::WriteError;
 use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;

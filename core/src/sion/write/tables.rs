@@ -11,10 +11,10 @@
 use super::publication::seal_trailer;
 pub use super::publication::{Publication, TableSums};
 use crate::endian::{ByteOrder, I32, I64, U32};
-#[twin(WriteError = AsyncError)]
-use crate::sion::WriteError;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::Error;
+#[twin(WriteError = AsyncError)]
+use crate::sion::error::WriteError;
 use crate::sion::layout::signed;
 use crate::sion::raw;
 use crate::span::Span;

@@ -7,7 +7,7 @@ mod begin;
 mod memory;
 mod task;
 
-pub use crate::sion::WriteError;
+pub use crate::sion::error::WriteError;
 pub use memory::Memory;
 pub use task::TaskWriter;
 
@@ -18,9 +18,9 @@ use super::publish::{Desk, Terms, closed};
 use super::tables::Tables;
 use crate::endian::U64;
 use crate::integrity::{Checksum, crc32c};
-#[cfg(feature = "async")]
-use crate::sion::AsyncError;
 use crate::sion::disk::meta1::Meta1;
+#[cfg(feature = "async")]
+use crate::sion::error::AsyncError;
 use crate::sion::error::Error;
 use crate::sion::raw::RecordHeader;
 use crate::step::DriveError;
