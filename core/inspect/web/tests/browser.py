@@ -147,6 +147,12 @@ class Browser:
         node = self.call("DOM.querySelector", nodeId=document, selector="#input")["nodeId"]
         self.call("DOM.setFileInputFiles", nodeId=node, files=[os.path.abspath(path) for path in paths])
 
+    def drop(self, paths, x=300, y=300):
+        """Drags files over the page and drops them, as a person does."""
+        data = {"items": [], "files": [os.path.abspath(path) for path in paths], "dragOperationsMask": 1}
+        for step in ("dragEnter", "dragOver", "drop"):
+            self.call("Input.dispatchDragEvent", type=step, x=x, y=y, data=data)
+
     def screenshot(self, path, whole=True):
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         with open(path, "wb") as file:

@@ -191,6 +191,19 @@ class Tests:
             check("<img src=x" in self.text("#title") and not self.browser.run("document.querySelector('img')"))
             check("is neither a SIONlib file nor a GSD" in self.text(), self.text())
 
+    def test_takes_the_files_of_a_set_that_are_dropped(self):
+        self.open_page()
+        check(self.browser.run("document.getElementById('main').hidden"), "no file was chosen so far")
+        names = ["m05_np8_3files.sion.000001", "m05_np8_3files.sion", "m05_np8_3files.sion.000002"]
+        self.browser.drop([self.golden / "sion" / name for name in names])
+        self.ready("document.querySelectorAll('#files button').length === 3")
+        # The set is shown, whichever of its files comes first.
+        check(self.text("#title") == "m05_np8_3files.sion", self.text("#title"))
+        check(not self.browser.run("document.getElementById('drop').classList.contains('over')"))
+        told, _, _ = program(self.striae, self.golden / "sion", "ls", "--json", names[1])
+        different = differs(told, self.ask("ls", 1, 0, ALL).get("answer"))
+        check(different is None, different)
+
     def test_a_byte_has_a_field_and_a_sentence(self):
         self.choose([self.golden / "sion/m05_np8_3files.sion"])
         self.browser.run("show('map', { at: 24 })")
