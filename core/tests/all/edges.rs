@@ -107,7 +107,7 @@ fn an_error_of_a_device_is_told_as_its_own() {
 }
 
 /// Drives a machine to its end, and feeds it once more.
-fn fed_after_its_end<M>(mut machine: M, file: &[u8])
+pub(super) fn fed_after_its_end<M>(mut machine: M, file: &[u8])
 where
     M: ReadMachine<Output: Copy + PartialEq + std::fmt::Debug, Error: std::fmt::Debug>,
 {

@@ -18,6 +18,7 @@ mod blob;
 mod block_store;
 mod cdf;
 mod edges;
+mod edges_gsd;
 mod ffrecord;
 mod golden;
 mod gsd_check_entry;
