@@ -108,9 +108,9 @@ fn a_name_with_a_nul_is_told_with_its_place() {
 
 #[test]
 fn a_value_in_the_order_of_a_file_is_little_endian() {
-    assert_eq!(0x0102_u16.swap_to_file().to_ne_bytes(), [2, 1]);
-    assert_eq!((-2_i32).swap_to_file().to_ne_bytes(), [0xfe, 0xff, 0xff, 0xff]);
-    assert_eq!(1.5_f32.swap_to_file().to_ne_bytes(), 1.5_f32.to_le_bytes());
+    assert_eq!(0x0102_u16.swap_to_file(), 0x0102_u16.to_le());
+    assert_eq!((-2_i32).swap_to_file(), (-2_i32).to_le());
+    assert_eq!(1.5_f32.swap_to_file().to_bits(), 1.5_f32.to_bits().to_le());
     assert_eq!(1e300_f64.swap_to_file().swap_to_file(), 1e300);
 }
 
