@@ -19,6 +19,8 @@ mod block_store;
 mod cdf;
 mod edges;
 mod edges_gsd;
+mod edges_blob;
+mod edges_cdf;
 mod ffrecord;
 mod golden;
 mod gsd_check_entry;

@@ -1,0 +1,164 @@
+//! What readers and writers of classic netCDF files get at the edges: windows without room,
+//! definitions behind references, values that the caller wrote, numbers of records that no header
+//! has.
+
+use striae_core::cdf::{
+    Alignment, AttrDef, Definition, DimDef, Encode, Error, Fill, Flaw, ListKind, Plan, Reader,
+    Region, Slot, Type, VarDef, Version, Writer,
+};
+use striae_core::step::DriveError;
+use striae_core::store::WriteAt;
+use striae_kit::golden_sets;
+use striae_kit::growing::Growing;
+
+fn golden(name: &str) -> Vec<u8> {
+    std::fs::read(golden_sets::golden_dir().join("../cdf").join(name)).unwrap()
+}
+
+#[test]
+fn a_reader_of_netcdf_gives_back_the_store_that_it_was_given() {
+    let bytes = golden("cdf1_onerec_short.nc");
+    let file = Reader::open(&bytes[..], &mut [0; 16], &mut [0; 512]).unwrap().into_store();
+    assert_eq!(file, &bytes[..]);
+    let mut lengths = [0; 16];
+    let file = Reader::open(&bytes[..], &mut lengths, &mut [0; 512]).unwrap();
+    assert_eq!(*file.store(), &bytes[..]);
+}
+
+/// The example of [`Reader`], with less room.
+#[test]
+fn a_region_is_read_as_far_as_there_is_room() {
+    let bytes = golden("cdf1_onerec_short.nc");
+    let (mut lengths, mut window) = ([0; 16], [0; 512]);
+    let file = Reader::open(&bytes[..], &mut lengths, &mut window).unwrap();
+    let r = file.variable(b"r", &mut window).unwrap().unwrap();
+    let region = Region { start: &[2, 0], count: &[2, 2], stride: None };
+    let slab = file.slab(&r, &[4, 3], region).unwrap();
+    let all = [0, 6, 0, 7, 0, 9, 0, 10];
+    for room in [0, 2, 4, 6, 8] {
+        let mut values = vec![0xee; room];
+        assert_eq!(file.read_slab(&slab, &mut values), Ok(room));
+        assert_eq!(values, all[..room]);
+    }
+}
+
+#[test]
+fn a_list_that_a_window_has_no_room_for_is_refused_and_ends() {
+    fn refused<T: std::fmt::Debug, E: std::fmt::Debug>(
+        mut list: impl Iterator<Item = Result<T, DriveError<E, Error>>>,
+    ) {
+        let first = list.next().unwrap();
+        assert!(matches!(first, Err(DriveError::BufferTooSmall { need: 1.. })), "{first:?}");
+        assert!(list.next().is_none(), "a list that failed has ended");
+    }
+    let bytes = golden("cdf1_onerec_short.nc");
+    let mut lengths = [0; 16];
+    let file = Reader::open(&bytes[..], &mut lengths, &mut [0; 512]).unwrap();
+    refused(file.dims([0; 0]));
+    refused(file.variables([0; 0]));
+    let r = file.variable(b"r", &mut [0; 512]).unwrap();
+    refused(file.attrs(r.as_ref(), [0; 0]));
+}
+
+const SAMPLE: VarDef<'_> = VarDef { name: "sample", nc_type: Type::Short, dimids: &[0, 1] };
+const LABEL: VarDef<'_> = VarDef { name: "label", nc_type: Type::Char, dimids: &[1] };
+const DIMS: [DimDef<'_>; 2] = [DimDef::record("t"), DimDef { name: "x", length: 3 }];
+
+/// Calls with a definition of a record variable, whose fill value is -9, and a fixed one.
+fn with_definition<T>(then: impl FnOnce(&Definition<'_>) -> T) -> T {
+    let attrs = [AttrDef::new("_FillValue", &[-9_i16])];
+    let vars = [(SAMPLE, &attrs[..]), (LABEL, &[])];
+    then(&Definition { dims: &DIMS, attrs: &[AttrDef::new("title", "t")], vars: &vars })
+}
+
+fn create(window: usize) -> Writer<Growing, Vec<Slot>, Vec<u8>> {
+    with_definition(|definition| {
+        let plan = Plan::new(definition, Version::Cdf1, Alignment::COMPACT).unwrap();
+        let (slots, window) = (vec![Slot::EMPTY; 2], vec![0; window]);
+        Writer::create(Growing::default(), definition, &plan, Fill::Values, slots, window).unwrap()
+    })
+}
+
+#[test]
+fn values_that_the_caller_wrote_are_not_filled() {
+    let mut file = create(64);
+    assert_eq!(file.written(2), Err(Error::NoVar { varid: 2, nvars: 2 }));
+    let (own, label) = (file.place(0, 0).unwrap(), file.place(1, 0).unwrap());
+    file.store_mut().write_all_at(own.offset(), &[0, 1, 0, 2, 0, 3]).unwrap();
+    file.store_mut().write_all_at(label.offset(), b"abc").unwrap();
+    assert_eq!((file.written(0), file.written(1)), (Ok(()), Ok(())));
+    assert_eq!(file.end_record().unwrap(), 0);
+    let next = file.place(0, 1).unwrap();
+    assert_eq!(file.end_record().unwrap(), 1);
+    file.close().unwrap();
+    let bytes = file.into_store().0;
+    let at = |place: striae_core::span::Span| &bytes[place.offset() as usize..place.end() as usize];
+    assert_eq!((at(own), at(label)), (&[0, 1, 0, 2, 0, 3][..], &b"abc"[..]));
+    assert_eq!(at(next), [0xff, 0xf7, 0xff, 0xf7, 0xff, 0xf7], "-9, as nobody wrote it");
+}
+
+/// To open a file, a window needs room for its longest name; to write, for 64 bytes.
+#[test]
+fn a_window_that_was_long_enough_to_open_a_file_may_be_too_short_to_write() {
+    let mut file = create(64);
+    file.close().unwrap();
+    let (store, slots) = (file.into_store(), vec![Slot::EMPTY; 2]);
+    let mut file = Writer::open(store, Fill::Values, &mut [0; 2], slots, vec![0; 63]).unwrap();
+    let short = Err(DriveError::Format(Error::Window { len: 63, min: 64 }));
+    assert_eq!(file.put(0, &[1_i16, 2, 3]), short);
+    assert_eq!(file.end_record().map(|_| ()), short);
+}
+
+fn encoded(version: Version, hidden: bool) -> Vec<u8> {
+    with_definition(|definition| {
+        let plan = Plan::new(definition, version, Alignment::COMPACT).unwrap();
+        assert_eq!(plan.version(), version);
+        let mut bytes = vec![0xee; plan.header_len() as usize];
+        let mut window = [0; 64];
+        let encode = Encode::new(definition, &plan, 5, &mut window).unwrap();
+        let encode = if hidden { encode.hidden() } else { encode };
+        encode.run(&mut &mut bytes[..]).unwrap();
+        bytes
+    })
+}
+
+/// Magic and number of records are 8 bytes, in CDF-5 12.
+#[test]
+fn a_hidden_header_lacks_only_what_makes_it_one() {
+    for (version, len) in [(Version::Cdf1, 8), (Version::Cdf2, 8), (Version::Cdf5, 12)] {
+        let (shown, hidden) = (encoded(version, false), encoded(version, true));
+        assert_eq!(hidden[..len], [0_u8; 12][..len]);
+        assert_eq!(hidden[len..], shown[len..]);
+        assert!(shown.starts_with(b"CDF") && shown[len - 1] == 5);
+    }
+}
+
+#[test]
+fn a_header_has_a_number_of_records_that_its_version_can_store() {
+    with_definition(|definition| {
+        for version in [Version::Cdf1, Version::Cdf5] {
+            let plan = Plan::new(definition, version, Alignment::COMPACT).unwrap();
+            let made = |numrecs| Encode::new(definition, &plan, numrecs, &mut [0; 64]).map(|_| ());
+            // The numbers are signed; all ones say that the number is not known.
+            let max = if version == Version::Cdf1 { (1 << 31) - 1 } else { (1 << 63) - 1 };
+            assert_eq!(made(max), Ok(()));
+            assert_eq!(made(max + 1), Err(Error::Records { numrecs: max + 1, max }));
+            assert_eq!(made(2 * max), Err(Error::Records { numrecs: 2 * max, max }));
+            assert_eq!(made(2 * max + 1), Ok(()));
+        }
+    });
+}
+
+#[test]
+fn a_definition_behind_a_reference_is_the_same() {
+    with_definition(|definition| {
+        let own = Plan::new(definition, Version::Cdf2, Alignment::COMPACT).unwrap();
+        let behind = Plan::new::<&Definition<'_>>(&definition, Version::Cdf2, Alignment::COMPACT);
+        assert_eq!(behind, Ok(own));
+    });
+    let dims = [DIMS[1], DIMS[1]];
+    let twice = &Definition { dims: &dims, attrs: &[], vars: &[] };
+    let refused = Plan::new::<&Definition<'_>>(&twice, Version::Cdf2, Alignment::COMPACT);
+    let (list, flaw) = (ListKind::Dims, Flaw::SameName);
+    assert_eq!(refused, Err(Error::Define { list, varid: 0, number: 1, flaw }));
+}
