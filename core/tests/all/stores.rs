@@ -99,6 +99,7 @@ fn a_seek_store_reads_what_there_is() {
     assert_eq!(&buf, b"0123456789");
     assert_eq!(store.read_exact_at(1, &mut buf), Err(ReadExactError::UnexpectedEof));
     assert_eq!(store.read_exact_at(10, &mut buf[..0]), Ok(()));
+    assert_eq!(store.read_at(3, &mut []), Ok(0));
     for behind in [10, 11, u64::MAX] {
         assert_eq!(store.read_at(behind, &mut buf), Ok(0));
     }
