@@ -52,7 +52,7 @@ fn a_seal_that_its_gap_has_no_room_for_is_damaged() {
     assert_eq!(found.copies, [Duplicate::Damaged(wrong), Duplicate::None]);
     assert_eq!(wrong.to_string(), "seal.values_begin at offset 1064 is 2048, must be 1152");
     let nameless = Error::Sealed { field: FieldId::new(9, 0), offset: 5, value: 1, expected: 2 };
-    assert_eq!(nameless.to_string(), "a field at offset 5 is 1, must be 2");
+    assert_eq!(nameless.to_string(), "seal at offset 5 is 1, must be 2");
 }
 
 #[test]
@@ -314,6 +314,9 @@ fn a_header_is_encoded_in_an_order_or_says_why_not() {
     fickle.0.set(1);
     let changed = encode(None, len);
     let list = ListKind::Vars;
-    let is_changed = |error: &cdf::Error| matches!(error, cdf::Error::Define { list: of, flaw: Flaw::Changed, .. } if *of == list);
+    let is_changed = |error: &cdf::Error| match error {
+        cdf::Error::Define { list: of, flaw: Flaw::Changed, .. } => *of == list,
+        _ => false,
+    };
     assert!(changed.as_ref().is_err_and(is_changed), "{changed:?}");
 }
