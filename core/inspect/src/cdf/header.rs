@@ -23,6 +23,10 @@ const MOST: u64 = 1 << 30;
 /// memory for the next header from the system.
 const SPARE: usize = 1 << 20;
 
+/// Bytes of a header for whose variables there is memory before they are read: what comes before
+/// them may be long, and their number is only a claim.
+const USUAL: usize = 1 << 20;
+
 /// The fewest bytes of a variable in a header, and those of a short attribute.
 const LEAST_VAR: usize = 28;
 const SHORT_ATTR: usize = 32;
@@ -344,6 +348,7 @@ impl Lists {
             // So lists are not copied again and again while they grow.
             Item::List { list: ListKind::Vars, nelems } => {
                 let nvars = usize::try_from(nelems).unwrap_or(usize::MAX);
+                let bytes = bytes.min(USUAL);
                 self.variables.reserve(nvars.min(bytes / LEAST_VAR));
                 self.dimids.reserve(nvars.saturating_mul(2).min(bytes / LEAST_VAR));
                 self.attrs.reserve(nvars.saturating_mul(8).min(bytes / SHORT_ATTR));
