@@ -3,8 +3,7 @@
 use super::reader::Reader;
 use crate::gsd::disk::header::Version;
 use crate::gsd::disk::names::{NameByte, Splitter};
-use crate::gsd::error::Error;
-use crate::gsd::error::ReadError;
+use crate::gsd::error::{Error, ReadError};
 use crate::gsd::layout::NAME_UNIT;
 use crate::gsd::raw::Header;
 use crate::sort::sort_by_key;

@@ -361,6 +361,10 @@ impl<B: AsMut<[Slot]>> Book<B> {
 
     /// Completes an interrupted commit.
     ///
+    /// If the file [has checksums](Self::has_checksums), [find](Self::find_name) their
+    /// [`NAME`](crate::gsd::checksums::NAME) next, as [`Writer`](crate::gsd::Writer) does: the end
+    /// of a frame adds the name if nobody found it, and a file must not have a name twice.
+    ///
     /// # Errors
     /// The store's own error.
     #[inline(never)]

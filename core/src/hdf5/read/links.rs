@@ -3,8 +3,7 @@
 use super::list::Progress;
 use super::object::{Message, Messages, sized};
 use super::superblock::{check_signature, in_file, unsupported};
-use crate::hdf5::error::Result;
-use crate::hdf5::error::{Error, Feature};
+use crate::hdf5::error::{Error, Feature, Result};
 use crate::hdf5::raw::UNDEFINED;
 use crate::hdf5::raw::{LinkHead, LocalHeap, SymbolEntry, SymbolNode, SymbolTable, TreeNode};
 use crate::source::Source;

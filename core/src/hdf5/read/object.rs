@@ -2,8 +2,7 @@
 
 use super::list::Progress;
 use super::superblock::{check, check_signature, in_file, unsupported};
-use crate::hdf5::error::Result;
-use crate::hdf5::error::{Error, Feature};
+use crate::hdf5::error::{Error, Feature, Result};
 use crate::hdf5::lookup3::Sum;
 use crate::hdf5::raw::{Continuation, Header1, Header2, Message1, Message2};
 use crate::source::Source;

@@ -1,7 +1,6 @@
 //! The start of a file, which leads to the root group.
 
-use crate::hdf5::error::Result;
-use crate::hdf5::error::{Error, Feature};
+use crate::hdf5::error::{Error, Feature, Result};
 use crate::hdf5::lookup3::lookup3;
 use crate::hdf5::raw::UNDEFINED;
 use crate::hdf5::raw::{SIGNATURE, Superblock0, Superblock2};

@@ -6,8 +6,7 @@
 
 use super::stream::Stream;
 use crate::endian::ByteOrder;
-use crate::sion::error::Error;
-use crate::sion::error::ReadError;
+use crate::sion::error::{Error, ReadError};
 use crate::sion::position::Lengths;
 use crate::sion::raw::RecordHeader;
 use crate::step::DriveError;
