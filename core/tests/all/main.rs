@@ -18,15 +18,10 @@ mod blob;
 mod block_store;
 mod cdf;
 mod edges;
-#[cfg(target_endian = "little")] // not tried elsewhere so far
 mod edges_blob;
-#[cfg(target_endian = "little")] // not tried elsewhere so far
 mod edges_cdf;
-#[cfg(target_endian = "little")] // not tried elsewhere so far
 mod edges_gsd;
-#[cfg(target_endian = "little")] // not tried elsewhere so far
 mod edges_sion;
-#[cfg(target_endian = "little")] // not tried elsewhere so far
 mod edges_stores;
 mod ffrecord;
 mod golden;
