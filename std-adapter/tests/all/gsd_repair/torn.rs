@@ -293,7 +293,7 @@ fn frames_that_were_durable_before_the_index_moved_are_not_in_doubt() {
         let end = number(8) as usize + 128 * 32;
         assert_eq!((number(16), moved[end..][..32].iter().max()), (256, Some(&0)));
         // Another place of the block's end says itself that the last frame is whole.
-        if end % SECTOR == 0 {
+        if end.is_multiple_of(SECTOR) {
             undecided += 1;
             assert_eq!(runs_of(moved), [(0..64, Certainty::AsFound(Proof::Shown))], "{len}");
         }
