@@ -12,7 +12,7 @@ pub struct Options<H> {
     pub(crate) how: H,
 }
 
-/// The `H` of a format without options of its own, for what makes an `R`.
+/// The `H` of a verb without options of its own; `R`, what it reads or makes, tells verbs apart.
 pub(crate) type Plain<R> = PhantomData<fn() -> R>;
 
 impl<H: Default> Options<H> {
