@@ -31,6 +31,7 @@ use crate::shown::Shown;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// The address of one stream, chunk or sample. The [module](self) describes its text.
 ///
@@ -316,18 +317,19 @@ impl FromStr for Index {
     }
 }
 
-/// The forms of all addresses.
-const KINDS: &str = "task/N, rank/R, frame/N/NAME, sample/N or variable/NAME";
+/// The shortest form of each kind of address.
+static KINDS: LazyLock<String> = LazyLock::new(|| {
+    let kinds = Format::ALL.into_iter().flat_map(|format| format.row().kinds);
+    let mut kinds: Vec<_> = kinds.filter_map(|(_, must)| must.split(',').next()).collect();
+    kinds.dedup();
+    let last = kinds.pop().unwrap_or_default();
+    format!("{} or {last}", kinds.join(", "))
+});
 
-/// The format whose addresses start with this word.
-fn format_of(kind: &str) -> Option<Format> {
-    Some(match kind {
-        "task" | "rank" => Format::Sion,
-        "frame" => Format::Gsd,
-        "sample" => Format::Ffrecord,
-        "variable" => Format::Cdf,
-        _ => return None,
-    })
+/// The format whose addresses start with this word, and what such an address must be.
+fn format_of(kind: &str) -> Option<(Format, &'static str)> {
+    let of = |format: Format| format.row().kinds.iter().find(|(word, _)| *word == kind);
+    Format::ALL.into_iter().find_map(|format| Some((format, of(format)?.1)))
 }
 
 /// Parses the text after the number of a task.
@@ -354,32 +356,22 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let (kind, rest) = text.split_once('/').unwrap_or((text, ""));
-        let (address, must) = match kind {
-            "task" => (
-                with_part(rest).map(|(index, part)| Self::Task(index, part)),
-                "task/N, task/N/chunk/C or task/N/key/K",
-            ),
-            "rank" => (
-                with_part(rest)
-                    .filter(|_| !rest.starts_with('+'))
-                    .map(|(rank, part)| Self::Rank(rank, part)),
-                "rank/R, rank/R/chunk/C or rank/R/key/K",
-            ),
-            "frame" => (
-                rest.split_once('/').and_then(|(index, name)| {
-                    Some(Self::Chunk(index.parse().ok()?, decode(name)?))
-                }),
-                "frame/N/NAME, with %25 for a % in the name",
-            ),
-            "sample" => (rest.parse().ok().map(Self::Sample), "sample/N"),
-            "variable" => (
-                decode(rest)
-                    .and_then(|name| String::from_utf8(name.into()).ok())
-                    .map(Self::variable),
-                "variable/NAME, with %25 for a % in the name",
-            ),
-            _ => (None, KINDS),
+        let form = |must| Error::Form { text: text.to_owned(), must };
+        let (format, must) = format_of(kind).ok_or_else(|| form(&KINDS))?;
+        let address = match format {
+            Format::Sion if kind == "rank" => with_part(rest)
+                .filter(|_| !rest.starts_with('+'))
+                .map(|(rank, part)| Self::Rank(rank, part)),
+            Format::Sion => with_part(rest).map(|(index, part)| Self::Task(index, part)),
+            Format::Gsd => rest
+                .split_once('/')
+                .and_then(|(index, name)| Some(Self::Chunk(index.parse().ok()?, decode(name)?))),
+            Format::Ffrecord => rest.parse().ok().map(Self::Sample),
+            Format::Cdf | Format::Blob => decode(rest)
+                .and_then(|name| String::from_utf8(name.into()).ok())
+                .map(Self::variable),
+            Format::Map => None,
         };
-        address.ok_or_else(|| Error::Form { text: text.to_owned(), must })
+        address.ok_or_else(|| form(must))
     }
 }

@@ -7,7 +7,7 @@ use striae_core::gsd;
 use striae_inspect::finding::is_mostly;
 
 /// The properties of a format.
-struct Row {
+pub(crate) struct Row {
     /// The name in output for programs.
     name: &'static str,
     /// The name in text.
@@ -24,6 +24,8 @@ struct Row {
     thing: &'static str,
     /// The forms of addresses, in text.
     addresses: &'static str,
+    /// The first word of each kind of address, and what such an address must be.
+    pub(crate) kinds: &'static [(&'static str, &'static str)],
 }
 
 /// Defines [`Format`] from a table with one row for each format.
@@ -42,7 +44,7 @@ macro_rules! formats {
             /// All formats.
             pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
 
-            const fn row(self) -> &'static Row {
+            pub(crate) const fn row(self) -> &'static Row {
                 match self {
                     $(Self::$variant => &Row { $($field: $value),+ },)+
                 }
@@ -52,6 +54,7 @@ macro_rules! formats {
 }
 
 const GSD_MAGIC: [u8; 8] = gsd::raw::Header::MAGIC.to_le_bytes();
+const VARIABLE: (&str, &str) = ("variable", "variable/NAME, with %25 for a % in the name");
 
 formats! {
     /// SIONlib: a set of physical files; each starts with `sion`.
@@ -64,6 +67,10 @@ formats! {
         magic: b"sion",
         thing: "task",
         addresses: "task/N, task/N/chunk/C and task/N/key/K, and rank/R in place of task/N",
+        kinds: &[
+            ("task", "task/N, task/N/chunk/C or task/N/key/K"),
+            ("rank", "rank/R, rank/R/chunk/C or rank/R/key/K"),
+        ],
     }
     /// GSD: starts with `df 65` four times.
     Gsd {
@@ -75,6 +82,7 @@ formats! {
         magic: &GSD_MAGIC,
         thing: "frame",
         addresses: "frame/N/NAME",
+        kinds: &[("frame", "frame/N/NAME, with %25 for a % in the name")],
     }
     /// ffrecord: starts with a checksum, so it is recognized by its name or by its tables.
     Ffrecord {
@@ -86,6 +94,7 @@ formats! {
         magic: b"",
         thing: "sample",
         addresses: "sample/N",
+        kinds: &[("sample", "sample/N")],
     }
     /// Classic netCDF, CDF-1, CDF-2 and CDF-5: starts with `CDF` and the version.
     Cdf {
@@ -97,6 +106,7 @@ formats! {
         magic: b"CDF",
         thing: "variable",
         addresses: "variable/NAME",
+        kinds: &[VARIABLE],
     }
     /// A subfile of an E3SM-IO blob set, in CDF-5 or in HDF5: its header has the attributes of one.
     Blob {
@@ -108,6 +118,7 @@ formats! {
         magic: b"",
         thing: "variable",
         addresses: "variable/NAME",
+        kinds: &[VARIABLE],
     }
     /// A decomposition map as text, as PIO writes it: starts with `version`. A map in netCDF is a
     /// file of [`Cdf`](Self::Cdf).
@@ -120,6 +131,7 @@ formats! {
         magic: b"",
         thing: "decomposition",
         addresses: "none",
+        kinds: &[],
     }
 }
 

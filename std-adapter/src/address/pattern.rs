@@ -55,7 +55,7 @@ impl FromStr for Pattern {
         let form = |must| Error::Form { text: text.to_owned(), must };
         let kind = kind_of(text);
         if !is_pattern(kind) && format_of(kind).is_none() {
-            return Err(form(KINDS));
+            return Err(form(&KINDS));
         }
         Ok(Self(Kind::Many(
             displayed(text).ok_or_else(|| form("a pattern with %25 for a % in the name"))?,
@@ -150,7 +150,7 @@ impl Pattern {
         };
         let mut parts = text.splitn(3, '/');
         let (kind, index) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
-        if format_of(kind).is_some_and(|of| of.addresses() != format.addresses()) {
+        if format_of(kind).is_some_and(|(of, _)| of.addresses() != format.addresses()) {
             return Err(Error::NotOf { address: text.clone(), format });
         }
         let Ok(index @ Index::FromEnd(_)) = index.parse() else { return Ok(self.clone()) };

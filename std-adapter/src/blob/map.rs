@@ -9,7 +9,6 @@ use crate::posix::PosixFile;
 use crate::store::existing;
 use crate::verb::Output;
 use crate::verb::Verify;
-use crate::verb::verify::told;
 use std::fmt;
 use std::io::{self, Write};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -260,8 +259,6 @@ impl Verify<'_> {
         path: impl AsRef<Path>,
         each: &mut dyn FnMut(Finding),
     ) -> Result<Summary, Error> {
-        let path = path.as_ref();
-        let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-        told(path, each, |each| inspect::verify(&store, each))
+        self.one(path.as_ref(), each, |file, each| inspect::verify(file, each))
     }
 }

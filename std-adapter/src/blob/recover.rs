@@ -21,7 +21,7 @@ use super::subfile::Subfile;
 use super::verify::{Finding, FindingKind, SetFinding, Severity};
 use crate::cdf;
 use crate::error::Error;
-use crate::verb::{Options, Output, Verify};
+use crate::verb::{Options, Output, Plain, Verify};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
@@ -34,11 +34,7 @@ use striae_inspect::certainty::{Tally, Word};
 use striae_inspect::finding::Found as _;
 
 /// How to recover a set. Its subfiles are only read.
-pub type Recover = Options<How>;
-
-/// There are no options besides those of all formats.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct How;
+pub type Recover = Options<Plain<Recovery>>;
 
 /// Elements of a decomposition that no subfile has.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::error::cdf::ErrorKind;
 use crate::formats::Format;
 use crate::posix::PosixFile;
 use crate::verb::extract::{Chosen, Extracted, Names, final_path};
-use crate::verb::{Options, Selected, npy};
+use crate::verb::{Options, Plain, Selected, npy};
 use std::path::{Path, PathBuf};
 use striae_core::cdf::Type;
 use striae_core::store::usize_to_u64;
@@ -22,12 +22,7 @@ use striae_inspect::cdf::{Header, Variable};
 ///
 /// All files are made in a hidden folder in the target, and renamed when all of them are complete.
 /// If reading or copying fails, the target is unchanged. A killed process leaves the hidden folder.
-pub type Extract = Options<Selected<Variables>>;
-
-/// There are no options besides those of all formats.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(unnameable_types, reason = "it has nothing")]
-pub struct Variables;
+pub type Extract = Options<Selected<Plain<File>>>;
 
 impl Extract {
     /// Bytes of the variables that will be extracted.

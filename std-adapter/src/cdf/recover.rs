@@ -19,9 +19,8 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
-use crate::verb::{Options, Output};
+use crate::verb::{Options, Output, Plain, judgement_of};
 use std::num::NonZeroU32;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use striae_core::store::ReadAt;
 use striae_inspect::blob::map::{self as inspect, FindingKind};
@@ -32,11 +31,7 @@ pub use striae_inspect::cdf::recover::{Certainty, Doubt, Loss, Proof, Records};
 
 /// How to recover a file. The damaged file is only read. The largest size of the new one also
 /// decides whether a variable is saved of which the file does not have all values.
-pub type Recover = Options<How>;
-
-/// There are no options besides those of all formats.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct How;
+pub type Recover = Options<Plain<Recovery>>;
 
 impl Recover {
     /// Finds what can be recovered from the file at `path`.
@@ -62,13 +57,7 @@ pub struct Recovery {
     output: Output,
 }
 
-impl Deref for Recovery {
-    type Target = Judged;
-
-    fn deref(&self) -> &Judged {
-        &self.judged
-    }
-}
+judgement_of!(Recovery.judged: Judged);
 
 impl Recovery {
     /// Writes the new file. It gets its name when it is complete: see

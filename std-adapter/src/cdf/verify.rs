@@ -2,9 +2,7 @@
 
 use crate::error::Error;
 use crate::finding;
-use crate::posix::PosixFile;
 use crate::verb::Verify;
-use crate::verb::verify::told;
 use std::path::Path;
 
 pub use crate::finding::{Coverage, Facts, Value};
@@ -24,8 +22,6 @@ impl Verify<'_> {
         path: impl AsRef<Path>,
         each: &mut dyn FnMut(Finding),
     ) -> Result<Summary, Error> {
-        let path = path.as_ref();
-        let store = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
-        told(path, each, |each| striae_inspect::cdf::verify(&store, each))
+        self.one(path.as_ref(), each, |file, each| striae_inspect::cdf::verify(file, each))
     }
 }

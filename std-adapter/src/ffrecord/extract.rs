@@ -7,7 +7,7 @@ use crate::copy::{Copier, Place};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::verb::extract::{Chosen, Extracted, Names, final_path};
-use crate::verb::{Options, Selected};
+use crate::verb::{Options, Plain, Selected};
 use std::path::Path;
 use striae_core::ffrecord::Sample;
 
@@ -17,12 +17,7 @@ use striae_core::ffrecord::Sample;
 /// Tables and samples are compared with their checksums. All files are made in a hidden folder
 /// inside the target folder and renamed when all of them are complete. If anything fails, the
 /// target folder stays unchanged. A kill leaves the hidden folder.
-pub type Extract = Options<Selected<Samples>>;
-
-/// There are no options besides those of all formats.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(unnameable_types, reason = "it has nothing")]
-pub struct Samples;
+pub type Extract = Options<Selected<Plain<File>>>;
 
 impl Extract {
     /// Extracts all samples of `file`, or those selected, into the folder `dir`, which is made if

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::store::Durability;
 use crate::store::existing;
-use crate::verb::{Options, Output};
+use crate::verb::{Options, Output, Plain};
 use std::path::{Path, PathBuf};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
@@ -26,12 +26,7 @@ const ROW: u64 = 12;
 ///
 /// The new file gets its name when it is complete. A replaced file is removed only after the new
 /// one is on the disk.
-pub type Pack = Options<Files>;
-
-/// There are no options besides those of all formats.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(unnameable_types, reason = "it has nothing")]
-pub struct Files;
+pub type Pack = Options<Plain<super::File>>;
 
 impl Pack {
     /// The files of a folder that [`Extract`](super::Extract) made, in the order of their samples:

@@ -3,10 +3,7 @@
 
 use crate::error::Error;
 use crate::finding;
-use crate::store::Inspected;
-use crate::store::bulk::Bulk;
 use crate::verb::Verify;
-use crate::verb::verify::told;
 use std::path::Path;
 use striae_core::span::Span;
 
@@ -28,9 +25,7 @@ impl Verify<'_> {
         path: impl AsRef<Path>,
         each: &mut dyn FnMut(Finding),
     ) -> Result<Summary, Error> {
-        let path = path.as_ref();
-        let subject = Inspected::new(Bulk::open(path, self.direct)?, self.progress);
-        told(path, each, |each| striae_inspect::ffrecord::verify(&subject, each))
+        self.one(path.as_ref(), each, |file, each| striae_inspect::ffrecord::verify(file, each))
     }
 }
 

@@ -24,8 +24,7 @@ use super::{ErrorKind, verify};
 use crate::error::Error;
 use crate::store::bulk::Bulk;
 use crate::store::{Inspected, existing};
-use crate::verb::{Options, Output as Made};
-use std::ops::Deref;
+use crate::verb::{Options, Output as Made, Plain, judgement_of};
 use std::path::{Path, PathBuf};
 use striae_core::gsd::Chunk;
 use striae_core::store::ReadAt;
@@ -38,11 +37,7 @@ pub use striae_inspect::gsd::recover::{Certainty, Doubt, Loss, Proof, Run};
 ///
 /// The damaged file is only read. Its header or the shadow of its header must be there; whatever
 /// else is missing, the rest is judged.
-pub type Recover = Options<How>;
-
-/// There are no options besides those of all formats.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct How;
+pub type Recover = Options<Plain<Recovery>>;
 
 impl Recover {
     /// Judges all frames of the file at `path`.
@@ -68,13 +63,7 @@ pub struct Recovery {
     output: Made,
 }
 
-impl Deref for Recovery {
-    type Target = Judged;
-
-    fn deref(&self) -> &Judged {
-        &self.judged
-    }
-}
+judgement_of!(Recovery.judged: Judged);
 
 impl Recovery {
     /// Writes the recovered frames to a new file and closes it. The new file has the layer, the

@@ -6,7 +6,6 @@ use crate::finding;
 use crate::store::Inspected;
 use crate::store::bulk::Bulk;
 use crate::verb::Verify;
-use crate::verb::verify::told;
 use std::path::Path;
 use std::sync::Arc;
 use striae_inspect::finding::Found;
@@ -29,9 +28,9 @@ impl Verify<'_> {
         path: impl AsRef<Path>,
         each: &mut dyn FnMut(Finding),
     ) -> Result<Summary, Error> {
-        let path = path.as_ref();
-        let subject = Inspected::new(Bulk::open(path, self.direct)?, self.progress);
-        told(path, each, |each| striae_inspect::gsd::verify::verify(&subject, Depth::Data, each))
+        self.one(path.as_ref(), each, |file, each| {
+            striae_inspect::gsd::verify::verify(file, Depth::Data, each)
+        })
     }
 }
 

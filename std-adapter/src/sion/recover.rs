@@ -26,10 +26,9 @@ use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
 use crate::store::SparseFile;
-use crate::verb::{Options, Output};
+use crate::verb::{Options, Output, judgement_of};
 use crc32c::crc32c_append;
 use std::num::NonZeroU32;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use striae_core::sion::Meta1;
@@ -166,13 +165,7 @@ fn fixed_of(file: &FileStore) -> Result<(u32, Vec<u8>), Error> {
     Ok((meta1.fsblksize(), meta1.prefix(bytes).to_vec()))
 }
 
-impl Deref for Recovery {
-    type Target = recover::Recovery;
-
-    fn deref(&self) -> &recover::Recovery {
-        &self.set
-    }
-}
+judgement_of!(Recovery.set: recover::Recovery);
 
 impl Recovery {
     /// Paths of the physical files.

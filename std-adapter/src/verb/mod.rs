@@ -14,5 +14,20 @@ pub(crate) mod verify;
 
 pub use extract::{Extracted, Selected};
 pub use options::Options;
+pub(crate) use options::Plain;
 pub use output::Output;
 pub use verify::Verify;
+
+/// A recovery has the methods of its judgement.
+macro_rules! judgement_of {
+    ($recovery:ident.$field:ident: $judged:ty) => {
+        impl std::ops::Deref for $recovery {
+            type Target = $judged;
+
+            fn deref(&self) -> &$judged {
+                &self.$field
+            }
+        }
+    };
+}
+pub(crate) use judgement_of;

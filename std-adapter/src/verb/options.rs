@@ -1,6 +1,7 @@
 //! Options of a verb.
 
 use super::Output;
+use std::marker::PhantomData;
 
 /// The options of a verb that makes files: those that all formats have, and `H`, those of the
 /// format. Each format has a name for them: [`sion::Convert`](crate::sion::Convert),
@@ -10,6 +11,9 @@ pub struct Options<H> {
     pub(crate) output: Output,
     pub(crate) how: H,
 }
+
+/// The `H` of a verb without options of its own; `R`, what it reads or makes, tells verbs apart.
+pub(crate) type Plain<R> = PhantomData<fn() -> R>;
 
 impl<H: Default> Options<H> {
     /// Makes all that can be made, and replaces no file.

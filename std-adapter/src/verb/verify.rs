@@ -3,6 +3,8 @@
 use crate::direct::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::finding::{Finding, Found};
+use crate::store::Inspected;
+use crate::store::bulk::Bulk;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,16 +56,18 @@ impl<'a> Verify<'a> {
         self.progress = progress;
         self
     }
-}
 
-/// Runs the checks of one file, and adds its path to each finding and to an error.
-pub(crate) fn told<K: Found, T, E: Into<ErrorKind>>(
-    path: &Path,
-    each: &mut dyn FnMut(Finding<K>),
-    checks: impl FnOnce(&mut dyn FnMut(K)) -> Result<T, E>,
-) -> Result<T, Error> {
-    let mut tell = named(|()| path.to_owned(), each);
-    checks(&mut |what| tell((), what)).map_err(|error| Error::new(path, error))
+    /// Runs the checks of one file, and adds its path to each finding and to an error.
+    pub(crate) fn one<K: Found, T, E: Into<ErrorKind>>(
+        &self,
+        path: &Path,
+        each: &mut dyn FnMut(Finding<K>),
+        checks: impl FnOnce(&Inspected<'a, Bulk>, &mut dyn FnMut(K)) -> Result<T, E>,
+    ) -> Result<T, Error> {
+        let subject = Inspected::new(Bulk::open(path, self.direct)?, self.progress);
+        let mut tell = named(|()| path.to_owned(), each);
+        checks(&subject, &mut |what| tell((), what)).map_err(|error| Error::new(path, error))
+    }
 }
 
 /// Adds the path to each finding of a file of a set; the path is made when the file changes.

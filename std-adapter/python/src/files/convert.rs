@@ -1,13 +1,12 @@
 //! Rewriting files, and making them of others.
 
-use super::{Row, fill, name_of, output, recognize};
+use super::{Row, fill, output, recognize, unsupported};
 use crate::error::raised;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySlice};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
-use striae::error::ErrorKind;
 use striae::sion::Sources;
 use striae::{Error, Format, blob, ffrecord, gsd, sion};
 
@@ -60,7 +59,7 @@ pub(crate) fn convert<'py>(
 
 fn run(path: &Path, out: &Path, wanted: &Wanted) -> Result<Row, Error> {
     let recognized = recognize(path)?;
-    let mut row: Row = vec![("format", name_of(recognized.format()).into())];
+    let mut row: Row = vec![("format", recognized.format().name().into())];
     match recognized.format() {
         Format::Gsd => {
             let written = of_gsd(path, out, wanted)?;
@@ -87,10 +86,8 @@ fn run(path: &Path, out: &Path, wanted: &Wanted) -> Result<Row, Error> {
             let converted = convert.run(&set, out, &|_| {})?;
             row.extend([("bytes", converted.bytes.into()), ("whole", set.is_whole().into())]);
         }
-        Format::Cdf | Format::Ffrecord | Format::Map => {
-            let none = format!("{} are not converted", recognized.format().files());
-            let none = std::io::Error::new(std::io::ErrorKind::Unsupported, none);
-            return Err(Error::new(path, ErrorKind::from(none)));
+        format @ (Format::Cdf | Format::Ffrecord | Format::Map) => {
+            return Err(unsupported(path, &format!("{} are not converted", format.files())));
         }
     }
     Ok(row)

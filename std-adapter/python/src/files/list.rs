@@ -1,6 +1,6 @@
 //! What is in a file.
 
-use super::{Row, dicts, recognize};
+use super::{Row, dicts, recognize, unsupported};
 use crate::error::raised;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,11 +26,7 @@ fn run(path: &Path) -> Result<Vec<Row>, Error> {
             let file = cdf::File::open(path)?;
             Ok(file.header().variables().map(of_variable).collect())
         }
-        Format::Map => {
-            let none = "decomposition maps have no addresses";
-            let none = std::io::Error::new(std::io::ErrorKind::Unsupported, none);
-            Err(Error::new(path, none))
-        }
+        Format::Map => Err(unsupported(path, "decomposition maps have no addresses")),
         Format::Blob => {
             let set = blob::Set::open(path)?;
             Ok(set.header().variables().map(of_variable).collect())

@@ -17,11 +17,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
 use striae::format::Recognized;
-use striae::{Error, Format, Output};
+use striae::{Error, Output};
 
 /// The format of a file.
 fn recognize(path: &Path) -> Result<Recognized, Error> {
     Recognized::new(path)
+}
+
+/// Why a verb has nothing to do with a file.
+fn unsupported(path: &Path, why: &str) -> Error {
+    Error::new(path, std::io::Error::new(std::io::ErrorKind::Unsupported, why))
 }
 
 /// How a new file is made.
@@ -94,9 +99,4 @@ fn dicts<'py>(py: Python<'py>, rows: Vec<Row>) -> PyResult<Vec<Bound<'py, PyDict
         Ok(dict)
     };
     rows.into_iter().map(dict).collect()
-}
-
-/// The name of a format in dictionaries.
-const fn name_of(format: Format) -> &'static str {
-    format.name()
 }

@@ -1,12 +1,11 @@
 //! Saving what is left of a damaged file.
 
-use super::{Row, dicts, name_of, output, recognize};
+use super::{Row, dicts, output, recognize, unsupported};
 use crate::error::raised;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
-use striae::error::ErrorKind;
 use striae::finding::{Tally, Word};
 use striae::format::Recognized;
 use striae::{Error, Format, blob, cdf, gsd, sion};
@@ -34,7 +33,7 @@ pub(crate) fn recover<'py>(
     let tally = report.tally;
     dict.set_item("path", &path)?;
     dict.set_item("out", &out)?;
-    dict.set_item("format", name_of(report.format))?;
+    dict.set_item("format", report.format.name())?;
     dict.set_item("word", tally.word().as_str())?;
     dict.set_item("sound", tally.is_sound())?;
     let counts = PyDict::new(py);
@@ -69,11 +68,7 @@ fn run(path: &Path, out: &Path, format: Option<Format>, force: bool) -> Result<R
         Format::Cdf => of_cdf(path, out, force)?,
         Format::Blob => of_blob(path, out, force)?,
         Format::Map => of_map(path, out, force)?,
-        Format::Ffrecord => {
-            let none = format!("{} are not recovered", format.files());
-            let none = std::io::Error::new(std::io::ErrorKind::Unsupported, none);
-            return Err(Error::new(path, ErrorKind::from(none)));
-        }
+        Format::Ffrecord => return Err(unsupported(path, "ffrecord files are not recovered")),
     };
     Ok(Report { format, tally, parts })
 }

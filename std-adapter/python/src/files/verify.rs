@@ -1,6 +1,6 @@
 //! Checking a file.
 
-use super::{Row, Value, dicts, fill, name_of, recognize};
+use super::{Row, Value, dicts, fill, recognize};
 use crate::error::raised;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -100,7 +100,7 @@ fn run(path: &Path, of_map: Option<&Path>) -> Result<Report, Error> {
             (counts, sum.data, sum.damage, sum.notes)
         }
     };
-    Ok(Report { format: name_of(recognized.format()), counts, data, damage, notes, findings })
+    Ok(Report { format: recognized.format().name(), counts, data, damage, notes, findings })
 }
 
 fn of_a_map(sum: map::Summary, findings: Vec<Row>) -> Report {

@@ -13,31 +13,31 @@ use striae::sion::{Builder, FileWriter, Reopen, TaskWriter};
 
 /// A SIONlib set that is written.
 #[pyclass(frozen, module = "striae._striae")]
-pub(crate) struct SionWriter {
-    writer: Mutex<Option<FileWriter>>,
-    path: PathBuf,
-}
+pub(crate) struct SionWriter(Open<FileWriter>);
 
 /// A task that is written.
 #[pyclass(frozen, module = "striae._striae")]
-pub(crate) struct SionTask {
-    writer: Mutex<Option<TaskWriter>>,
+pub(crate) struct SionTask(Open<TaskWriter>);
+
+/// A writer until it is closed.
+struct Open<W> {
+    writer: Mutex<Option<W>>,
     path: PathBuf,
 }
 
-fn closed(path: &std::path::Path) -> Error {
-    Error::new(path, ErrorKind::Closed)
-}
+impl<W: Send> Open<W> {
+    const fn new(writer: W, path: PathBuf) -> Self {
+        Self { writer: Mutex::new(Some(writer)), path }
+    }
 
-impl SionWriter {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        act: impl FnOnce(&mut FileWriter) -> Result<T, Error> + Send,
+        act: impl FnOnce(&mut W) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let done = py.detach(|| {
             let mut writer = self.writer.lock().unwrap_or_else(|lock| lock.into_inner());
-            act(writer.as_mut().ok_or_else(|| closed(&self.path))?)
+            act(writer.as_mut().ok_or_else(|| Error::new(&self.path, ErrorKind::Closed))?)
         });
         done.map_err(raised)
     }
@@ -75,35 +75,35 @@ impl SionWriter {
             builder = builder.fsblksize(bytes);
         }
         let writer = py.detach(|| builder.create(&path)).map_err(raised)?;
-        Ok(Self { writer: Mutex::new(Some(writer)), path })
+        Ok(Self(Open::new(writer, path)))
     }
 
     /// Opens a closed set to append to its streams.
     #[staticmethod]
     fn reopen(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let writer = py.detach(|| Reopen::new().open(&path)).map_err(raised)?;
-        Ok(Self { writer: Mutex::new(Some(writer)), path })
+        Ok(Self(Open::new(writer, path)))
     }
 
     #[getter]
     fn ntasks(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |writer| Ok(writer.ntasks()))
+        self.0.with(py, |writer| Ok(writer.ntasks()))
     }
 
     /// The writer of a task, which one caller has at a time.
     fn task(&self, py: Python<'_>, task: u64) -> PyResult<SionTask> {
-        let writer = self.with(py, |writer| writer.task(task))?;
-        Ok(SionTask { writer: Mutex::new(Some(writer)), path: self.path.clone() })
+        let writer = self.0.with(py, |writer| writer.task(task))?;
+        Ok(SionTask(Open::new(writer, self.0.path.clone())))
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |writer| writer.commit())
+        self.0.with(py, |writer| writer.commit())
     }
 
     /// Closes the set. It may be called more than once.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let closed = py.detach(|| {
-            let mut writer = self.writer.lock().unwrap_or_else(|lock| lock.into_inner());
+            let mut writer = self.0.writer.lock().unwrap_or_else(|lock| lock.into_inner());
             let Some(open) = writer.as_mut() else { return Ok(()) };
             open.close()?;
             *writer = None;
@@ -113,29 +113,15 @@ impl SionWriter {
     }
 }
 
-impl SionTask {
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        act: impl FnOnce(&mut TaskWriter) -> Result<T, Error> + Send,
-    ) -> PyResult<T> {
-        let done = py.detach(|| {
-            let mut writer = self.writer.lock().unwrap_or_else(|lock| lock.into_inner());
-            act(writer.as_mut().ok_or_else(|| closed(&self.path))?)
-        });
-        done.map_err(raised)
-    }
-}
-
 #[pymethods]
 impl SionTask {
     /// Writes all bytes of a buffer, and returns their number.
     fn write(&self, py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
         let bytes = Bytes::of(buffer)?;
         let bytes = bytes.as_slice();
-        self.with(py, |writer| {
+        self.0.with(py, |writer| {
             let written = writer.write_all(bytes);
-            written.map_err(|error| Error::new(&self.path, ErrorKind::from(error)))
+            written.map_err(|error| Error::new(&self.0.path, ErrorKind::from(error)))
         })?;
         Ok(bytes.len())
     }
@@ -144,38 +130,38 @@ impl SionTask {
     fn write_key(&self, py: Python<'_>, key: u64, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let bytes = Bytes::of(value)?;
         let bytes = bytes.as_slice();
-        self.with(py, |writer| writer.write_key(key, bytes))
+        self.0.with(py, |writer| writer.write_key(key, bytes))
     }
 
     /// Writes bytes that are not divided between chunks.
     fn write_record(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<()> {
         let bytes = Bytes::of(record)?;
         let bytes = bytes.as_slice();
-        self.with(py, |writer| writer.write_record(bytes))
+        self.0.with(py, |writer| writer.write_record(bytes))
     }
 
     /// Chunk, and used bytes of it.
     #[getter]
     fn location(&self, py: Python<'_>) -> PyResult<(u32, u64)> {
-        self.with(py, |writer| Ok(writer.location()))
+        self.0.with(py, |writer| Ok(writer.location()))
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |writer| writer.commit())
+        self.0.with(py, |writer| writer.commit())
     }
 
     /// Gives the task back, so that it can be taken again.
     fn close(&self) {
-        if let Ok(mut writer) = self.writer.lock() {
+        if let Ok(mut writer) = self.0.writer.lock() {
             *writer = None;
         }
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        match self.writer.lock() {
+        match self.0.writer.lock() {
             Ok(writer) => Ok(writer.as_ref().map_or_else(
-                || format!("<closed task of {}>", self.path.display()),
-                |writer| format!("<task {} of {}>", writer.task(), self.path.display()),
+                || format!("<closed task of {}>", self.0.path.display()),
+                |writer| format!("<task {} of {}>", writer.task(), self.0.path.display()),
             )),
             Err(_) => Err(PyValueError::new_err("a thread failed")),
         }

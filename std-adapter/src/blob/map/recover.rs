@@ -15,8 +15,7 @@
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::store::existing;
-use crate::verb::{Options, Output};
-use std::ops::Deref;
+use crate::verb::{Options, Output, Plain, judgement_of};
 use std::path::{Path, PathBuf};
 use striae_core::store::usize_to_u64;
 use striae_inspect::blob::map::recover::Recovery as Judged;
@@ -25,11 +24,7 @@ use striae_inspect::size::Demand;
 pub use striae_inspect::blob::map::recover::{Certainty, Doubt, Found, Loss, Proof};
 
 /// How to recover a text map, which is only read. A map in netCDF is recovered as any netCDF file.
-pub type Recover = Options<How>;
-
-/// There are no options besides those of all formats.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct How;
+pub type Recover = Options<Plain<Recovery>>;
 
 impl Recover {
     /// Judges the ranks of the text map at `path`.
@@ -57,13 +52,7 @@ pub struct Recovery {
     output: Output,
 }
 
-impl Deref for Recovery {
-    type Target = Judged;
-
-    fn deref(&self) -> &Judged {
-        &self.judged
-    }
-}
+judgement_of!(Recovery.judged: Judged);
 
 impl Recovery {
     /// Writes a text map of the saved ranks. It gets its name when it is complete.

@@ -2,10 +2,35 @@
 
 use crate::size::{short_size, size};
 use clap::Args as ClapArgs;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use striae::Output;
 use striae::direct::OpenOptions;
+use striae::{Format, Output};
+
+/// The help of a value of `--format`; none if the format is no value.
+type Help = Option<&'static str>;
+
+/// Each format as a value of `--format`: of pack, and of recover.
+const FORMATS: [(Format, [Help; 2]); Format::ALL.len()] = [
+    (Format::Gsd, [None, Some("A GSD file")]),
+    (Format::Sion, [Some("A SIONlib set, one task a file"), Some("A SIONlib file")]),
+    (Format::Ffrecord, [Some("An ffrecord file, one sample a file"), None]),
+    (Format::Cdf, [None, None]),
+    (Format::Map, [Some("A netCDF map of E3SM-IO, one decomposition a map file"), None]),
+    (
+        Format::Blob,
+        [Some("A blob set of E3SM-IO, of one netCDF file and a decomposition map"), None],
+    ),
+];
+
+/// Parses the value of `--format` of the verb whose help this is.
+pub(super) fn formats(of: fn([Help; 2]) -> Help) -> impl TypedValueParser<Value = Format> {
+    let value = |(format, help)| Some(PossibleValue::new(Format::name(format)).help(of(help)?));
+    let values: Vec<_> = FORMATS.into_iter().filter_map(value).collect();
+    let named = |name| Format::ALL.into_iter().find(|format| format.name() == name);
+    PossibleValuesParser::new(values).try_map(move |name| named(name).ok_or("is no format"))
+}
 
 /// An input file: a set, or one file of a set.
 #[derive(Debug, Clone, Default, ClapArgs)]

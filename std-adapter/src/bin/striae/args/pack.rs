@@ -1,11 +1,12 @@
 //! The arguments of pack: formats, and those for blob sets.
 
+use super::options::formats;
 use super::{Flags, Layout, Made, VerbArgs};
 use crate::size::some_size;
 use clap::Args as ClapArgs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use striae::Format::{self, Blob, Cdf, Ffrecord, Sion};
+use striae::Format::{self, Blob, Cdf, Ffrecord, Map, Sion};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -29,8 +30,8 @@ Global ranks count from 0. The new file or set appears when it is complete.")]
 pub(crate) struct PackArgs {
     /// The format of the new file. Default: ffrecord if the name of the new file ends in .ffr, else
     /// sion.
-    #[arg(long, value_enum)]
-    format: Option<PackFormat>,
+    #[arg(long, value_parser = formats(|[pack, _]| pack))]
+    format: Option<Format>,
     /// The first file of the new set, or the new file.
     pub(crate) out: PathBuf,
     /// The input files in order, or a folder that extract made.
@@ -86,26 +87,12 @@ impl PackArgs {
     /// The format of the new file.
     pub(crate) fn format(&self) -> Format {
         match self.format {
-            Some(PackFormat::Sion) => Sion,
-            Some(PackFormat::Ffrecord) => Ffrecord,
-            Some(PackFormat::Map) => Cdf, // a map in netCDF
-            Some(PackFormat::Blob) => Blob,
+            Some(Map) => Cdf, // a map in netCDF
+            Some(format) => format,
             // A name that ends in .nc does not tell a map from a set.
             None => Format::of_name(&self.out).filter(|of| *of == Ffrecord).unwrap_or(Sion),
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum PackFormat {
-    /// A SIONlib set, one task a file.
-    Sion,
-    /// An ffrecord file, one sample a file.
-    Ffrecord,
-    /// A netCDF map of E3SM-IO, one decomposition a map file.
-    Map,
-    /// A blob set of E3SM-IO, of one netCDF file and a decomposition map.
-    Blob,
 }
 
 #[derive(Debug, ClapArgs)]

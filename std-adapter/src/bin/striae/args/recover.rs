@@ -1,9 +1,10 @@
 //! The arguments of `striae recover`.
 
+use super::options::formats;
 use super::{Flags, Made, MaxSize, VerbArgs};
 use clap::Args as ClapArgs;
 use std::path::{Path, PathBuf};
-use striae::Format::{self, Gsd, Sion};
+use striae::Format::{self, Sion};
 use striae::Output;
 
 #[derive(Debug, ClapArgs)]
@@ -16,8 +17,8 @@ pub(crate) struct RecoverArgs {
     /// The new file; for a set, its first file.
     pub(crate) out: PathBuf,
     /// Take the file for one of this format, whatever it starts with: its first sector may be lost.
-    #[arg(long, value_enum)]
-    format: Option<RecoverFormat>,
+    #[arg(long, value_parser = formats(|[_, recover]| recover))]
+    format: Option<Format>,
     /// Recover only this file; if it is the first of several, it becomes a set of one file (SIONlib
     /// only).
     #[arg(long)]
@@ -50,10 +51,7 @@ impl VerbArgs for RecoverArgs {
     }
 
     fn format(&self) -> Option<Format> {
-        self.format.map(|format| match format {
-            RecoverFormat::Gsd => Gsd,
-            RecoverFormat::Sion => Sion,
-        })
+        self.format
     }
 }
 
@@ -61,14 +59,6 @@ impl RecoverArgs {
     pub(crate) fn output(&self) -> Output {
         self.max_size.output().force(self.force)
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum RecoverFormat {
-    /// A GSD file.
-    Gsd,
-    /// A SIONlib file.
-    Sion,
 }
 
 /// What follows the options in the help.
