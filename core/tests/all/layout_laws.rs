@@ -10,11 +10,16 @@ use striae_core::sion::{Opened, Physical, ReadError, Stream};
 use striae_core::span::{Span, round_up};
 use striae_core::store::ReadAt;
 use striae_kit::everything::{parse_records, read_within_budget};
+use striae_kit::hosts;
 use striae_kit::sion_file::{SionFile, SionTask};
 
 /// Random files; no seeds are stored, so that the tests run where there is no file system.
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: hosts::cases(cases),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// How full each chunk of a task is, in parts of 255.

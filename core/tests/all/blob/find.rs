@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use striae_core::blob::find::{Gather, Place, Run, Runs, Take, overlap, resolve, sort};
 use striae_core::cdf::Region;
 use striae_core::span::Span;
+use striae_kit::hosts;
 
 /// The requests of some blobs in an array of `total` elements.
 fn requests(total: u64) -> impl Strategy<Value = Vec<Run>> {
@@ -43,7 +44,7 @@ fn runs(mut requests: Vec<Run>) -> Runs<Vec<Run>> {
 const TOTAL: u64 = 24;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000,
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: hosts::cases(1000),
         ..ProptestConfig::default() })]
 
     #[test]

@@ -9,6 +9,7 @@ use striae_core::cdf::{
 use striae_core::endian::ByteOrder;
 use striae_kit::cdf_defined::Defined;
 use striae_kit::growing::Growing;
+use striae_kit::hosts::stride;
 
 type Written = Writer<Growing, Vec<Slot>, Vec<u8>>;
 
@@ -136,7 +137,7 @@ fn any_definition_and_any_calls_make_what_the_model_says() {
         seed ^= seed << 17;
         (seed >> 32) as u8
     };
-    for len in 0..3000 {
+    for len in (0..3000).step_by(stride(5)) {
         let data: Vec<_> = (0..20 + len % 180).map(|_| next()).collect();
         striae_kit::cdf_writing::cdf_write(&data);
     }

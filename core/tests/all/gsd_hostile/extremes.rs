@@ -3,6 +3,7 @@
 use super::*;
 
 use striae_core::gsd::ChunkType;
+use striae_kit::hosts::stride;
 
 const EXTREMES: [u64; 22] = [
     0,
@@ -212,7 +213,7 @@ fn extreme_values_of_entries_are_refused_in_their_place() {
                 check(Entry { n: value, location: (u64::MAX - value).cast_signed(), ..good });
                 check(Entry { id: u16::try_from(value & 0xffff).unwrap(), ..good });
             }
-            for value in 0..=u8::MAX {
+            for value in (0..=u8::MAX).step_by(stride(3)) {
                 check(Entry { kind: value, ..good });
                 check(Entry { flags: value, ..good });
             }

@@ -10,6 +10,7 @@ use striae_core::gsd::find::Find;
 use striae_core::step::drive_read;
 use striae_core::store::ReadAt;
 use striae_kit::gsd_everything::search_reads;
+use striae_kit::hosts::{self, stride};
 
 /// A file whose index is not in memory: entry `i` is what a function says. It has 100 names.
 struct Imagined<F> {
@@ -168,7 +169,7 @@ fn any_frames_take_twice_the_logarithm_of_reads_at_most() {
             let file = Imagined::new(2, entries, key);
             let reader = file.reader();
             for window in [32, 64, 160, 4096, 65536] {
-                for slot in samples(entries).step_by(5) {
+                for slot in samples(entries).step_by(5 * stride(5)) {
                     let (found, reads) = file.find(&reader, key(slot), window);
                     // the first of those that are the same
                     let found = found.unwrap();
@@ -345,7 +346,7 @@ fn entries_of(frames: Vec<(u64, Vec<u16>)>, major: u16) -> Vec<(u64, u16)> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 100, failure_persistence: None, ..Default::default()
+        cases: hosts::cases(100), failure_persistence: None, ..Default::default()
     })]
 
     #[test]

@@ -39,7 +39,7 @@ fn pages_of_96_bytes_are_enough() {
 #[test]
 fn every_prefix_ends_in_an_error_or_lacks_other_arrays_only() {
     let file = golden_file("es_h1.h5.0001");
-    for len in 0..file.len() {
+    for len in (0..file.len()).step_by(stride(5)) {
         let prefix = &file[..len];
         let found = superblock::root(prefix)
             .and_then(|root| Search::default().dataset(prefix, root, b"data_blob"));
@@ -81,8 +81,8 @@ fn every_flipped_bit_of_the_metadata_is_an_error() {
 #[test]
 fn a_flipped_bit_of_the_old_metadata_is_read_alike_and_ends() {
     let file = golden_file("superblock0.h5");
-    // On a slow host a bit of every byte, each of the eight in turn.
-    for bit in (0..8 * file.len().min(2048)).step_by(stride(7)) {
+    // On a slow host a bit of every third byte, each of the eight in turn.
+    for bit in (0..8 * file.len().min(2048)).step_by(stride(23)) {
         let mut file = file.clone();
         file[bit / 8] ^= 1 << (bit % 8);
         agrees(&file, 96);
@@ -97,7 +97,7 @@ fn a_flipped_bit_of_the_old_metadata_is_read_alike_and_ends() {
 fn odd_values_are_read_alike_and_end() {
     for name in ["superblock0.h5", "superblock2.h5"] {
         let file = golden_file(name);
-        for at in (0..file.len().min(4096)).step_by(4 * stride(5)) {
+        for at in (0..file.len().min(4096)).step_by(4 * stride(15)) {
             for value in [0, file.len() as u64, u64::MAX] {
                 for len in [2, 8] {
                     let mut file = file.clone();

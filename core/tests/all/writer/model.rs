@@ -8,6 +8,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
 use striae_core::sion::{Attributes, Error, Finished, Memory, Options, Pen, Writer};
 use striae_core::step::DriveError;
+use striae_kit::hosts;
 
 /// The chunks of each task.
 pub(crate) type Tasks = Vec<Vec<Vec<u8>>>;
@@ -249,7 +250,7 @@ pub(crate) fn acts(case: &Case, most: usize) -> impl Strategy<Value = Vec<Act>> 
 
 /// So many cases, without a file of those that failed.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(hosts::cases(cases)) }
 }
 
 fn case_and_acts(most: usize) -> impl Strategy<Value = (Case, Vec<Act>)> {

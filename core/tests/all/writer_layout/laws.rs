@@ -11,10 +11,15 @@ use striae_core::sion::raw;
 use striae_core::sion::{
     BuddySet, ChunkRule, Error, EvenFiles, FileGroups, Group, Grouping, Request,
 };
+use striae_kit::hosts;
 
 /// Random requests; no seeds are stored, so that the tests run where there is no file system.
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: hosts::cases(cases),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 fn requests() -> impl Strategy<Value = Vec<Request>> {
