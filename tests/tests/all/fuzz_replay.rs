@@ -26,12 +26,12 @@ impl Xorshift {
 /// files. The job `fuzz-smoke` tries more, and looks where they lead.
 fn mutations(target: &Target) -> u64 {
     match target.name {
-        "gsd_write" => 75,
-        "gsd_recover" => 100,
-        "c_gsd" | "c_sion" => 200,
-        "sion_write" => 125,
-        "sion_convert" | "sion_recover" | "gsd_open" | "gsd_append" => 500,
-        _ => 1000,
+        "gsd_write" => 40,
+        "gsd_recover" => 50,
+        "c_gsd" | "c_sion" => 100,
+        "sion_write" => 60,
+        "sion_convert" | "sion_recover" | "gsd_open" | "gsd_append" => 250,
+        _ => 500,
     }
 }
 
