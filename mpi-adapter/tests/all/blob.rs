@@ -1,30 +1,25 @@
 //! Ranks that write a blob set: the files are those of one writer, and whatever happens to one of
 //! them, all others get the same error and no file is left.
 
-use crate::common::faulty::{Fault, Faulty, INJECTED};
 use crate::set::{
     CELLS, LEVELS, RECORDS, Subfiles, files, parallel, puts, serial, to, typed, value,
 };
 use crate::set::{serial_or_sealed, with_definition};
-use std::panic::AssertUnwindSafe;
+use crate::world::{Sweep, all};
 use std::path::Path;
-use std::time::Duration;
 use striae::blob::Set;
 use striae_core::cdf::{Definition, DimDef, Type, VarDef};
 use striae_mpi::blob::{Builder, Container, Request, Writer};
 use striae_mpi::threads::Rank;
 use striae_mpi::{Code, Collective, Error, Threads};
 
-/// In virtual time, which a test does not have to wait for.
-const DEADLINE: Duration = Duration::from_secs(30);
-
 fn world(size: u32) -> Threads {
-    Threads::new(size).deadline(DEADLINE).virtual_time().ranks_per_node(2)
+    crate::world::world(size).ranks_per_node(2)
 }
 
 /// Runs `work` as all ranks, of which none panics.
 fn ranks<R: Send>(size: u32, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
-    world(size).run(work).into_iter().map(Result::unwrap).collect()
+    all(world(size), work)
 }
 
 /// Puts everything that a rank has.
@@ -89,79 +84,48 @@ fn the_files_are_those_of_the_serial_writer_for_any_ranks_and_subfiles() {
     }
 }
 
-/// What became of a rank: its result unless it panicked, and its operations.
-type Outcome = (Option<Result<(), Error>>, u32);
-
-fn sleep(rank: &Rank, fault: Fault) {
-    let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
-    rank.transport().sleep(time);
-}
-
 const RANKS: u32 = 4;
-
-fn run(path: &Path, how: (Container, Subfiles), fault: Option<(u32, u32, Fault)>) -> Vec<Outcome> {
-    ranks(RANKS, |rank| {
-        let fault = fault.filter(|fault| fault.0 == rank.rank());
-        let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
-        let rank = rank.only_collectives();
-        let count = rank.count();
-        let write = || write(rank, path, how, (1 << 20, true));
-        let result = match std::panic::catch_unwind(AssertUnwindSafe(write)) {
-            Ok(result) => Some(result),
-            Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
-            Err(panic) => std::panic::resume_unwind(panic), // of an assertion
-        };
-        (result, count())
-    })
-}
 
 #[test]
 fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_old_set_stays() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
+    // Another set of that name, which is to be replaced.
+    let make_old = || serial(&path, 3, Container::Cdf, Subfiles::Blocks(1));
+    make_old();
+    let old = files(folder.path());
+    let before = || {
+        let now = files(folder.path());
+        if now != old {
+            now.keys().for_each(|name| std::fs::remove_file(folder.path().join(name)).unwrap());
+            make_old();
+        }
+    };
+    let sweep = Sweep {
+        world: world(RANKS),
+        ranks: vec![0, 2, RANKS - 1],
+        only_collectives: true,
+        names_rank: false,
+        ..Sweep::new(RANKS)
+    };
     for how in [
         (Container::Cdf, Subfiles::Blocks(1)),
         (Container::Hdf5, Subfiles::InTurn),
         (Container::Cdf, Subfiles::Nodes),
     ] {
-        // Another set of that name, which is to be replaced.
-        serial(&path, 3, Container::Cdf, Subfiles::Blocks(1));
-        let old = files(folder.path());
-        let new_folder = tempfile::tempdir().unwrap();
-        let new_path = new_folder.path().join("a");
-        let whole = run(&new_path, how, None);
-        assert!(whole.iter().all(|(result, _)| *result == Some(Ok(()))), "{whole:?}");
-        for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
-            for rank in [0, 2, RANKS - 1] {
-                for at in 0..whole[rank as usize].1 {
-                    let case = (rank, at, fault);
-                    let done = run(&path, how, Some(case));
-                    check_case(case, &done);
-                    let now = files(folder.path());
-                    // Rank 0 may have published it all before it was lost.
-                    if now != old {
-                        let set = Set::open(&path).unwrap();
-                        assert!(set.is_whole(), "{case:?}");
-                        assert_eq!(rank, 0, "{case:?}: {:?}", now.keys());
-                        now.keys().for_each(|name| {
-                            std::fs::remove_file(folder.path().join(name)).unwrap()
-                        });
-                        serial(&path, 3, Container::Cdf, Subfiles::Blocks(1));
-                    }
+        sweep.run(
+            before,
+            |comm, ()| write(comm, &path, how, (1 << 20, true)),
+            |case, ()| {
+                let now = files(folder.path());
+                // Rank 0 may have published it all before it was lost.
+                if now != old {
+                    assert!(Set::open(&path).unwrap().is_whole(), "{case:?}");
+                    assert_eq!(case.0, 0, "{case:?}: {:?}", now.keys());
                 }
-            }
-        }
+            },
+        );
     }
-}
-
-fn check_case(case: (u32, u32, Fault), done: &[Outcome]) {
-    let (_, _, fault) = case;
-    let errors = done.iter().filter_map(|(result, _)| result.clone());
-    let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
-    assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
-    assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
-    let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
-    assert_eq!(errors[0].code(), code, "{case:?}: {errors:?}");
 }
 
 /// The error of all ranks if `change` is made to the builder of rank 1.

@@ -1,16 +1,12 @@
 //! Any number of ranks reads what any number of ranks has written.
 
 use crate::set::{CELLS, FACES, LEVELS, RECORDS, Subfiles, serial, value};
+use crate::world::ranks;
 use std::path::Path;
 use striae::cdf::Region;
 use striae_mpi::blob::{Container, Part, Set};
 use striae_mpi::threads::Rank;
-use striae_mpi::{Code, Collective, Error, Threads};
-
-/// Runs `work` as all ranks, of which none panics.
-fn ranks<R: Send>(size: u32, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
-    Threads::new(size).run(work).into_iter().map(Result::unwrap).collect()
-}
+use striae_mpi::{Code, Collective, Error};
 
 /// The parts of all ranks of a region of `flux` (record, level, face), as an array of the region.
 fn together(parts: &[Part<i16>], region: Region<'_>) -> Vec<Option<i16>> {

@@ -3,16 +3,14 @@
 
 mod kept;
 
-use crate::common::faulty::{Fault, Faulty, INJECTED};
+use crate::world::{Sweep, all};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use striae::posix::PosixFile;
 use striae::sion::File;
 use striae_core::store::{ReadAt, WriteAt};
@@ -20,16 +18,8 @@ use striae_mpi::sion::{Builder, FileWriter};
 use striae_mpi::threads::Rank;
 use striae_mpi::{Code, Collect, Collective, Error, Threads};
 
-/// In virtual time, which a test does not have to wait for.
-const DEADLINE: Duration = Duration::from_secs(30);
-
 fn world(ranks: u32, per_node: u32) -> Threads {
-    Threads::new(ranks).ranks_per_node(per_node).deadline(DEADLINE).virtual_time()
-}
-
-/// Runs `work` as all ranks, of which none panics.
-fn run<R: Send>(world: Threads, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
-    world.run(work).into_iter().map(Result::unwrap).collect()
+    crate::world::world(ranks).ranks_per_node(per_node)
 }
 
 /// What rank `rank` writes as its record `number`.
@@ -47,7 +37,7 @@ enum How {
 }
 
 fn write_set(builder: &Builder, world: Threads, path: &Path, turns: &Turns, how: How) {
-    run(world, |comm| {
+    all(world, |comm| {
         let rank = comm.rank();
         let mut file = builder.create(comm, path).unwrap();
         for (number, (lens, commit)) in turns.iter().enumerate() {
@@ -215,7 +205,7 @@ fn only_writers_open_the_file_and_short_records_are_few_writes_and_few_messages(
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
     let counts = Arc::new(Counts::default());
-    run(world(8, 6), |comm| {
+    all(world(8, 6), |comm| {
         let mut file = create(&collecting(3, false), comm, &path, &counts).unwrap();
         let before = file.comm().calls();
         for step in 0..1000_u64 {
@@ -249,7 +239,7 @@ fn write_long(collect: Collect) -> (BTreeSet<u32>, Vec<usize>, u32) {
     let path = folder.path().join("a.sion");
     let builder = Builder::new().fsblksize(512).chunksize(2 << 20).collect(collect);
     let counts = Arc::new(Counts::default());
-    run(world(8, 6), |comm| {
+    all(world(8, 6), |comm| {
         let rank = comm.rank();
         let mut file = create(&builder, comm, &path, &counts).unwrap();
         for number in 0..3 {
@@ -289,7 +279,7 @@ fn at_a_commit_each_rank_writes_what_is_long_and_the_writer_the_rest() {
         let counts = Arc::new(Counts::default());
         let builder = Builder::new().fsblksize(512).sealed(true).force(true);
         let builder = builder.collect(Collect::new());
-        run(world(4, 4), |comm| {
+        all(world(4, 4), |comm| {
             let rank = comm.rank();
             let mut file = create(&builder, comm, &path, &counts).unwrap();
             for number in 0..records {
@@ -317,7 +307,7 @@ fn a_full_disk_at_a_rank_that_writes_by_a_passed_file_is_the_error_of_all_ranks(
             let collect = Collect::new().buffer(buffer).write_behind(behind);
             let builder = Builder::new().fsblksize(512).chunksize(1 << 20).force(true);
             let builder = builder.collect(collect);
-            let errors = run(world(8, 8), |comm| {
+            let errors = all(world(8, 8), |comm| {
                 let rank = comm.rank();
                 let mut file = create(&builder, comm, &path, &counts).unwrap();
                 let written = (0..8).try_for_each(|at| file.coll_write(&record(rank, at, len)));
@@ -343,7 +333,7 @@ fn a_full_disk_at_a_writer_is_the_error_of_all_ranks() {
         [(600, true), (4096, false), (20_000, true), (whole, false), (whole, true)]
     {
         let counts = Arc::new(Counts { room: Some(room), ..Counts::default() });
-        let errors = run(world(8, 8), |comm| {
+        let errors = all(world(8, 8), |comm| {
             let work = || {
                 let mut file = create(&collecting(4, behind), comm, &path, &counts)?;
                 for step in 0..2000_u64 {
@@ -364,7 +354,7 @@ fn program<C: Collective>(
     comm: C,
     path: &Path,
     builder: &Builder,
-    committed: &Cell<u32>,
+    committed: &mut u32,
 ) -> Result<(), Error> {
     let rank = comm.rank();
     let mut file = builder.create(comm, path)?;
@@ -374,42 +364,12 @@ fn program<C: Collective>(
         }
         if round == 0 {
             file.commit()?;
-            committed.set(1);
+            *committed = 1;
         }
     }
     file.close()?;
-    committed.set(2);
+    *committed = 2;
     Ok(())
-}
-
-/// What became of a rank: committed rounds, its result unless it panicked, and its operations.
-type Outcome = (u32, Option<Result<(), Error>>, u32);
-
-/// A message that a rank fails to send is a fault of the message layer, and loses that rank; so
-/// only collectives are made to fail.
-fn run_with(
-    path: &Path,
-    builder: &Builder,
-    kind: Fault,
-    fault: Option<(u32, u32)>,
-) -> Vec<Outcome> {
-    run(world(4, 3), |rank| {
-        let fault = fault.filter(|fault| fault.0 == rank.rank()).map(|(_, at)| (at, kind));
-        let sleep = |rank: &Rank, fault| {
-            let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
-            rank.transport().sleep(time);
-        };
-        let rank = Faulty::new(rank, fault, sleep);
-        let rank = if kind == Fault::Fail { rank.only_collectives() } else { rank };
-        let (count, committed) = (rank.count(), Cell::new(0));
-        let program = || program(rank, path, builder, &committed);
-        let result = match std::panic::catch_unwind(AssertUnwindSafe(program)) {
-            Ok(result) => Some(result),
-            Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
-            Err(panic) => std::panic::resume_unwind(panic), // of an assertion
-        };
-        (committed.get(), result, count())
-    })
 }
 
 fn check_rounds(path: &Path, allowed: [u32; 2]) {
@@ -433,38 +393,19 @@ fn whatever_happens_to_a_rank_all_get_one_error_and_the_file_is_that_of_a_commit
     let path = folder.path().join("a.sion");
     // Without messages a thread writes.
     for shares in [false, true] {
-        check_all_faults(&path, shares);
-    }
-}
-
-fn check_all_faults(path: &Path, shares: bool) {
-    let collect = Collect::new().ranks_per_writer(2).buffer(200).shared_memory(shares);
-    let collect = collect.write_behind(shares);
-    let builder = Builder::new().fsblksize(512).chunksize(512).force(true).collect(collect);
-    for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
-        let whole = run_with(path, &builder, fault, None);
-        assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (2, &Some(Ok(())))));
-        for rank in [0, 1, 3] {
-            for at in 0..whole[rank as usize].2 {
-                let case = (rank, at, fault);
-                let done = run_with(path, &builder, fault, Some((rank, at)));
-                check_case(case, &done, path);
-            }
-        }
-    }
-}
-
-fn check_case(case: (u32, u32, Fault), done: &[Outcome], path: &Path) {
-    let (rank, _, fault) = case;
-    let errors = done.iter().filter_map(|(_, result, _)| result.clone());
-    let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
-    assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
-    assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
-    let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
-    assert_eq!((errors[0].code(), errors[0].rank()), (code, Some(rank)), "{case:?}");
-    let rounds = done[0].0;
-    assert!(done.iter().all(|(other, ..)| *other == rounds), "{case:?}: {done:?}");
-    if rounds > 0 {
-        check_rounds(path, [rounds, rounds + 1]);
+        let collect = Collect::new().ranks_per_writer(2).buffer(200).shared_memory(shares);
+        let collect = collect.write_behind(shares);
+        let builder = Builder::new().fsblksize(512).chunksize(512).force(true).collect(collect);
+        let world = world(4, 3);
+        let sweep = Sweep { world, ranks: vec![0, 1, 3], whole: 2, ..Sweep::new(4) };
+        sweep.run(
+            || {},
+            |comm, committed| program(comm, &path, &builder, committed),
+            |_, rounds| {
+                if rounds > 0 {
+                    check_rounds(&path, [rounds, rounds + 1]);
+                }
+            },
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Whatever happens to any rank at any operation, every other rank gets an equal error, and none
 //! waits for ever.
 
-use crate::common::faulty::{Fault, Faulty, INJECTED};
+use crate::common::faulty::{Fault, INJECTED};
 use crate::common::program::program;
+use crate::world::{Case, DEADLINE, Outcome, all, with_faults};
 use proptest::prelude::*;
 use std::time::Duration;
 use striae_mpi::threads::Rank;
@@ -10,43 +11,20 @@ use striae_mpi::{Code, Collective, Error, Failure, Threads};
 
 const FAULTS: [Fault; 4] = [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish];
 
-/// In virtual time, which a test does not have to wait for.
-const DEADLINE: Duration = Duration::from_secs(30);
-
 fn world(size: u32) -> Threads {
-    Threads::new(size).deadline(DEADLINE).virtual_time().ranks_per_node(2)
+    crate::world::world(size).ranks_per_node(2)
 }
 
-fn sleep(rank: &Rank, fault: Fault) {
-    let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
-    rank.transport().sleep(time);
-}
-
-/// What became of a rank: its result, unless it panicked, and how many operations it had.
-type Outcome = (Option<Result<(), Error>>, u32);
-
-/// Runs the program with faults: of which rank, at which of its operations, of which kind.
-fn run(size: u32, faults: &[(u32, u32, Fault)]) -> Vec<Outcome> {
-    let done = world(size).run(|rank| {
-        let fault = faults.iter().find(|fault| fault.0 == rank.rank());
-        let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (*at, *kind)), sleep);
-        let count = rank.count();
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| program(rank)));
-        (result, count())
-    });
-    let outcome = |(result, count): (Result<_, Box<dyn std::any::Any + Send>>, u32)| match result {
-        Ok(result) => (Some(result), count),
-        Err(panic) if panic.downcast_ref() == Some(&"injected") => (None, count),
-        Err(panic) => std::panic::resume_unwind(panic), // of an assertion
-    };
-    done.into_iter().map(|result| outcome(result.unwrap())).collect()
+/// Runs the program with faults.
+fn run(size: u32, faults: &[Case]) -> Vec<Outcome<()>> {
+    with_faults(world(size), faults, false, |rank, ()| program(rank))
 }
 
 /// How many operations each rank has if nothing fails.
 fn counts(size: u32) -> Vec<u32> {
     let done = run(size, &[]);
-    assert!(done.iter().all(|(result, _)| *result == Some(Ok(()))), "{done:?}");
-    done.into_iter().map(|(_, count)| count).collect()
+    assert!(done.iter().all(|(_, result, _)| *result == Some(Ok(()))), "{done:?}");
+    done.into_iter().map(|(.., count)| count).collect()
 }
 
 #[test]
@@ -67,13 +45,13 @@ fn whatever_happens_to_a_rank_at_an_operation_all_ranks_get_one_error() {
     assert!(runs > 600, "{runs}");
 }
 
-fn check((rank, at, fault): (u32, u32, Fault), done: &[Outcome]) {
+fn check((rank, at, fault): Case, done: &[Outcome<()>]) {
     let case = || format!("rank {rank} of {} at {at}, {fault:?}: {done:#?}", done.len());
     let is_alone = done.len() == 1 && matches!(fault, Fault::Lag | Fault::Vanish);
     if is_alone {
-        return assert_eq!(done[0].0, Some(Ok(())), "nobody waits for it: {}", case());
+        return assert_eq!(done[0].1, Some(Ok(())), "nobody waits for it: {}", case());
     }
-    let errors = done.iter().filter_map(|(result, _)| result.clone());
+    let errors = done.iter().filter_map(|(_, result, _)| result.clone());
     let errors: Vec<Error> = errors.map(|result| result.expect_err(&case())).collect();
     assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{}", case());
     let Some(first) = errors.first() else { return };
@@ -91,7 +69,7 @@ fn check((rank, at, fault): (u32, u32, Fault), done: &[Outcome]) {
 }
 
 /// Faults at the first `count` operations, which every rank has.
-fn faults(size: u32, count: u32) -> impl Strategy<Value = Vec<(u32, u32, Fault)>> {
+fn faults(size: u32, count: u32) -> impl Strategy<Value = Vec<Case>> {
     let fault = (0..size, 0..count, proptest::sample::select(FAULTS.to_vec()));
     proptest::collection::vec(fault, 1..5)
 }
@@ -106,17 +84,12 @@ proptest! {
         (size, faults) in (5_u32..24).prop_flat_map(|size| (Just(size), faults(size, 19))),
     ) {
         let done = run(size, &faults);
-        let mut errors = done.iter().filter_map(|(result, _)| result.as_ref());
+        let mut errors = done.iter().filter_map(|(_, result, _)| result.as_ref());
         if let Some(first) = errors.next() {
             prop_assert!(first.is_err());
             prop_assert!(errors.all(|error| error == first), "{done:#?}");
         }
     }
-}
-
-/// The results of all ranks, of which none panicked.
-fn all<R: Send>(world: Threads, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
-    world.run(work).into_iter().map(Result::unwrap).collect()
 }
 
 #[test]

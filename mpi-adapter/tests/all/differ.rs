@@ -2,17 +2,9 @@
 
 use crate::common::calls::{self, KINDS, Kind, State};
 use crate::common::options;
-use std::time::Duration;
+use crate::world::ranks;
 use striae_mpi::threads::Rank;
 use striae_mpi::{Code, Collective, Error, Fold, Threads};
-
-/// A time that passes only while every rank waits.
-const DEADLINE: Duration = Duration::from_secs(30);
-
-fn ranks<R: Send>(size: u32, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
-    let world = Threads::new(size).deadline(DEADLINE).virtual_time();
-    world.run(work).into_iter().map(Result::unwrap).collect()
-}
 
 const SIZES: [u32; 3] = [2, 3, 8];
 

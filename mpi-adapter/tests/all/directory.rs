@@ -1,7 +1,8 @@
 //! A folder in the place of a file.
 
 use crate::common::calls::{self, State};
-use striae_mpi::{Code, Threads};
+use crate::world::ranks;
+use striae_mpi::Code;
 
 #[test]
 fn a_folder_as_path_is_one_clear_error_of_all_ranks() {
@@ -10,9 +11,8 @@ fn a_folder_as_path_is_one_clear_error_of_all_ranks() {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
     for call in calls::calls(State::Fresh).iter().filter(|call| **call != "drop") {
-        let work = |comm| calls::make(comm, State::Fresh, call, folder.path()).unwrap();
-        let errors = Threads::new(3).run(work).into_iter().map(Result::unwrap);
-        let errors: Vec<_> = errors.collect();
+        let make = |comm| calls::make(comm, State::Fresh, call, folder.path());
+        let errors: Vec<_> = ranks(3, make).into_iter().map(Option::unwrap).collect();
         assert!(errors.iter().all(|error| *error == errors[0]), "{call}: {errors:?}");
         let told = (errors[0].code(), errors[0].rank());
         assert_eq!(told, (Code::Io(21), Some(0)), "{call}"); // EISDIR

@@ -1,34 +1,14 @@
 //! Ranks that write the rows of GSD chunks: the file is that of one writer, and whatever happens to
 //! one of them, all others get the same error, and the file is that of a commit.
 
-use crate::common::faulty::{Fault, Faulty, INJECTED};
 use crate::frames::Frame;
-use std::cell::Cell;
-use std::panic::AssertUnwindSafe;
+use crate::world::{Sweep, ranks};
 use std::path::Path;
-use std::time::Duration;
 use striae::Verify;
 use striae::gsd::{ChunkType, Durability, File, OpenOptions, Version};
 use striae_mpi::gsd::{Builder, FileWriter, Reopen, Rows};
 use striae_mpi::threads::Rank;
-use striae_mpi::{Code, Collective, Error, Threads};
-
-/// In virtual time, which a test does not have to wait for.
-const DEADLINE: Duration = Duration::from_secs(30);
-
-fn world(size: u32) -> Threads {
-    Threads::new(size).deadline(DEADLINE).virtual_time()
-}
-
-fn sleep(rank: &Rank, fault: Fault) {
-    let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
-    rank.transport().sleep(time);
-}
-
-/// Runs `work` as all ranks, of which none panics.
-fn ranks<R: Send>(size: u32, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
-    world(size).run(work).into_iter().map(Result::unwrap).collect()
-}
+use striae_mpi::{Code, Collective, Error};
 
 /// The options of a parallel writer and of the serial one.
 #[derive(Debug, Clone, Copy)]
@@ -186,39 +166,19 @@ fn program<C: Collective>(
     comm: C,
     path: &Path,
     builder: &Builder,
-    committed: &Cell<u64>,
+    committed: &mut u64,
 ) -> Result<(), Error> {
     let mut file = builder.create(comm, path)?;
     for number in 0..3 {
         Frame::new(number).share(&mut file)?;
         if number < 2 {
             file.commit()?;
-            committed.set(number + 1);
+            *committed = number + 1;
         }
     }
     file.close()?;
-    committed.set(3);
+    *committed = 3;
     Ok(())
-}
-
-/// What became of a rank: its committed frames, its result unless it panicked, and its operations.
-type Outcome = (u64, Option<Result<(), Error>>, u32);
-
-const RANKS: u32 = 4;
-
-fn run(path: &Path, builder: &Builder, fault: Option<(u32, u32, Fault)>) -> Vec<Outcome> {
-    ranks(RANKS, |rank| {
-        let fault = fault.filter(|fault| fault.0 == rank.rank());
-        let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
-        let (count, committed) = (rank.count(), Cell::new(0));
-        let program = || program(rank, path, builder, &committed);
-        let result = match std::panic::catch_unwind(AssertUnwindSafe(program)) {
-            Ok(result) => Some(result),
-            Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
-            Err(panic) => std::panic::resume_unwind(panic), // of an assertion
-        };
-        (committed.get(), result, count())
-    })
 }
 
 /// Checks that the file is whole and has one of the numbers of frames.
@@ -241,35 +201,17 @@ fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_file_is_that_of_a
     for checksums in [false, true] {
         let builder = Builder::new().checksums(checksums).force(true);
         let builder = builder.durability(Durability::None);
-        let whole = run(&path, &builder, None);
-        assert!(whole.iter().all(|(frames, result, _)| (*frames, result) == (3, &Some(Ok(())))));
-        for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
-            for rank in [0, 2, RANKS - 1] {
-                for at in 0..whole[rank as usize].2 {
-                    let case = (rank, at, fault);
-                    let done = run(&path, &builder, Some(case));
-                    let frames = check_case(case, &done);
-                    if frames > 0 {
-                        check(&path, [frames, frames + 1], checksums);
-                    }
+        let sweep = Sweep { ranks: vec![0, 2, 3], whole: 3, ..Sweep::new(4) };
+        sweep.run(
+            || {},
+            |comm, committed| program(comm, &path, &builder, committed),
+            |_, frames| {
+                if frames > 0 {
+                    check(&path, [frames, frames + 1], checksums);
                 }
-            }
-        }
+            },
+        );
     }
-}
-
-/// The frames that all ranks know to be committed.
-fn check_case(case: (u32, u32, Fault), done: &[Outcome]) -> u64 {
-    let (rank, _, fault) = case;
-    let errors = done.iter().filter_map(|(_, result, _)| result.clone());
-    let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
-    assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
-    assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
-    let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
-    assert_eq!((errors[0].code(), errors[0].rank()), (code, Some(rank)), "{case:?}");
-    let frames = done[0].0;
-    assert!(done.iter().all(|(other, ..)| *other == frames), "{case:?}: {done:?}");
-    frames
 }
 
 /// The error of all ranks if rank 1 of three passes something else.

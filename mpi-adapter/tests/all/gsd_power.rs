@@ -1,20 +1,17 @@
 //! GSD files of many ranks whose power is cut: what was committed is there.
 
+use crate::disks::LEFT;
 use crate::frames::{self, Frame};
+use crate::world::ranks;
 use std::io;
 use std::sync::{Arc, Mutex};
 use striae::gsd::OpenOptions;
 use striae_core::store::{ReadAt, WriteAt};
 use striae_mpi::gsd::{Builder, File, FileWriter, Rows};
 use striae_mpi::threads::Rank;
-use striae_mpi::{Code, Collective, Threads};
+use striae_mpi::{Code, Collective};
 
 const RANKS: u32 = 3;
-
-/// Runs `work` as all ranks, of which none panics.
-fn ranks<R: Send>(size: u32, work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
-    Threads::new(size).run(work).into_iter().map(Result::unwrap).collect()
-}
 
 /// What happened to the disk.
 #[derive(Debug, Clone)]
@@ -122,9 +119,6 @@ fn write(disk: &Arc<Mutex<Disk>>, checksums: bool, frames: u64) -> Vec<Option<Co
         all().err().map(|error| error.code())
     })
 }
-
-/// Which of the writes are on the disk that no sync has made durable.
-const LEFT: [fn(usize) -> bool; 4] = [|_| false, |_| true, |at| at % 2 == 0, |at| at % 3 == 1];
 
 /// The disk after a power cut before event number `cut`, and how many frames were committed.
 fn after_cut(events: &[(u32, Event)], cut: usize, is_left: fn(usize) -> bool) -> (Vec<u8>, u64) {

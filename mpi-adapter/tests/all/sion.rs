@@ -1,38 +1,18 @@
 //! Ranks that share nothing but a file: whatever happens to one of them, all others get the same
 //! error, and the file is that of a commit.
 
-use crate::common::faulty::{Fault, Faulty, INJECTED};
-use std::cell::Cell;
+use crate::common::faulty::Fault;
+use crate::world::{Sweep, ranks};
 use std::io::{ErrorKind, Read};
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
-use std::time::Duration;
 use striae::Verify;
 use striae::sion::File;
 use striae::sion::verify::{Sealing, state};
 use striae_mpi::sion::{Builder, FileWriter};
-use striae_mpi::threads::Rank;
 use striae_mpi::{Code, Collective, Error, Threads};
 
 const RANKS: u32 = 4;
 const CHUNK: u64 = 512;
-
-/// In virtual time, which a test does not have to wait for.
-const DEADLINE: Duration = Duration::from_secs(30);
-
-fn world() -> Threads {
-    Threads::new(RANKS).deadline(DEADLINE).virtual_time()
-}
-
-fn sleep(rank: &Rank, fault: Fault) {
-    let time = if fault == Fault::Vanish { Duration::MAX } else { 2 * DEADLINE };
-    rank.transport().sleep(time);
-}
-
-/// Runs `work` as all ranks, of which none panics.
-fn ranks<R: Send>(work: impl Fn(Rank) -> R + Sync) -> Vec<R> {
-    world().run(work).into_iter().map(Result::unwrap).collect()
-}
 
 fn builder(sealed: bool) -> Builder {
     Builder::new().fsblksize(512).chunksize(CHUNK).sealed(sealed).force(true)
@@ -60,7 +40,7 @@ fn program<C: Collective>(
     comm: C,
     path: &Path,
     builder: &Builder,
-    committed: &Cell<u32>,
+    committed: &mut u32,
 ) -> Result<(), Error> {
     let rank = comm.rank();
     let mut file = builder.create(comm, path)?;
@@ -68,31 +48,12 @@ fn program<C: Collective>(
         write(&mut file, rank, round)?;
         if round < 2 {
             file.commit()?;
-            committed.set(round + 1);
+            *committed = round + 1;
         }
     }
     file.close()?;
-    committed.set(3);
+    *committed = 3;
     Ok(())
-}
-
-/// What became of a rank: committed rounds, its result unless it panicked, and its operations.
-type Outcome = (u32, Option<Result<(), Error>>, u32);
-
-fn run(path: &Path, builder: &Builder, fault: Option<(u32, u32, Fault)>) -> Vec<Outcome> {
-    ranks(|rank| {
-        let fault = fault.filter(|fault| fault.0 == rank.rank());
-        let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
-        let (count, committed) = (rank.count(), Cell::new(0));
-        let program = || program(rank, path, builder, &committed);
-        let result = std::panic::catch_unwind(AssertUnwindSafe(program));
-        let result = match result {
-            Ok(result) => Some(result),
-            Err(panic) if panic.downcast_ref() == Some(&"injected") => None,
-            Err(panic) => std::panic::resume_unwind(panic), // of an assertion
-        };
-        (committed.get(), result, count())
-    })
 }
 
 fn rounds_in(path: &Path, allowed: [u32; 2]) -> Option<u32> {
@@ -122,7 +83,7 @@ fn a_file_takes_three_calls_to_make_and_three_to_commit() {
     for sealed in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sion");
-        ranks(|comm| {
+        ranks(RANKS, |comm| {
             let rank = comm.rank();
             let mut file = builder(sealed).create(comm, &path).unwrap();
             assert_eq!(file.comm().calls(), 3);
@@ -144,33 +105,18 @@ fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_file_is_that_of_a
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
     for sealed in [false, true] {
-        let whole = run(&path, &builder(sealed), None);
-        assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (3, &Some(Ok(())))));
-        for fault in [Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish] {
-            for rank in [0, 2, RANKS - 1] {
-                for at in 0..whole[rank as usize].2 {
-                    let case = (rank, at, fault);
-                    let done = run(&path, &builder(sealed), Some(case));
-                    check_case(case, &done, &path, sealed);
+        let builder = builder(sealed);
+        let sweep = Sweep { ranks: vec![0, 2, RANKS - 1], whole: 3, ..Sweep::new(RANKS) };
+        sweep.run(
+            || {},
+            |comm, committed| program(comm, &path, &builder, committed),
+            |_, rounds| {
+                // The commit that failed may be in the file.
+                if rounds > 0 {
+                    check(&path, [rounds, rounds + 1], sealed);
                 }
-            }
-        }
-    }
-}
-
-fn check_case(case: (u32, u32, Fault), done: &[Outcome], path: &Path, sealed: bool) {
-    let (rank, _, fault) = case;
-    let errors = done.iter().filter_map(|(_, result, _)| result.clone());
-    let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
-    assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
-    assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
-    let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
-    assert_eq!((errors[0].code(), errors[0].rank()), (code, Some(rank)), "{case:?}");
-    // All know of the same commits. The one that failed may be in the file.
-    let rounds = done[0].0;
-    assert!(done.iter().all(|(other, ..)| *other == rounds), "{case:?}: {done:?}");
-    if rounds > 0 {
-        check(path, [rounds, rounds + 1], sealed);
+            },
+        );
     }
 }
 
@@ -178,11 +124,13 @@ fn check_case(case: (u32, u32, Fault), done: &[Outcome], path: &Path, sealed: bo
 fn a_file_that_cannot_be_made_is_the_error_of_rank_0_at_all_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("no folder").join("a.sion");
-    for (rounds, result, _) in run(&path, &builder(false), None) {
-        let error = result.unwrap().unwrap_err();
-        let not_found = Code::Io(2); // ENOENT
-        assert_eq!((rounds, error.rank(), error.code()), (0, Some(0), not_found));
-    }
+    let done = ranks(RANKS, |comm| {
+        let mut rounds = 0;
+        let error = program(comm, &path, &builder(false), &mut rounds).unwrap_err();
+        (rounds, error.rank(), error.code())
+    });
+    let not_found = Code::Io(2); // ENOENT
+    assert_eq!(done, [(0, Some(0), not_found); RANKS as usize]);
 }
 
 #[test]
@@ -190,7 +138,7 @@ fn several_files_take_two_calls_more_and_a_fault_is_one_error_of_all_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
     let builder = builder(true).nfiles(2);
-    ranks(|comm| {
+    ranks(RANKS, |comm| {
         let rank = comm.rank();
         let mut file = builder.create(comm, &path).unwrap();
         // The split agrees first.
@@ -203,28 +151,16 @@ fn several_files_take_two_calls_more_and_a_fault_is_one_error_of_all_files() {
     });
     check(&path, [1, 1], true);
 
-    let whole = run(&path, &builder, None);
-    assert!(whole.iter().all(|(rounds, result, _)| (*rounds, result) == (3, &Some(Ok(())))));
-    for fault in [Fault::Fail, Fault::Panic, Fault::Lag] {
-        for rank in [0, 3] {
-            for at in 0..whole[rank as usize].2 {
-                let done = run(&path, &builder, Some((rank, at, fault)));
-                let errors = done.iter().filter_map(|(_, result, _)| result.clone());
-                let errors: Vec<Error> = errors.map(Result::unwrap_err).collect();
-                let case = format!("{rank} {at} {fault:?}: {errors:?}");
-                assert!(errors.iter().all(|error| *error == errors[0]), "{case}");
-                let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
-                assert_eq!((errors[0].code(), errors[0].rank()), (code, Some(rank)), "{case}");
-            }
-        }
-    }
+    let faults = vec![Fault::Fail, Fault::Panic, Fault::Lag];
+    let sweep = Sweep { ranks: vec![0, 3], faults, whole: 3, ..Sweep::new(RANKS) };
+    sweep.run(|| {}, |comm, rounds| program(comm, &path, &builder, rounds), |_, _| {});
 }
 
 #[test]
 fn ranks_with_other_options_are_an_error_and_write_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
-    let done = ranks(|comm| {
+    let done = ranks(RANKS, |comm| {
         let differs = comm.rank() == 2;
         let builder = builder(false).prefix(if differs { b"b".into() } else { b"a".into() });
         builder.create(comm, &path).map(drop).unwrap_err()
@@ -238,7 +174,7 @@ fn ranks_with_other_options_are_an_error_and_write_nothing() {
 fn a_rank_without_room_cannot_write_and_all_learn_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
-    let done = ranks(|comm| {
+    let done = ranks(RANKS, |comm| {
         let size = if comm.rank() == 1 { 0 } else { CHUNK };
         let mut file = builder(false).chunksize(size).create(comm, &path).unwrap();
         assert_eq!(file.write(b"x").is_err(), size == 0);
@@ -341,7 +277,7 @@ fn payload(i: u64, globalrank: u32) -> u8 {
 fn a_rank_cannot_write_where_meta2_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sion");
-    ranks(|comm| {
+    ranks(RANKS, |comm| {
         let rank = comm.rank();
         let mut file = builder(false).create(comm, &path).unwrap();
         file.commit().unwrap();

@@ -2,7 +2,7 @@
 //! lost or a rank is.
 
 use crate::common::faulty::Fault;
-use crate::world::{ranks, sweep, sweep_of};
+use crate::world::{Sweep, ranks, sweep};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -250,8 +250,9 @@ fn a_rank_that_has_gone_is_known_to_ranks_of_other_files() {
     let path = folder.path().join("a");
     let case = Case { collective: true, ..one_round(small(3, 1, 3)) };
     // Whoever is late, but not lost, may find that others have given up waiting for each other.
-    let faults = [Fault::Fail, Fault::Panic, Fault::Vanish];
-    sweep_of(faults, 3, |comm| case.program(comm, &path, false), |_| {});
+    let faults = vec![Fault::Fail, Fault::Panic, Fault::Vanish];
+    let sweep = Sweep { faults, ..Sweep::new(3) };
+    sweep.run(|| {}, |comm, ()| case.program(comm, &path, false), |_, ()| {});
 }
 
 fn one_round(case: Case) -> Case {

@@ -1,9 +1,8 @@
 //! Ranks that are left go on with a set of which a rank is gone.
 
-use crate::common::faulty::{Fault, Faulty};
-use crate::world::{ranks, sleep};
+use crate::common::faulty::Fault;
+use crate::world::{ranks, with_faults, world};
 use std::io::Read;
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use striae::sion as serial;
 use striae::sion::recover::Recover;
@@ -194,31 +193,22 @@ fn check(case: Case, gone: u32, done: &[Done], path: &Path) {
 fn sweep(case: Case) -> [usize; 2] {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    let run = |fault: Option<(u32, u32, Fault)>| -> Vec<(Done, u32)> {
-        ranks(case.size, |rank| {
-            let fault = fault.filter(|fault| fault.0 == rank.rank());
-            let rank = Faulty::new(rank, fault.map(|(_, at, kind)| (at, kind)), sleep);
-            let (count, mut done) = (rank.count(), Done::default());
-            let work = AssertUnwindSafe(|| program(&rank, case, &path, &mut done));
-            if let Err(panic) = std::panic::catch_unwind(work)
-                && panic.downcast_ref() != Some(&"injected")
-            {
-                std::panic::resume_unwind(panic); // of an assertion
-            }
-            (done, count())
+    let run = |faults: &[(u32, u32, Fault)]| {
+        with_faults(world(case.size), faults, false, |rank, done: &mut Done| {
+            program(&rank, case, &path, done)
         })
     };
-    let whole = run(None);
-    assert!(whole.iter().all(|(done, _)| done.closed));
+    let whole = run(&[]);
+    assert!(whole.iter().all(|(done, ..)| done.closed));
     let (mut went_on, mut refused) = (0, 0);
     for kind in [Fault::Panic, Fault::Vanish] {
         for gone in 0..case.size {
-            for at in 0..whole[gone as usize].1 {
+            for at in 0..whole[gone as usize].2 {
                 for number in 0..case.nfiles {
                     let name = if number == 0 { "a".into() } else { format!("a.{number:06}") };
                     let _ = std::fs::remove_file(folder.path().join(name));
                 }
-                let done: Vec<_> = run(Some((gone, at, kind))).into_iter().map(|it| it.0).collect();
+                let done: Vec<_> = run(&[(gone, at, kind)]).into_iter().map(|it| it.0).collect();
                 let left: Vec<_> = (0..).zip(&done).filter(|(rank, _)| *rank != gone).collect();
                 let first = left[0].1;
                 assert!(left.iter().all(|(_, it)| it.went_on == first.went_on), "{done:?}");

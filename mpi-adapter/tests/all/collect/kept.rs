@@ -1,6 +1,6 @@
 //! The communicators of the writers' ranks, which are kept for the next file.
 
-use super::{run, world};
+use super::{all, world};
 use striae_mpi::sion::Builder;
 use striae_mpi::{Code, Collect, Collective};
 
@@ -15,7 +15,7 @@ fn the_communicator_of_a_writer_is_made_for_the_first_file_alone() {
         (with(8), 6 + 3, 6 + 3), // the node, or that it is kept; each time two for shared memory
         (with(4), 6 + 5, 6 + 3), // the node is split, and freed
     ] {
-        run(world(8, 8), |mut comm| {
+        all(world(8, 8), |mut comm| {
             for expected in [first, next, next] {
                 let before = comm.traffic().calls;
                 let file = builder.clone().force(true).create(comm, &path).unwrap();
@@ -33,7 +33,7 @@ fn a_rank_that_has_no_file_is_the_error_of_all_ranks_also_for_the_second_file() 
     let collect = Collect::new().ranks_per_writer(2);
     let builder = Builder::new().force(true).collect(collect);
     for wrong in 0..4 {
-        let errors = run(world(4, 4), |comm| {
+        let errors = all(world(4, 4), |comm| {
             let rank = comm.rank();
             let path = folder.path().join(format!("{wrong}.sion"));
             let comm = builder.create(comm, path).unwrap().close().unwrap();
