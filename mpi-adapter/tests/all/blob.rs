@@ -101,13 +101,7 @@ fn whatever_happens_to_a_rank_the_others_get_one_error_and_the_old_set_stays() {
             make_old();
         }
     };
-    let sweep = Sweep {
-        world: world(RANKS),
-        ranks: vec![0, 2, RANKS - 1],
-        only_collectives: true,
-        names_rank: false,
-        ..Sweep::new(RANKS)
-    };
+    let sweep = Sweep { world: world(RANKS), ranks: vec![0, 2, RANKS - 1], ..Sweep::new(RANKS) };
     for how in [
         (Container::Cdf, Subfiles::Blocks(1)),
         (Container::Hdf5, Subfiles::InTurn),

@@ -26,8 +26,7 @@ fn whatever_happens_to_a_rank_the_others_get_one_error() {
         std::fs::create_dir(&folder).unwrap();
     };
     let mut runs = 0;
-    let sweep = Sweep { only_collectives: true, names_rank: false, ..Sweep::new(3) };
-    sweep.run(
+    Sweep::new(3).run(
         before,
         |comm, ()| gsd_and_blob::write_and_read(comm, &folder, Durability::None),
         |_, ()| runs += 1,

@@ -74,11 +74,6 @@ pub(crate) struct Sweep<N> {
     /// The ranks that have faults, and their kinds.
     pub(crate) ranks: Vec<u32>,
     pub(crate) faults: Vec<Fault>,
-    /// No fault is at a message. [`Fault::Fail`] never is: a message that a rank fails to send is a
-    /// fault of the message layer, and loses that rank.
-    pub(crate) only_collectives: bool,
-    /// The error is that of the rank with the fault.
-    pub(crate) names_rank: bool,
     /// What all ranks note when nothing happens.
     pub(crate) whole: N,
 }
@@ -89,8 +84,6 @@ impl<N: Copy + Debug + Default + PartialEq + Send> Sweep<N> {
             world: world(size),
             ranks: (0..size).collect(),
             faults: vec![Fault::Fail, Fault::Panic, Fault::Lag, Fault::Vanish],
-            only_collectives: false,
-            names_rank: true,
             whole: N::default(),
         }
     }
@@ -103,7 +96,8 @@ impl<N: Copy + Debug + Default + PartialEq + Send> Sweep<N> {
         mut after: impl FnMut(Case, N),
     ) {
         for &fault in &self.faults {
-            let only_collectives = self.only_collectives || fault == Fault::Fail;
+            // A rank that fails to send a message is lost: a fault of the message layer.
+            let only_collectives = fault == Fault::Fail;
             let mut run = |faults: &[Case]| {
                 before();
                 with_faults(self.world.clone(), faults, only_collectives, &work)
@@ -113,7 +107,9 @@ impl<N: Copy + Debug + Default + PartialEq + Send> Sweep<N> {
                 |(note, result, _): &Outcome<N>| *note == self.whole && *result == Some(Ok(()));
             assert!(whole.iter().all(is_whole), "{whole:?}");
             for &rank in &self.ranks {
-                for at in 0..whole[rank as usize].2 {
+                let operations = whole[rank as usize].2;
+                assert!(operations > 0, "no fault of rank {rank} is tried");
+                for at in 0..operations {
                     let case = (rank, at, fault);
                     let note = self.check(case, &run(&[case]));
                     after(case, note);
@@ -130,8 +126,11 @@ impl<N: Copy + Debug + Default + PartialEq + Send> Sweep<N> {
         assert_eq!(errors.len(), done.len() - usize::from(fault == Fault::Panic), "{case:?}");
         assert!(errors.iter().all(|error| *error == errors[0]), "{case:?}: {errors:?}");
         let code = if fault == Fault::Fail { INJECTED } else { Code::Lost };
-        assert_eq!(errors[0].code(), code, "{case:?}: {errors:?}");
-        assert!(!self.names_rank || errors[0].rank() == Some(rank), "{case:?}: {errors:?}");
+        assert_eq!(
+            (errors[0].code(), errors[0].rank()),
+            (code, Some(rank)),
+            "{case:?}: {errors:?}"
+        );
         let note = done[0].0;
         assert!(done.iter().all(|(other, ..)| *other == note), "{case:?}: {done:?}");
         note
