@@ -68,7 +68,9 @@ fn run(path: &Path, out: &Path, format: Option<Format>, force: bool) -> Result<R
         Format::Cdf => of_cdf(path, out, force)?,
         Format::Blob => of_blob(path, out, force)?,
         Format::Map => of_map(path, out, force)?,
-        Format::Ffrecord => return Err(unsupported(path, "ffrecord files are not recovered")),
+        Format::Ffrecord => {
+            return Err(unsupported(path, &format!("{} are not recovered", format.files())));
+        }
     };
     Ok(Report { format, tally, parts })
 }
