@@ -208,7 +208,7 @@ foreign_tests() {
     own "debian/$triple"
     variable=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")
     export "${variable}_LINKER=$2" "${variable}_RUNNER=$3"
-    export CARGO_PROFILE_DEV_OPT_LEVEL=1 PROPTEST_CASES=64 # emulation is slow enough
+    export CARGO_PROFILE_DEV_OPT_LEVEL=1 # emulation is slow enough
     must_run="golden:: gsd_golden:: ffrecord::golden:: cdf::golden:: hostile:: layout_laws::
         gsd:: sion:: bytes_are_read_as_the_package_reads_the_file" rust_tests \
         debian_cargo test -p striae-core -p striae-hoomd -p striae-inspect --target "$triple" \

@@ -290,9 +290,7 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 2000, failure_persistence: None, ..Default::default()
-    })]
+    #![proptest_config(crate::config(2000))]
 
     #[test]
     fn a_chunk_can_be_read_unless_something_is_wrong_with_its_own_entry(

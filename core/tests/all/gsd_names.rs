@@ -150,9 +150,7 @@ fn a_window_of_no_bytes_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 60, failure_persistence: None, ..Default::default()
-    })]
+    #![proptest_config(crate::config(60))]
 
     #[test]
     fn any_names_are_found(

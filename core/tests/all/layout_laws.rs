@@ -10,17 +10,7 @@ use striae_core::sion::{Opened, Physical, ReadError, Stream};
 use striae_core::span::{Span, round_up};
 use striae_core::store::ReadAt;
 use striae_kit::everything::{parse_records, read_within_budget};
-use striae_kit::hosts;
 use striae_kit::sion_file::{SionFile, SionTask};
-
-/// Random files; no seeds are stored, so that the tests run where there is no file system.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: hosts::cases(cases),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 /// How full each chunk of a task is, in parts of 255.
 type Shape = (i64, u64, Vec<u8>);
@@ -133,7 +123,7 @@ where
 }
 
 proptest! {
-    #![proptest_config(config(160))]
+    #![proptest_config(crate::config(160))]
 
     #[test]
     fn every_file_reads_as_it_was_written(file in files()) {
@@ -282,7 +272,7 @@ fn span() -> impl Strategy<Value = Span> {
 }
 
 proptest! {
-    #![proptest_config(config(512))]
+    #![proptest_config(crate::config(512))]
 
     #[test]
     fn a_span_is_its_offset_and_length(offset in any::<u64>(), len in any::<u64>()) {

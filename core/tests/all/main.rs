@@ -48,3 +48,13 @@ mod versions;
 mod wear;
 mod writer;
 mod writer_layout;
+
+use proptest::prelude::ProptestConfig;
+use striae_kit::hosts;
+
+/// So many random inputs, and on a slow host a quarter of them. No seeds are stored, so that the
+/// tests run where there is no file system.
+fn config(cases: u32) -> ProptestConfig {
+    let cases = if hosts::is_slow() { cases / 4 } else { cases };
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}

@@ -84,7 +84,7 @@ fn check_streams(path: &Path, ranks: u32, turns: &Turns) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(crate::config(24))]
 
     /// Without commits, equal records give equal bytes, whoever writes them; with commits they give
     /// equal streams.

@@ -75,9 +75,7 @@ fn faults(size: u32, count: u32) -> impl Strategy<Value = Vec<Case>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 60, failure_persistence: None, ..Default::default()
-    })]
+    #![proptest_config(crate::config(60))]
 
     #[test]
     fn several_faults_of_a_larger_world_are_one_error_as_well(

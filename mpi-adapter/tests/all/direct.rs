@@ -47,7 +47,7 @@ fn places() -> impl Strategy<Value = (u64, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(crate::config(12))]
 
     #[test]
     fn every_rank_gets_what_it_wants(

@@ -42,3 +42,8 @@ mod sion_set;
 mod sion_set_power;
 mod sion_survive;
 mod world;
+
+/// So many random inputs; no seeds are stored.
+fn config(cases: u32) -> proptest::prelude::ProptestConfig {
+    proptest::prelude::ProptestConfig { cases, failure_persistence: None, ..Default::default() }
+}

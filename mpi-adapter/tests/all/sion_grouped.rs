@@ -113,13 +113,8 @@ fn colors_and_several_tasks_are_refused() {
     assert!(!path.exists());
 }
 
-/// Without files of failures.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config(40))]
+    #![proptest_config(crate::config(40))]
 
     #[test]
     fn each_color_has_a_file(colors in prop::collection::vec(0u32..4, 1..8)) {

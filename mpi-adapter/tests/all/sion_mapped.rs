@@ -149,13 +149,8 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Without files of failures.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config(40))]
+    #![proptest_config(crate::config(40))]
 
     #[test]
     fn closed_sets_are_those_of_the_serial_writer_byte_for_byte(case in case()) {

@@ -141,13 +141,8 @@ fn merged() -> impl Strategy<Value = Merged> {
     )
 }
 
-/// Without files of failures.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config(15))]
+    #![proptest_config(crate::config(15))]
 
     #[test]
     fn a_collector_has_all_records_of_its_group_in_the_order_of_ranks(case in merged()) {

@@ -126,13 +126,8 @@ fn places_that_are_missing_or_taken_twice_are_an_error_of_all() {
     }
 }
 
-/// Without files of failures.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config(30))]
+    #![proptest_config(crate::config(30))]
 
     #[test]
     fn tasks_are_where_they_were_placed(

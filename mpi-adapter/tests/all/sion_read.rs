@@ -351,13 +351,8 @@ fn a_lost_file_is_read_from_its_buddy() {
     assert_eq!(errors, [Code::Io(2); 2]);
 }
 
-/// Without files of failures.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config(60))]
+    #![proptest_config(crate::config(60))]
 
     #[test]
     fn what_a_serial_writer_wrote_is_read_by_any_number_of_ranks(

@@ -71,13 +71,8 @@ fn files(nfiles: u32, path: &Path) -> Vec<Vec<u8>> {
     names.map(|name| std::fs::read(path.with_file_name(name)).unwrap()).collect()
 }
 
-/// Without files of failures.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config(20))]
+    #![proptest_config(crate::config(20))]
 
     #[test]
     fn what_ranks_append_does_not_depend_on_their_number(

@@ -134,13 +134,8 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Without files of failures.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config(25))]
+    #![proptest_config(crate::config(25))]
 
     #[test]
     fn sets_of_any_rule_are_those_of_the_serial_writer_byte_for_byte(case in case()) {

@@ -12,8 +12,3 @@ pub const fn is_slow() -> bool {
 pub const fn stride(of_slow: usize) -> usize {
     if is_slow() { of_slow } else { 1 }
 }
-
-/// The cases of a law over random inputs: as many as here, and on a slow host a quarter.
-pub const fn cases(here: u32) -> u32 {
-    if is_slow() { here / 4 } else { here }
-}

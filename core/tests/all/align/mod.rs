@@ -13,11 +13,9 @@ use striae_core::align::{Alignment, Rules};
 use striae_core::span::Span;
 use striae_kit::hosts::stride;
 
-/// No seeds are stored, so that the tests run where there is no file system. A slow host tries an
-/// eighth: plans know no bytes.
+/// A slow host tries an eighth: plans know no bytes.
 fn config(cases: u32) -> ProptestConfig {
-    let cases = cases / u32::try_from(stride(8)).unwrap();
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    crate::config(cases / u32::try_from(stride(2)).unwrap())
 }
 
 fn span(offset: u64, len: u64) -> Span {

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use striae_core::blob::find::{Gather, Place, Run, Runs, Take, overlap, resolve, sort};
 use striae_core::cdf::Region;
 use striae_core::span::Span;
-use striae_kit::hosts;
 
 /// The requests of some blobs in an array of `total` elements.
 fn requests(total: u64) -> impl Strategy<Value = Vec<Run>> {
@@ -44,8 +43,7 @@ fn runs(mut requests: Vec<Run>) -> Runs<Vec<Run>> {
 const TOTAL: u64 = 24;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: hosts::cases(1000),
-        ..ProptestConfig::default() })]
+    #![proptest_config(crate::config(1000))]
 
     #[test]
     fn each_element_is_that_of_the_lowest_rank(requests in requests(TOTAL)) {

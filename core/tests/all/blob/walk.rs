@@ -70,7 +70,7 @@ fn blobs() -> impl Strategy<Value = Vec<[Share; 2]>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::config(256))]
 
     #[test]
     fn each_blob_is_found(blobs in blobs(), big: bool) {

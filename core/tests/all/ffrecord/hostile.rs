@@ -122,7 +122,7 @@ fn what_is_no_ffrecord_file_is_not_taken_for_one() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::config(256))]
 
     #[test]
     fn samples_come_back_as_they_were_written(samples in vec(vec(any::<u8>(), 0..200), 0..40)) {

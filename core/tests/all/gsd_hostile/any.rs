@@ -17,9 +17,7 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 400, failure_persistence: None, ..Default::default()
-    })]
+    #![proptest_config(crate::config(400))]
 
     #[test]
     fn any_bytes_are_refused_or_read(

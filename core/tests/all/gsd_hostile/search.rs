@@ -10,7 +10,7 @@ use striae_core::gsd::find::Find;
 use striae_core::step::drive_read;
 use striae_core::store::ReadAt;
 use striae_kit::gsd_everything::search_reads;
-use striae_kit::hosts::{self, stride};
+use striae_kit::hosts::stride;
 
 /// A file whose index is not in memory: entry `i` is what a function says. It has 100 names.
 struct Imagined<F> {
@@ -345,9 +345,7 @@ fn entries_of(frames: Vec<(u64, Vec<u16>)>, major: u16) -> Vec<(u64, u16)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: hosts::cases(100), failure_persistence: None, ..Default::default()
-    })]
+    #![proptest_config(crate::config(100))]
 
     #[test]
     fn finding_is_a_look_at_every_entry(

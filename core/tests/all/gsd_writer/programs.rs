@@ -4,7 +4,6 @@ use super::{Chunk, FileWriter, OLD, chunks, create, reopen, shown};
 use proptest::prelude::*;
 use striae_core::gsd::{Attributes, ChunkType, Error, Reader, Version};
 use striae_core::step::DriveError;
-use striae_kit::hosts;
 
 /// What a program does to a file.
 #[derive(Debug, Clone)]
@@ -141,7 +140,7 @@ fn run(attributes: &Attributes<'_>, slots: usize, acts: &[Act]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: hosts::cases(300), ..ProptestConfig::default() })]
+    #![proptest_config(crate::config(300))]
 
     #[test]
     fn whatever_is_committed_is_read(

@@ -1,7 +1,7 @@
 //! A store that fails: what was committed can be read, what failed is not there, and what is tried
 //! again is there once.
 
-use super::model::{Act, Case, Run, acts, case, config};
+use super::model::{Act, Case, Run, acts, case};
 use super::shared::{Done, Fault};
 use proptest::prelude::*;
 use striae_core::sion::Attributes;
@@ -90,7 +90,7 @@ fn fault() -> impl Strategy<Value = Fault> {
 }
 
 proptest! {
-    #![proptest_config(config(100))]
+    #![proptest_config(crate::config(100))]
 
     #[test]
     fn no_row_of_faults_loses_a_commit(

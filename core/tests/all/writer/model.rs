@@ -8,7 +8,6 @@ use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
 use striae_core::sion::{Attributes, Error, Finished, Memory, Options, Pen, Writer};
 use striae_core::step::DriveError;
-use striae_kit::hosts;
 
 /// The chunks of each task.
 pub(crate) type Tasks = Vec<Vec<Vec<u8>>>;
@@ -248,17 +247,12 @@ pub(crate) fn acts(case: &Case, most: usize) -> impl Strategy<Value = Vec<Act>> 
     prop::collection::vec(act, 1..most)
 }
 
-/// So many cases, without a file of those that failed.
-pub(crate) fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(hosts::cases(cases)) }
-}
-
 fn case_and_acts(most: usize) -> impl Strategy<Value = (Case, Vec<Act>)> {
     case().prop_flat_map(move |case| (Just(case.clone()), acts(&case, most)))
 }
 
 proptest! {
-    #![proptest_config(config(60))]
+    #![proptest_config(crate::config(60))]
 
     #[test]
     fn a_file_holds_what_the_last_commit_had_at_any_moment(input in case_and_acts(40)) {

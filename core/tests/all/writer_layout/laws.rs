@@ -11,16 +11,6 @@ use striae_core::sion::raw;
 use striae_core::sion::{
     BuddySet, ChunkRule, Error, EvenFiles, FileGroups, Group, Grouping, Request,
 };
-use striae_kit::hosts;
-
-/// Random requests; no seeds are stored, so that the tests run where there is no file system.
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: hosts::cases(cases),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let chunksize = prop_oneof![Just(0u64), 0u64..=40, 0u64..=5000, 0u64..=1 << 40];
@@ -54,7 +44,7 @@ fn rounded(size: u64, fsblksize: u32) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(config(512))]
+    #![proptest_config(crate::config(512))]
 
     #[test]
     fn groups_have_every_task_once_and_in_order(
@@ -216,7 +206,7 @@ fn is_a_partition(groups: &impl FileGroups, ntasks: u32) -> Result<(), TestCaseE
 }
 
 proptest! {
-    #![proptest_config(config(256))]
+    #![proptest_config(crate::config(256))]
 
     #[test]
     fn even_files_have_every_task_once_and_the_last_one_what_is_left(

@@ -37,7 +37,7 @@ fn faults_of_maps_have_rank_index_and_offset() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::config(256))]
 
     #[test]
     fn faults_are_those_of_a_table(
