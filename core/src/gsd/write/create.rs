@@ -109,17 +109,23 @@ impl Create {
         self.data_end
     }
 
-    /// The byte that the creation writes at `offset`, if any.
-    fn written(&self, offset: u64) -> Option<u8> {
-        let is_in = |span: &Span| offset.wrapping_sub(span.offset()) < span.len();
-        if self.zeros().iter().any(is_in) {
-            return Some(0);
+    /// How many of the `bytes` from `offset` on, counted from the first, are those that the
+    /// creation writes there.
+    fn same(&self, offset: u64, bytes: &[u8]) -> usize {
+        for span in self.zeros() {
+            let into = offset.wrapping_sub(span.offset());
+            if into < span.len() {
+                let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+                return usize::try_from(span.len().exact_sub(into))
+                    .map_or(zeros, |left| left.min(zeros));
+            }
         }
-        let (start, bytes) = match offset < SHADOW {
+        let (start, new) = match offset < SHADOW {
             true => (0, self.header.as_bytes()),
             false => (SHADOW, self.shadow.as_bytes()),
         };
-        bytes.get(usize::try_from(offset.exact_sub(start)).ok()?).copied()
+        let new = usize::try_from(offset.exact_sub(start)).ok().and_then(|into| new.get(into..));
+        new.unwrap_or_default().iter().zip(bytes).take_while(|(new, byte)| new == byte).count()
     }
 
     /// What is cleared: the second shadow, which may be from an older file, with the name list

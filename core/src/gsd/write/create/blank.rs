@@ -62,7 +62,7 @@ impl Blank {
         &mut self,
         bytes: &[u8],
         create: &Create,
-        more: impl Fn(u64) -> Option<u8>,
+        more: &dyn Fn(u64) -> Option<u8>,
     ) -> Result<(), Error> {
         let mut rest = bytes;
         while let Some(&value) = rest.first() {
@@ -71,23 +71,21 @@ impl Blank {
             if into == 0 {
                 self.fill = None;
             }
+            let left = usize::try_from(SECTOR.get().exact_sub(into)).unwrap_or(usize::MAX);
+            let sector = rest.get(..left).unwrap_or(rest);
             // A sector is blank, has a part of its new bytes, or was erased to write them.
-            let is_new = offset < create.data_end;
-            let is_written = is_new
-                && (create.written(offset) == Some(value)
-                    || (offset < 8 && value == 0)
-                    || more(offset) == Some(value));
-            if !is_written {
+            let mut len = create.same(offset, sector);
+            if len == 0 && ((offset < 8 && value == 0) || more(offset) == Some(value)) {
+                len = 1;
+            }
+            if len == 0 {
                 let is_fill = matches!(value, 0x00 | 0xFF);
                 if !is_fill || self.fill.is_some_and(|fill| fill != value) {
                     return Err(Error::NotBlank { offset, value });
                 }
                 self.fill = Some(value);
+                len = sector.iter().take_while(|byte| **byte == value).count();
             }
-            // Behind the new file, equal bytes of a sector need one look.
-            let left = if is_new { 1 } else { SECTOR.get().exact_sub(into) };
-            let left = usize::try_from(left).unwrap_or(usize::MAX);
-            let len = rest.iter().take(left).take_while(|byte| **byte == value).count();
             self.at = offset.exact_add(usize_to_u64(len));
             rest = rest.get(len..).unwrap_or_default();
         }
