@@ -102,6 +102,21 @@ errors! {
         expected: u64,
     } => "{} at offset {offset} is {value}, must be {expected}", In(field);
 
+    /// A seal says that it has more rows than there is room for.
+    file SealedRows {
+        /// The number of blobs.
+        field: FieldId,
+        offset: u64,
+        /// The number of blobs of each variable in the seal.
+        nblobs: u32,
+        /// The number of variables in the seal.
+        nvars: u32,
+        /// Bytes from the end of the header to the first value.
+        gap: u64,
+    } =>
+        "{} at offset {offset} is {nblobs}; the {gap} bytes between header and values have no room \
+         for seals of {nblobs} blobs of {nvars} variables", In(field);
+
     /// A blob of a variable is not as it was sealed.
     file NotAsSealed {
         /// The number of the variable in the header.

@@ -51,6 +51,18 @@ fn a_seal_that_its_gap_has_no_room_for_is_damaged() {
     let wrong = Error::Sealed { field, offset: 1024 + 40, value: 2048, expected: 1152 };
     assert_eq!(found.copies, [Duplicate::Damaged(wrong), Duplicate::None]);
     assert_eq!(wrong.to_string(), "seal.values_begin at offset 1064 is 2048, must be 1152");
+    // The right end, and more rows than fit before it.
+    let forged = Facts { values_begin: 1152, ..facts };
+    file[1024..1088].copy_from_slice(forged.head(0, crc32c).as_bytes());
+    let found = drive_read(&mut FindSeal::new(cut, crc32c), &file[..], &mut [0; 64]).unwrap();
+    let (field, offset) = (SealHead::nblobs, 1024 + 20);
+    let wrong = Error::SealedRows { field, offset, nblobs: 3, nvars: 7, gap: 452 };
+    assert_eq!(found.copies, [Duplicate::Damaged(wrong), Duplicate::None]);
+    assert_eq!(
+        wrong.to_string(),
+        "seal.nblobs at offset 1044 is 3; the 452 bytes between header and values have no room for \
+         seals of 3 blobs of 7 variables"
+    );
     let nameless = Error::Sealed { field: FieldId::new(9, 0), offset: 5, value: 1, expected: 2 };
     assert_eq!(nameless.to_string(), "seal at offset 5 is 1, must be 2");
 }

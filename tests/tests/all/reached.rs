@@ -54,6 +54,7 @@ const BLOB: &[Elsewhere] = &[
     ("order", "std-adapter/tests/all/blob/kinds.rs", "\"order\""),
     ("other_map", "std-adapter/tests/all/blob/verify.rs", "\"other_map\""),
     ("other_place", "std-adapter/tests/all/blob/belong.rs", "is a copy of {other}"),
+    ("sealed_rows", "core/tests/all/edges_blob.rs", "Error::SealedRows"),
 ];
 
 /// Kinds of finding by name and severity.

@@ -93,6 +93,9 @@ error_facts! {
     /// A number in the seal is not that of the file.
     "not_as_sealed" Sealed { field, offset, value, expected }
         |facts| facts.field(raw::TABLES, field, offset).value(value).expected(expected);
+    /// The seal says that it has more blobs of more variables than there is room for.
+    "sealed_rows" SealedRows { field, offset, nblobs, .. }
+        |facts| facts.field(raw::TABLES, field, offset).value(nblobs);
     /// A blob is larger than any file.
     "blob_size" Size { blob } |facts| Facts { blob: Some(blob.into()), ..facts };
 }

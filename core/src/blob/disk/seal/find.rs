@@ -79,7 +79,12 @@ impl FindSeal {
         let places = shape.places(self.gap, tied);
         let place = places.and_then(|places| places.get(self.number).copied());
         let Some(place) = place else {
-            return wrong(SealHead::values_begin, head.values_begin.get(), self.gap.end());
+            if head.values_begin.get() != self.gap.end() {
+                return wrong(SealHead::values_begin, head.values_begin.get(), self.gap.end());
+            }
+            let (field, Shape { nblobs, nvars }) = (SealHead::nblobs, shape);
+            let (offset, gap) = (at(field), self.gap.len());
+            return Err(Error::SealedRows { field, offset, nblobs, nvars, gap });
         };
         let facts = Facts {
             shape,
