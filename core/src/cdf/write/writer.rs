@@ -105,8 +105,7 @@ pub struct Writer<S, B, W> {
 }
 
 impl<S, B, W> Writer<S, B, W> {
-    /// The bytes that a window needs to create a file; [`open`](Self::open) needs as many as
-    /// [`Reader::open`].
+    /// The bytes that a window needs; [`open`](Self::open) also needs as many as [`Reader::open`].
     pub const WINDOW: usize = super::book::WINDOW;
 
     /// The store. Bytes in it that are not committed have no meaning yet.
@@ -210,8 +209,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// [`Fill::None`] the store is cut after the last record.
     ///
     /// # Errors
-    /// See [`Reader::open`]; [`Error::VarsMemory`] if there are too few slots; the store's own
-    /// error.
+    /// See [`Reader::open`]; [`Error::VarsMemory`] and [`Error::Window`] for memory that is too
+    /// small; the store's own error.
     pub async fn open(
         mut store: S,
         fill: Fill,
@@ -220,6 +219,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         mut window: W,
     ) -> Result<Self, WriteError<S>> {
         let buf = window.as_mut();
+        if buf.len() < Self::WINDOW {
+            return Err(Error::window(buf.len(), Self::WINDOW).into());
+        }
         let file = Reader::open(&store, lengths, buf).await?;
         let mut book = Book::open(file.head(), fill, slots)?;
         let mut find = book.find_variables(file.head(), file.lengths());
