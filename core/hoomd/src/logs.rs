@@ -13,6 +13,10 @@ use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::store::usize_to_u64;
 
+/// Chunks are announced to the file before they are read: at most so many at once, in at most so
+/// many pieces.
+const AT_ONCE: (usize, u32) = (256, 16);
+
 /// Selects the logged quantities and frames to read.
 #[derive(Debug)]
 pub struct Logs<'a, F> {
@@ -99,21 +103,28 @@ impl<F: Source> Logs<'_, F> {
         let (file, mut room) = (self.trajectory.file(), self.trajectory.room());
         let is_sorted = file.head().header.version.is_sorted();
         let mut next = 0; // frames have their chunks in one order, most often
+        let (mut found, mut pieces) = (Vec::<(usize, Chunk)>::new(), 0_u32);
         for chunk in file.chunks_of_frames(self.frames.clone())? {
             let chunk = chunk?;
             let is_next = wanted.get(next).is_some_and(|wanted| wanted.id == chunk.id);
             let search = || wanted.iter().position(|wanted| wanted.id == chunk.id);
             let Some(place) = is_next.then_some(next).or_else(search) else { continue };
             next = place.saturating_add(1);
-            if let Some(wanted) = wanted.get_mut(place) {
-                let is_second = wanted.last.replace(chunk.frame) == Some(chunk.frame);
-                if is_second && is_sorted {
-                    continue; // of a damaged file: readers find the first
-                }
-                room.take(&chunk).map_err(|error| self.trajectory.error(error))?;
-                self.put(wanted, &chunk)?;
+            let Some(one) = wanted.get_mut(place) else { continue };
+            let is_second = one.last.replace(chunk.frame) == Some(chunk.frame);
+            if is_second && is_sorted {
+                continue; // of a damaged file: readers find the first
             }
+            room.take(&chunk).map_err(|error| self.trajectory.error(error))?;
+            let follows = |last: &(_, Chunk)| last.1.span.joined(chunk.span).is_some();
+            pieces = pieces.saturating_add(u32::from(!found.last().is_some_and(follows)));
+            if found.len() >= AT_ONCE.0 || pieces > AT_ONCE.1 {
+                self.put_all(&mut wanted, &mut found)?;
+                pieces = 1;
+            }
+            found.push((place, chunk));
         }
+        self.put_all(&mut wanted, &mut found)?;
         Ok(wanted.into_iter().map(|wanted| wanted.series).collect())
     }
 
@@ -143,6 +154,8 @@ impl<F: Source> Logs<'_, F> {
             }
         }
         self.check_bytes(logged.iter().map(|(_, chunk)| *chunk))?;
+        let chunks: Vec<Chunk> = logged.iter().map(|&(_, &chunk)| chunk).collect();
+        file.will_read(&chunks);
         for (name, chunk) in logged {
             let values = Values::read(file, chunk)?;
             let quantity = Quantity::of(chunk, values);
@@ -169,6 +182,22 @@ impl<F: Source> Logs<'_, F> {
         let memory = || self.trajectory.error(Fault::Memory);
         let quantity = Quantity { values: values.ok_or_else(memory)?, ..first };
         Ok(Wanted { series: Series { name, frames: self.len(), quantity }, id, stride, last: None })
+    }
+
+    /// Reads the chunks that were found, each for the series at its place in `wanted`.
+    fn put_all(
+        &self,
+        wanted: &mut [Wanted],
+        found: &mut Vec<(usize, Chunk)>,
+    ) -> Result<(), F::Error> {
+        let chunks: Vec<Chunk> = found.iter().map(|&(_, chunk)| chunk).collect();
+        self.trajectory.file().will_read(&chunks);
+        for (place, chunk) in found.drain(..) {
+            if let Some(wanted) = wanted.get_mut(place) {
+                self.put(wanted, &chunk)?;
+            }
+        }
+        Ok(())
     }
 
     fn put(&self, wanted: &mut Wanted, chunk: &Chunk) -> Result<(), F::Error> {
