@@ -84,7 +84,7 @@ impl OpenOptions {
         let path = path.as_ref();
         let store = Bulk::open(path, self.direct)?;
         store.direct()?; // what cannot be is said at once
-        let reader = self.look(|| {
+        let reader = self.look(&store, || {
             let reader = Reader::open(store.clone(), &mut [0; OPEN])?;
             let is_whole = self.is_whole(reader.store(), reader.head())?;
             Ok(is_whole.then_some(reader))
@@ -94,26 +94,30 @@ impl OpenOptions {
         Ok(File { path: path.into(), reader, names, options: *self, look, sums })
     }
 
-    /// Repeats `read` until it returns a value, at most as often as the options allow.
+    /// Repeats `read` until it returns a value, at most as often as the options allow. A file that
+    /// changes during the last read is not damaged, but busy.
     fn look<T>(
         &self,
+        store: &Bulk,
         mut read: impl FnMut() -> Result<Option<T>, ReadError<Bulk>>,
     ) -> Result<T, ErrorKind> {
-        let mut left = self.attempts;
-        loop {
-            left = left.saturating_sub(1);
+        for _ in 1..self.attempts {
             match read() {
                 Ok(Some(seen)) => return Ok(seen),
-                Ok(None) if left == 0 => {
-                    let busy = "was changed whenever it was looked at";
-                    return Err(io::Error::new(io::ErrorKind::ResourceBusy, busy).into());
-                }
-                Ok(None) => {}
-                Err(DriveError::Format(_) | DriveError::Ended { .. }) if left > 0 => {}
+                Ok(None) | Err(DriveError::Format(_) | DriveError::Ended { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
             std::thread::yield_now(); // whoever writes is a few instructions away from its end
         }
+        let before = look_at(store)?;
+        match read() {
+            Ok(Some(seen)) => return Ok(seen),
+            Err(DriveError::Format(_) | DriveError::Ended { .. }) if look_at(store)? != before => {}
+            Ok(None) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let busy = "was changed whenever it was looked at";
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, busy).into())
     }
 
     /// Whether the header that was read is from one state of the file. A commit record proves it,
@@ -132,6 +136,14 @@ impl OpenOptions {
         let read = store.read_at(0, again.as_mut_bytes()).map_err(DriveError::Store)?;
         Ok(read == Header::LEN && again.image() == head.image)
     }
+}
+
+/// The length of a file, and the bytes of its header: each commit changes one of them.
+fn look_at(store: &Bulk) -> Result<(u64, [u8; Header::LEN]), ErrorKind> {
+    let mut header = [0; Header::LEN];
+    let len = store.size()?;
+    store.read_at(0, &mut header)?;
+    Ok((len, header))
 }
 
 /// A GSD file, open for reading. Many threads may call all methods at once.
@@ -168,7 +180,7 @@ impl File {
     pub fn refresh(&mut self) -> Result<bool, Error> {
         let old = *self.reader.head();
         let options = self.options;
-        let looked = options.look(|| {
+        let looked = options.look(self.reader.store(), || {
             let mut reader = self.reader.clone();
             let is_new = reader.refresh(&mut [0; OPEN])?;
             let is_whole = options.is_whole(reader.store(), reader.head())?;
