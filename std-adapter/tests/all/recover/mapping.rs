@@ -29,7 +29,7 @@ struct Set {
 }
 
 fn set(builder: Builder, ntasks: u64, closes: bool) -> Set {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     let path = dir.path().join("set");
     let mut file = builder.durability(Durability::None).create(&path).unwrap();
     for task in 0..ntasks {
@@ -132,7 +132,7 @@ fn damage(files: &[PathBuf], dice: &mut Dice) -> String {
 fn what_is_recovered_is_sound_whatever_it_was_made_of() {
     let mut dice = Dice(7);
     let mut sets: Vec<Vec<(PathBuf, Vec<u8>)>> = Vec::new();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::in_memory();
     for golden in golden_sets() {
         let copy = Copy::of(&golden);
         let read =
