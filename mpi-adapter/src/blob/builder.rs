@@ -6,6 +6,7 @@ use super::{Container, Request, of_striae, refused, size};
 use crate::collective::Collective;
 use crate::error::{Error, Failure};
 use crate::operation::Operation;
+use crc32c::{crc32c, crc32c_append};
 use std::ffi::OsStr;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::os::unix::ffi::OsStrExt;
@@ -13,11 +14,10 @@ use std::path::{Path, PathBuf};
 use striae::blob::SetOptions;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
-use striae::striae_inspect::blob::encode;
+use striae::striae_inspect::blob::{Compared, encode};
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::map::Grid;
 use striae_core::cdf::{Alignment, Define, Plan as CdfPlan, Version};
-use striae_core::integrity::crc32c;
 
 /// The longest path of the hidden folder.
 const MAX_PATH: usize = 4096;
@@ -146,11 +146,13 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         path: impl AsRef<Path>,
     ) -> Result<Writer<C>, Error> {
         let path = path.as_ref();
-        let checked = self.check(path);
+        let definition = Compared::new(self.definition);
+        let checked = self.check(&definition, path);
         comm.begin(Operation::BlobCreate, checked.as_ref().map_or(0, |options| *options));
         comm.agree(checked.map(drop))?;
         let (part, group) = self.split(&comm)?;
-        let plan = Plan::new(&part, &self.input(group, comm.size()), comm.rank());
+        let input = self.input(&definition, group, comm.size());
+        let plan = Plan::new(&part, &input, comm.rank());
         let (mut publish, mut folder) = (None, Vec::new());
         let made = plan.as_ref().map(drop).map_err(Clone::clone).and_then(|()| {
             if comm.rank() == 0 {
@@ -172,9 +174,14 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         Ok(Writer::new((comm, part), file.into(), publish, plan, (self.buffer, self.set.force)))
     }
 
-    fn input(&self, group: Group, nprocs: u32) -> Input<'_, D> {
+    fn input<'b>(
+        &'b self,
+        definition: &'b Compared<'d, D>,
+        group: Group,
+        nprocs: u32,
+    ) -> Input<'b, Compared<'d, D>> {
         Input {
-            definition: self.definition,
+            definition,
             decompositions: &self.decompositions,
             partitions: &self.set.partitions,
             container: self.set.container,
@@ -187,7 +194,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     }
 
     /// Checks the arguments of this rank, and returns a number of those that all have equal.
-    fn check(&self, path: &Path) -> Result<u32, Failure> {
+    fn check(&self, definition: &Compared<'_, D>, path: &Path) -> Result<u32, Failure> {
         for (dimids, requests) in &self.decompositions {
             let grid = Grid::of_dims(self.definition, dimids).ok_or_else(|| {
                 refused("a decomposition of other than fixed dimensions of the definition")
@@ -201,19 +208,17 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         if self.set.container == Container::Hdf5 && self.set.records.is_none() {
             return Err(refused("an HDF5 set needs the number of records when it is made"));
         }
-        let plan = CdfPlan::new(self.definition, Version::Cdf5, Alignment::COMPACT);
+        let plan = CdfPlan::new(definition, Version::Cdf5, Alignment::COMPACT);
         let plan = plan.map_err(refused)?;
-        let crc = crc32c(
-            crc32c(0, path.as_os_str().as_bytes()),
-            &encode(self.definition, &plan, (0, None)).map_err(refused)?,
-        );
+        let header = encode(definition, &plan, (0, None)).map_err(refused)?;
+        let crc = crc32c_append(crc32c(path.as_os_str().as_bytes()), &header);
         let grouping = match self.grouping {
             Grouping::Given(_) => Grouping::Given(0), // each rank has its own
             grouping => grouping,
         };
         let dimids: Vec<_> = self.decompositions.iter().map(|(dimids, _)| dimids).collect();
         let options = (grouping, dimids, &self.set);
-        Ok(crc32c(crc, format!("{options:?}").as_bytes()))
+        Ok(crc32c_append(crc, format!("{options:?}").as_bytes()))
     }
 
     /// Splits the ranks into those of each subfile.

@@ -313,14 +313,12 @@ impl<D: Define + ?Sized> Input<'_, D> {
         let subfile = Subfile::new(self.definition, group, &mut decompositions, &partitions);
         let subfile = subfile.map_err(refused)?;
         let form = Form::new(&subfile, self.sealed).map_err(refused)?.ok_or_else(size)?;
-        let is_first = blob == 0;
         let (front, maps, seal) = match self.container {
             Container::Cdf => self.values(&subfile, &form, blob, &sums, &mut variables)?,
             Container::Hdf5 => {
-                self.blobs(&subfile, &form, is_first, &sums, &mut variables, bytes)?
+                self.blobs(&subfile, &form, blob == 0, &sums, &mut variables, bytes)?
             }
         };
-        let front = if is_first { front } else { Vec::new() };
         let names = variables.iter().zip(0..).map(|(one, number)| (one.name.clone(), number));
         let names = names.collect();
         let (records, map_sums) = (self.records, Vec::new());
@@ -365,7 +363,7 @@ impl<D: Define + ?Sized> Input<'_, D> {
         Sealing::new(gap, (number, of.get()), header, crc32c::crc32c_append)
     }
 
-    /// The places in a variable-centric subfile.
+    /// The places in a variable-centric subfile. Only its first rank makes the header.
     fn values(
         &self,
         subfile: &Subfile<'_, D>,
@@ -375,7 +373,10 @@ impl<D: Define + ?Sized> Input<'_, D> {
         variables: &mut [Variable],
     ) -> Result<(Front, Maps, Option<Sealing>), Failure> {
         let (plan, shares) = (*form.plan(), sums.iter().map(|sum| sum.share).collect::<Vec<_>>());
-        let bytes = encode(subfile, &plan, (0, None)).map_err(refused)?;
+        let mut front = Vec::new();
+        if blob == 0 {
+            front.push((0, encode(subfile, &plan, (0, None)).map_err(refused)?));
+        }
         let mut begins = plan.places(subfile).map(|place| place.offset());
         let nmaps = usize::try_from(subfile.nmaps()).unwrap_or(usize::MAX);
         let maps = begins.by_ref().take(nmaps).collect();
@@ -383,8 +384,9 @@ impl<D: Define + ?Sized> Input<'_, D> {
             let held = variable.column.in_values((begin, plan.recsize()), blob, &shares);
             variable.held = held.ok_or_else(size)?;
         }
-        let seal = form.sealed().and_then(|gap| self.sealing(gap, form, &bytes));
-        Ok((vec![(0, bytes)], Maps::Values { begins: maps, plan }, seal))
+        let header = front.last().map_or(&[][..], |(_, header)| header);
+        let seal = form.sealed().and_then(|gap| self.sealing(gap, form, header));
+        Ok((front, Maps::Values { begins: maps, plan }, seal))
     }
 }
 

@@ -14,7 +14,7 @@ use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae_core::blob::book::Sum;
 use striae_core::blob::sealing::{NewSeal, complete};
-use striae_core::blob::{Fingerprint, Pen, Records, Refusal};
+use striae_core::blob::{Column, Fingerprint, Pen, Records, Refusal};
 use striae_core::cdf::Values;
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::Crc32cParts;
@@ -23,6 +23,9 @@ use zerocopy::IntoBytes;
 
 /// Pieces that follow each other are joined up to this length.
 const RUN: usize = 1 << 20;
+
+/// A run of so many bytes is written before it grows longer, from memory that is used again.
+const LONG_RUN: usize = 1 << 18;
 
 /// Values of so many bytes are written at once.
 const LONG: usize = 1 << 16;
@@ -35,10 +38,11 @@ const WINDOW: usize = 1 << 17;
 
 /// A new set, or new records of a set, that all ranks write, each its own blobs.
 ///
-/// [`put`](Self::put) is a call of this rank alone. Short values are kept in memory, so that those
-/// of variables that follow each other make long writes, up to the bytes that the
-/// [builder](super::Builder::buffer) allows; 64 KiB and more are written at once. If the writer is
-/// dropped without [`close`](Self::close), no new file is left, or no new record.
+/// [`put`](Self::put) is a call of this rank alone. Short values are kept in memory if those of
+/// variables that follow each other make long writes, up to the bytes that the
+/// [builder](super::Builder::buffer) allows. What lies between values of other ranks, and 64 KiB and
+/// more, are written at once. If the writer is dropped without [`close`](Self::close), no new file
+/// is left, or no new record.
 #[derive(Debug)]
 pub struct Writer<C> {
     pub(super) whole: C,
@@ -152,22 +156,52 @@ impl<C: Collective> Writer<C> {
         })?;
         let values = Values::new(nc_type, ByteOrder::HOST, bytes);
         let before = self.pen.sum(number);
-        let crc = match bytes.len() < LONG {
-            true => self.hold(place.offset(), values, before.map(Sum::crc)),
+        let is_held = bytes.len() < LONG && self.may_join(column);
+        let crc = match is_held {
+            true => self.hold(place.offset(), values, before.map(Sum::crc))?,
             false => self.write_through(place.offset(), values, before.map(Sum::crc))?,
         };
         self.pen.wrote(number, column, record, before.zip(crc));
         if self.held_len > self.buffer { self.write_out() } else { Ok(()) }
     }
 
-    /// Keeps short values until they are written. Returns the checksum that they continue.
-    fn hold(&mut self, place: u64, values: Values<'_>, crc: Option<u32>) -> Option<u32> {
-        let mut stored = vec![0; values.len()];
-        values.write_to(0, self.plan.order(), &mut stored);
-        let crc = crc.map(|crc| crc32c::crc32c_append(crc, &stored));
-        self.held_len = self.held_len.saturating_add(stored.len());
-        self.held.push((place, stored));
-        crc
+    /// Whether this rank's values of the variable lie beside those of other variables: not if those
+    /// of other ranks are between them.
+    fn may_join(&self, column: Column) -> bool {
+        let is_alone = column.decomposition.is_none() || self.part.size() == 1;
+        is_alone || self.plan.order() == ByteOrder::Little
+    }
+
+    /// Keeps short values until they are written. Those that follow what is held are one run with
+    /// it, which is written when it is long. Returns the checksum that they continue.
+    fn hold(
+        &mut self,
+        place: u64,
+        values: Values<'_>,
+        crc: Option<u32>,
+    ) -> Result<Option<u32>, Failure> {
+        let end = |(start, run): &(u64, Vec<u8>)| start.saturating_add(usize_to_u64(run.len()));
+        let follows = matches!(&self.held[..], [one] if end(one) == place || one.1.is_empty());
+        if !follows {
+            self.held.push((place, Vec::new()));
+        }
+        let Some((start, run)) = self.held.last_mut() else { return Ok(crc) }; // never: just pushed
+        if run.is_empty() {
+            *start = place;
+        }
+        let before = run.len();
+        run.resize(before.saturating_add(values.len()), 0);
+        let stored = run.get_mut(before..).unwrap_or_default();
+        values.write_to(0, self.plan.order(), stored);
+        let crc = crc.map(|crc| crc32c::crc32c_append(crc, stored));
+        self.held_len = self.held_len.saturating_add(values.len());
+        if follows && run.len() >= LONG_RUN {
+            let written = self.file.write_all_at(*start, run);
+            self.held_len = self.held_len.saturating_sub(run.len());
+            run.clear();
+            self.note(written)?;
+        }
+        Ok(crc)
     }
 
     /// Writes long values at once: it costs little more than to keep them. Returns the checksum

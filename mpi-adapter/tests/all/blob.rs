@@ -6,9 +6,11 @@ use crate::set::{
 };
 use crate::set::{serial_or_sealed, with_definition};
 use crate::world::{Sweep, all};
+use std::collections::BTreeSet;
 use std::path::Path;
 use striae::blob::Set;
 use striae_core::cdf::{Definition, DimDef, Type, VarDef};
+use striae_core::integrity::crc32c;
 use striae_mpi::blob::{Builder, Container, Request, Writer};
 use striae_mpi::threads::Rank;
 use striae_mpi::{Code, Collective, Error, Threads};
@@ -307,6 +309,65 @@ fn long_values_are_written_at_once_and_are_those_of_the_serial_writer() {
             });
             let read = |name| std::fs::read(folder.path().join(name)).unwrap();
             assert!(read("ours.0000") == read("theirs.0000"), "{container:?}, {order:?}");
+        }
+    }
+}
+
+/// The variables of the next test.
+const AGAIN: u64 = 8;
+
+/// Each of three records of the variables: first all in order, then with wrong values and with right
+/// ones, in an order of the turn. What comes after the right ones is left out.
+fn puts_again(turn: u32) -> impl Iterator<Item = (u64, u64, bool)> {
+    let puts = (0..AGAIN * 6).map(|put| (put / 6, put / 2 % 3, put % 2 == 1));
+    let mut puts: Vec<_> = puts.filter(|(.., is_right)| *is_right || turn > 0).collect();
+    if turn > 0 {
+        puts.sort_by_key(|put| crc32c(turn, format!("{put:?}").as_bytes()));
+    }
+    let mut right = BTreeSet::new();
+    puts.into_iter().filter(move |&(varid, record, is_right)| match is_right {
+        true => right.insert((varid, record)),
+        false => !right.contains(&(varid, record)),
+    })
+}
+
+/// Values of 12 or 24 kB, which are held until a run of them is long, or written at once.
+#[test]
+fn of_values_that_are_put_again_the_last_ones_are_in_the_file() {
+    const CELLS: u64 = 3000;
+    let names: Vec<String> = (0..AGAIN).map(|number| format!("v{number}")).collect();
+    let dims = [DimDef::record("time"), DimDef { name: "cell", length: CELLS }];
+    let var = |name| (VarDef { name, nc_type: Type::Double, dimids: &[0, 1] }, &[][..]);
+    let vars: Vec<_> = names.iter().map(|name| var(name)).collect();
+    let canonical = Definition { dims: &dims, attrs: &[], vars: &vars };
+    let value = |varid: u64, record: u64, cell: u64| (varid * 7 + record * 10_000 + cell) as f64;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let cases = CONTAINERS.into_iter().flat_map(|of| [(1, of), (2, of)]);
+    for ((size, container), turn) in cases.flat_map(|case| (0..16).map(move |turn| (case, turn))) {
+        ranks(size, |comm| {
+            let (rank, len) = (u64::from(comm.rank()), CELLS / u64::from(size));
+            let request = Request { offset: rank * len, len };
+            let builder = Builder::new(&canonical).decomposition(&[1], vec![request]).records(3);
+            let builder = builder.container(container).sealed(true).force(true);
+            let builder = (0..AGAIN).fold(builder, |builder, varid| builder.decomposed(varid, 0));
+            let mut writer = builder.create(comm, &path).unwrap();
+            for (varid, record, is_right) in puts_again(turn) {
+                let cells = request.offset..request.offset + len;
+                let values: Vec<f64> = match is_right {
+                    true => cells.map(|cell| value(varid, record, cell)).collect(),
+                    false => cells.map(|_| -1.0).collect(),
+                };
+                writer.put(&format!("v{varid}"), record, &values).unwrap();
+            }
+            writer.close().unwrap();
+        });
+        let set = striae::blob::OpenOptions::new().checked(true).open(&path).unwrap();
+        for varid in 0..AGAIN {
+            let found = set.read::<f64>(set.variable(&format!("v{varid}")).unwrap()).unwrap();
+            let records = (0..3).flat_map(|record| (0..CELLS).map(move |cell| (record, cell)));
+            let expected = records.map(|(record, cell)| value(varid, record, cell));
+            assert!(expected.eq(found), "{size} ranks, {container:?}, turn {turn}: v{varid}");
         }
     }
 }
