@@ -10,6 +10,8 @@ use super::{
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use striae::Verify;
+use striae::finding::Severity;
 use striae::sion::{Builder, Durability, File, FileWriter, Reopen, TaskWriter, buddy_path};
 use striae_kit::adapter::killed::{Moment, Said, kill, tell};
 
@@ -148,6 +150,7 @@ struct Figures {
     unclosed: u64,
     committed: u64,
     closed: u64,
+    between: u64,
 }
 
 #[test]
@@ -264,7 +267,7 @@ fn check(path: &Path, variant: Variant, said: &Said, start: Start, figures: &mut
         return;
     };
     drop(file);
-    let found = streams(path);
+    let mut found = streams(path);
     if start == Start::Overwrite && !said.created && found[0].first() == Some(&byte(100, 0)) {
         let is_old = |(bytes, task): (&Vec<u8>, u64)| *bytes == payload(100 + task, 90_000);
         assert!(found.iter().zip(0..).all(is_old), "{}: partly old", path.display());
@@ -277,12 +280,35 @@ fn check(path: &Path, variant: Variant, said: &Said, start: Start, figures: &mut
         assert!(*bytes == payload(task as u64, bytes.len()), "{}: task {task}", path.display());
         (sum, reported) = (sum + bytes.len(), reported + *least as usize);
     }
+    if is_between_commits(path) {
+        assert!(variant.sealed && variant.nfiles > 1, "{}", path.display());
+        figures.between += 1;
+        FileWriter::reopen(path).unwrap().close().unwrap(); // ends the commit first
+        let before = std::mem::replace(&mut found, streams(path));
+        for ((task, bytes), before) in found.iter().enumerate().zip(before) {
+            assert!(bytes.starts_with(&before), "{}: task {task}", path.display());
+            assert!(*bytes == payload(task as u64, bytes.len()), "{}: task {task}", path.display());
+        }
+    }
     figures.bytes_checked += sum;
     figures.bytes_behind_reports += sum - reported;
     figures.closed += u64::from(said.closed);
     figures.committed += u64::from(!said.closed);
     assert_sound(path, variant.sealed);
     go_on(path, variant, &found);
+}
+
+/// Whether the process was killed while the files of a sealed set showed a commit, one after the
+/// other (`spec/sion.md#set-commits`): some show it, and some the one before.
+fn is_between_commits(path: &Path) -> bool {
+    let mut kinds = Vec::new();
+    let verified = Verify::new().sion(path, &mut |finding| {
+        if finding.severity == Severity::Damage {
+            kinds.push(finding.facts().kind);
+        }
+    });
+    verified.unwrap();
+    !kinds.is_empty() && kinds.iter().all(|kind| *kind == "set_commit")
 }
 
 /// Another process would write on.
