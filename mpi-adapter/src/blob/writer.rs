@@ -40,9 +40,9 @@ const WINDOW: usize = 1 << 17;
 ///
 /// [`put`](Self::put) is a call of this rank alone. Short values are kept in memory if those of
 /// variables that follow each other make long writes, up to the bytes that the
-/// [builder](super::Builder::buffer) allows. What lies between values of other ranks, and 64 KiB and
-/// more, are written at once. If the writer is dropped without [`close`](Self::close), no new file
-/// is left, or no new record.
+/// [builder](super::Builder::buffer) allows. What lies between values of other ranks, and 64 KiB
+/// and more, are written at once. If the writer is dropped without [`close`](Self::close), no new
+/// file is left, or no new record.
 #[derive(Debug)]
 pub struct Writer<C> {
     pub(super) whole: C,

@@ -316,8 +316,8 @@ fn long_values_are_written_at_once_and_are_those_of_the_serial_writer() {
 /// The variables of the next test.
 const AGAIN: u64 = 8;
 
-/// Each of three records of the variables: first all in order, then with wrong values and with right
-/// ones, in an order of the turn. What comes after the right ones is left out.
+/// Each of three records of the variables: first all in order, then with wrong values and with
+/// right ones, in an order of the turn. What comes after the right ones is left out.
 fn puts_again(turn: u32) -> impl Iterator<Item = (u64, u64, bool)> {
     let puts = (0..AGAIN * 6).map(|put| (put / 6, put / 2 % 3, put % 2 == 1));
     let mut puts: Vec<_> = puts.filter(|(.., is_right)| *is_right || turn > 0).collect();
