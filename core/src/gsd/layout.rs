@@ -22,6 +22,9 @@ pub const NAME_UNIT: u64 = 64;
 /// The most names of a file: ids are 0 to 65534, and 65535 means no name.
 pub const MAX_NAMES: u32 = 65535;
 
+/// The most slots of the index of a new file; readers have no such limit.
+pub const MAX_SLOTS: u64 = 1 << 40;
+
 /// The most bytes of a name list that a writer makes; readers have no such limit.
 pub const MAX_NAMES_LEN: u64 = (1 << 31) - NAME_UNIT;
 

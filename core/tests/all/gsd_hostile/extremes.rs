@@ -250,5 +250,8 @@ fn the_last_frame_that_there_can_be_is_listed_and_found() {
         let read = read_everything(&bytes).unwrap();
         assert_eq!(read.head.frames, u64::MAX);
         assert_eq!(read.chunks[1].unwrap().frame, u64::MAX - 1);
+        let made = Made::new(vec![Entry::empty(0, 0), Entry::empty(u64::MAX, 1)], 2);
+        let bytes = Made { layer: (major, 0), ..made }.bytes();
+        assert!(read_everything(&bytes).is_err(), "the number of frames would not be a u64");
     }
 }

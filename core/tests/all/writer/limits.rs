@@ -118,6 +118,12 @@ fn the_largest_numbers_are_not_refused() {
 #[test]
 fn a_prefix_that_sionlib_cannot_read_is_refused() {
     let tasks = [(0, 1)];
+    let store = Shared::of(b"");
+    with_memory(1076, |memory| {
+        let (attributes, options) = (Attributes::default(), Options::default());
+        let prefix = [b'x'; 1023];
+        Writer::create(store.clone(), &attributes, &prefix, &tasks[..], memory, options).unwrap();
+    });
     let refused = |prefix| refusal(Attributes::default(), prefix, &tasks[..], Options::default());
     assert_eq!(refused(&[b'x'; 1024]), Error::PrefixTooLong { len: 1024 });
     assert_eq!(refused(&[b'x'; 5000]), Error::PrefixTooLong { len: 5000 });

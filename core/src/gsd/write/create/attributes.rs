@@ -6,8 +6,8 @@ use crate::gsd::disk::header::{Label, Version};
 use crate::gsd::disk::record::Record;
 use crate::gsd::error::Error;
 use crate::gsd::layout::{
-    IndexBlock, MAX_LEN, MAX_NAMES_LEN, NAME_UNIT, NameBlock, SECTOR, SHOWN_SLOTS, aligned,
-    whole_sectors,
+    IndexBlock, MAX_LEN, MAX_NAMES_LEN, MAX_SLOTS, NAME_UNIT, NameBlock, SECTOR, SHOWN_SLOTS,
+    aligned, whole_sectors,
 };
 use crate::gsd::raw::{self, Image, Shadow};
 use crate::integrity::Checksum;
@@ -167,7 +167,7 @@ impl Attributes<'_> {
         if self.layer.number() != Version::LAYER.number() && !is_of_layer_1 {
             return Err(Error::Layer { gsd_version: self.layer.number(), kind: None });
         }
-        checked!(in_range(raw::Commit::index_reserved, self.index_slots, 1, 1 << 40));
+        checked!(in_range(raw::Commit::index_reserved, self.index_slots, 1, MAX_SLOTS));
         let shown = raw::Header::index_allocated_entries;
         checked!(in_range(shown, self.shown_slots, 1, SHOWN_SLOTS));
         checked!(in_range(raw::Commit::names_len, self.names_len, 1, MAX_NAMES_LEN));
