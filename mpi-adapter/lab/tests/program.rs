@@ -70,6 +70,16 @@ fn check_bench(run: impl Fn(&[&str]) -> Output, folder: &Path) {
     let done = run(&["bench", "read", "--turns", "1", "--bytes", "0", folder]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 
+    let args = ["bench", "commit", "--size", "100", "--commits", "3", "--turns", "2", "--json"];
+    let done = run(&[&args[..], &[folder]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((&report["ranks"], &report["commits"]), (&3.into(), &3.into()));
+    assert_eq!(report["ways"].as_array().unwrap().len(), 4);
+    assert_eq!(way(&report, "once")["collectives"], 1);
+    assert!(way(&report, "set")["collectives"].as_u64().unwrap() >= 3, "a commit is collective");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "a file is left");
+
     // As many variables as E3SM-IO has, and all values; no map is for 3 decompositions.
     for (case, variables, elements) in [
         ("f", 414, 324 * 30 + 63 * 72 * 30 + 27),

@@ -2,12 +2,14 @@
 
 mod blob;
 mod case;
+mod commit;
 mod read;
 mod report;
 mod way;
 
 use blob::BlobArgs;
 use clap::{Args, Subcommand, ValueEnum};
+use commit::CommitArgs;
 use read::ReadArgs;
 use report::{Records, Report};
 use std::io;
@@ -42,6 +44,11 @@ The cases have as many variables of each map as those of E3SM-IO; all are of dou
 records. Every way opens, writes and closes its files in each turn; the ways take turns. Times are \
 those of the slowest rank, from the moment when all ranks have come.")]
     Blob(BlobArgs),
+    /// Commit short records of all ranks, beside the syncs alone.
+    #[command(after_help = "Example:\n  mpiexec -n 64 striae-mpi-lab bench commit /scratch\n\n\
+Every way opens, commits and closes its files in each turn; the ways take turns. Times are those of \
+the slowest rank, from the moment when all ranks have come.")]
+    Commit(CommitArgs),
 }
 
 #[derive(Debug, Args)]
@@ -131,6 +138,7 @@ pub(crate) fn run<C: Collective>(comm: C, verb: &BenchVerb) -> Result<(), Error>
         BenchVerb::Write(args) => write(comm, args),
         BenchVerb::Read(args) => read::run(comm, args),
         BenchVerb::Blob(args) => blob::run(comm, args),
+        BenchVerb::Commit(args) => commit::run(comm, args),
     }
 }
 
