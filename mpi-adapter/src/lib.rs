@@ -77,6 +77,8 @@ pub mod sion;
 pub mod threads;
 mod words;
 
+#[cfg(feature = "mpi")]
+pub use ::mpi as rsmpi; // communicators and handles of MPI are in the interface of `Mpi`
 pub use collect::Collect;
 pub use collective::{Collective, Fold, Traffic, even_part};
 pub use error::{Code, Error, Failure};
