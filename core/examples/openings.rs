@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 use striae_core::sion::Physical;
-use striae_core::{cdf, ffrecord};
+use striae_core::{cdf, ffrecord, gsd};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
@@ -17,13 +17,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Some("sion") => {
                 black_box(Physical::open(bytes, &mut window)?);
             }
+            Some("gsd") => {
+                black_box(gsd::Reader::open(bytes, &mut window)?);
+            }
             Some("nc") => {
                 black_box(cdf::Reader::open(bytes, &mut [0; 32], &mut window)?);
             }
             Some("ffr") => {
                 black_box(ffrecord::Reader::open(bytes, &mut window)?);
             }
-            _ => return Err("it is none of .sion, .nc and .ffr".into()),
+            _ => return Err("it is none of .sion, .gsd, .nc and .ffr".into()),
         }
     }
     Ok(())

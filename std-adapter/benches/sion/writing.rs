@@ -22,8 +22,8 @@ pub(crate) fn all(dir: &Path) {
     for (record, total) in [(64, 64 << 20), (4 << 10, 256 << 20), (1 << 20, 512 << 20)] {
         records(dir, record, total);
     }
-    for threads in [1, 2, 4] {
-        by_threads(dir, threads);
+    for (threads, nfiles) in [(1, 1), (2, 1), (4, 1), (2, 2), (4, 4)] {
+        by_threads(dir, threads, nfiles);
     }
     creating(dir);
     converting(dir);
@@ -77,18 +77,21 @@ fn records(dir: &Path, record: usize, total: u64) {
     row_prepared(&what, "pwrite of the same bytes", 2 * ROUNDS, clean, ours, raw);
 }
 
-/// Records of 64 B to 16 tasks, of which each thread has as many, against as many task files.
-fn by_threads(dir: &Path, threads: usize) {
+/// Records of 64 B to 16 tasks of `nfiles` files, of which each thread has as many, against as many
+/// task files.
+fn by_threads(dir: &Path, threads: usize, nfiles: u32) {
     const TOTAL: u64 = 64 << 20;
-    let (path, plain) = (dir.join("records.sion"), dir.join("plain"));
+    let (set, plain) = (dir.join("set"), dir.join("plain"));
+    let path = set.join("records.sion");
     let clean = || {
-        let _ = fs::remove_dir_all(&plain);
-        let _ = fs::remove_file(&path);
-        fs::create_dir(&plain).unwrap();
+        for folder in [&set, &plain] {
+            let _ = fs::remove_dir_all(folder);
+            fs::create_dir(folder).unwrap();
+        }
         rustix::fs::sync();
     };
     let ours = || {
-        let builder = Builder::new(TASKS).chunksize(TOTAL / TASKS).fsblksize(4096);
+        let builder = Builder::new(TASKS).chunksize(TOTAL / TASKS).fsblksize(4096).nfiles(nfiles);
         let mut file = builder.durability(Durability::None).create(&path).unwrap();
         let mut tasks: Vec<_> = (0..TASKS).map(|task| file.task(task).unwrap()).collect();
         share(&mut tasks, threads, TOTAL);
@@ -100,7 +103,8 @@ fn by_threads(dir: &Path, threads: usize) {
         share(&mut tasks, threads, TOTAL);
         tasks.iter_mut().for_each(|task| task.flush().unwrap());
     };
-    let what = format!("write records of 64 B to 16 tasks by {threads} threads");
+    let files = if nfiles == 1 { String::new() } else { format!(" of {nfiles} files") };
+    let what = format!("write records of 64 B to 16 tasks{files} by {threads} threads");
     let baseline = format!("16 files by BufWriter, {threads} threads");
     row_prepared(&what, &baseline, 2 * ROUNDS, clean, ours, task_files);
 }
