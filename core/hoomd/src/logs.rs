@@ -13,9 +13,11 @@ use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
 use striae_core::store::usize_to_u64;
 
-/// Chunks are announced to the file before they are read: at most so many at once, in at most so
-/// many pieces.
-const AT_ONCE: (usize, u32) = (256, 16);
+/// The most chunks that are announced to the file at once, before they are read.
+const CHUNKS: usize = 256;
+
+/// The most pieces of the file that they are in: as many as a store that reads ahead holds.
+const PIECES: u32 = 16;
 
 /// Selects the logged quantities and frames to read.
 #[derive(Debug)]
@@ -118,7 +120,7 @@ impl<F: Source> Logs<'_, F> {
             room.take(&chunk).map_err(|error| self.trajectory.error(error))?;
             let follows = |last: &(_, Chunk)| last.1.span.joined(chunk.span).is_some();
             pieces = pieces.saturating_add(u32::from(!found.last().is_some_and(follows)));
-            if found.len() >= AT_ONCE.0 || pieces > AT_ONCE.1 {
+            if found.len() >= CHUNKS || pieces > PIECES {
                 self.put_all(&mut wanted, &mut found)?;
                 pieces = 1;
             }
