@@ -161,6 +161,14 @@ pub trait WriteAt: ReadAt {
     /// writes (an operating system drops the pages that it failed to write) must therefore keep
     /// failing.
     async fn sync(&mut self) -> Result<(), Self::Error>;
+
+    /// Names the cache that writes go to, if a [`sync`](Self::sync) of any store with an equal name
+    /// makes durable what all of them, also those of other processes, wrote before to one file. So
+    /// of the ranks of a parallel program on one node, one syncs. `None`, also without an
+    /// implementation, if each store must sync what it wrote.
+    fn cache(&self) -> Option<[u64; 3]> {
+        None
+    }
 }
 
 /// A reference to a store is a store.
@@ -215,6 +223,10 @@ impl<S: WriteAt + ?Sized> WriteAt for &mut S {
 
     async fn sync(&mut self) -> Result<(), Self::Error> {
         (**self).sync().await
+    }
+
+    fn cache(&self) -> Option<[u64; 3]> {
+        (**self).cache()
     }
 }
 

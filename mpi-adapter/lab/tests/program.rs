@@ -75,8 +75,10 @@ fn check_bench(run: impl Fn(&[&str]) -> Output, folder: &Path) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&report["ranks"], &report["commits"]), (&3.into(), &3.into()));
-    assert_eq!(report["ways"].as_array().unwrap().len(), 4);
-    assert_eq!(way(&report, "once")["collectives"], 1);
+    assert_eq!(report["ways"].as_array().unwrap().len(), 5);
+    for name in ["once", "twice", "chunks"] {
+        assert_eq!(way(&report, name)["collectives"], 1);
+    }
     assert!(way(&report, "set")["collectives"].as_u64().unwrap() >= 3, "a commit is collective");
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "a file is left");
 

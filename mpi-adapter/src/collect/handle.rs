@@ -1,21 +1,21 @@
 //! A rank's handle of a file that few ranks write.
 
 mod messages;
+mod store;
 
 use super::behind::Behind;
 use super::pass::Pass;
 use super::runs::{LARGE, Runs, write_joined};
 use super::shared::Segment;
-use crate::collective::Collective;
+use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
 use crate::file::SharedFile;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use striae_core::embedded_io::ReadExactError;
-use striae_core::span::Stride;
-use striae_core::store::{ReadAt, WriteAt, usize_to_u64};
+pub(crate) use store::Io;
+use striae_core::store::{WriteAt, usize_to_u64};
 
 /// The longest message, and the longest write that is joined from pieces.
 const WINDOW: usize = 1 << 20;
@@ -47,6 +47,10 @@ pub(crate) struct Handle<C, F> {
     is_passed: Cell<bool>,
     /// Whether no other rank than the writer may open the file.
     is_alone: bool,
+    /// The cache in which the first of all ranks syncs the file, if that has a name.
+    synced: Option<[u64; 3]>,
+    /// Whether this rank writes to that cache.
+    leaves_syncs: OnceCell<bool>,
 }
 
 /// A [`Pass`] for one kind of file.
@@ -77,6 +81,9 @@ impl<C, F: fmt::Debug> fmt::Debug for Handle<C, F> {
 /// The most pieces of a slot; with more, a rank writes by itself.
 const MOST_PLACES: usize = (WINDOW >> 4) - 1;
 
+/// In a message: the name of no cache.
+const NO_CACHE: [u64; 3] = [0; 3];
+
 /// The ranks that have their writer in common, which is the lowest.
 #[derive(Debug)]
 pub(crate) struct Group<C> {
@@ -105,6 +112,7 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
         let (file, waiting) = (OnceCell::new(), RefCell::new(waiting));
         let (open, start, behind) = (Box::new(open), None, OnceCell::new());
         let (pass, is_passed, is_alone) = (None, Cell::new(false), false);
+        let (synced, leaves_syncs) = (None, OnceCell::new());
         Self {
             open,
             file,
@@ -118,6 +126,8 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
             pass,
             is_passed,
             is_alone,
+            synced,
+            leaves_syncs,
         }
     }
 
@@ -214,6 +224,33 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
             }
             (Some(group), None) => comm.agree(group.free(Ok(())).map_err(Failure::from)),
         }
+    }
+
+    /// At the first of all ranks: what names the cache in which it syncs the file, for
+    /// [`synced_in`](Self::synced_in); zeros at the others, and if it has no name.
+    pub(crate) fn cache_of_first(&self, comm: &C) -> [u64; 3] {
+        let file = self.file.get().filter(|_| comm.rank() == 0);
+        file.and_then(|file| file.io().cache()).unwrap_or(NO_CACHE)
+    }
+
+    /// Whenever what all ranks wrote is durable, the first of them has synced the file in this
+    /// cache: ranks that write to the same one leave it to that.
+    pub(crate) fn synced_in(&mut self, cache: [u64; 3]) {
+        self.synced = Some(cache).filter(|cache| *cache != NO_CACHE);
+        self.leaves_syncs = OnceCell::new();
+    }
+
+    /// As [`Collective::agree`]; the ranks also learn in which cache the first of them syncs.
+    pub(crate) fn agree<T>(&mut self, comm: &C, mine: Result<T, Failure>) -> Result<T, Error> {
+        let failure = mine.as_ref().map(|_| self.cache_of_first(comm)).map_err(Clone::clone);
+        self.synced_in(comm.combine(failure, [Fold::Max; 3])?);
+        mine.map_err(Error::agreed) // no rank has failed
+    }
+
+    /// Whether the first of all ranks syncs what this one wrote.
+    fn leaves_syncs(&self, file: &F) -> bool {
+        let is_same = || self.synced.is_some() && file.io().cache() == self.synced;
+        *self.leaves_syncs.get_or_init(is_same)
     }
 
     /// Makes the file.
@@ -351,66 +388,6 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
 
 fn writing(error: &io::Error) -> Failure {
     Failure::io("writing what waited in a buffer", error)
-}
-
-/// The bytes of a file; what is written may wait.
-#[derive(Debug)]
-pub(crate) struct Io<'a, C, F>(&'a Handle<C, F>);
-
-impl<C: Collective, F: SharedFile> ReadAt for Io<'_, C, F> {
-    type Error = io::Error;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.written()?.io().read_at(offset, buf)
-    }
-
-    fn read_spans_at(
-        &self,
-        spans: &[Stride],
-        buf: &mut [u8],
-    ) -> Result<(), ReadExactError<io::Error>> {
-        self.0.written().map_err(ReadExactError::Other)?.io().read_spans_at(spans, buf)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        self.0.written()?.io().size()
-    }
-}
-
-impl<C: Collective, F: SharedFile> WriteAt for Io<'_, C, F> {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if self.0.is_kept() {
-            return self.0.put(offset, bytes);
-        }
-        let (len, pieces) = {
-            let waiting = self.0.waiting.borrow();
-            (waiting.len(), waiting.places().len())
-        };
-        let is_full = len.saturating_add(bytes.len()) > self.0.limit || pieces >= MOST_PLACES;
-        // A copy of long bytes would gain nothing, unless a thread writes it.
-        let can_wait = bytes.len() < LARGE || self.0.start.is_some() || self.0.own().is_none();
-        if can_wait && bytes.len() <= self.0.limit {
-            if is_full {
-                self.0.spill()?;
-            }
-            if self.0.waiting.borrow_mut().push(offset, bytes) {
-                return Ok(());
-            }
-        }
-        self.0.written()?.io().write_all_at(offset, bytes)
-    }
-
-    fn set_size(&mut self, len: u64) -> io::Result<()> {
-        self.0.written()?.io().set_size(len)
-    }
-
-    fn order(&mut self) -> io::Result<()> {
-        self.0.written()?.io().order()
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.0.written()?.io().sync()
-    }
 }
 
 #[cfg(test)]

@@ -23,18 +23,50 @@ struct Happened {
     event: Event,
 }
 
-/// Everything that ranks did to files, in order. A sync makes durable what its rank wrote to its
-/// file, as on several nodes.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Disks(Arc<Mutex<Vec<Happened>>>);
+/// Everything that ranks did to files, in order. A sync makes durable what the ranks of its node
+/// wrote to its file.
+#[derive(Debug, Clone)]
+pub(crate) struct Disks {
+    happened: Arc<Mutex<Vec<Happened>>>,
+    /// The number of nodes; ranks are dealt to them in turn.
+    nodes: u32,
+    /// Whether ranks can tell on which node they are.
+    are_named: bool,
+}
+
+impl Default for Disks {
+    /// Each rank is on a node of its own, and no rank knows that.
+    fn default() -> Self {
+        Self { are_named: false, ..Self::of_nodes(u32::MAX) }
+    }
+}
 
 /// Which of the writes are on the disk that no sync has made durable.
 pub(crate) const LEFT: [fn(usize) -> bool; 4] =
     [|_| false, |_| true, |at| at % 2 == 0, |at| at % 3 == 1];
 
 impl Disks {
+    /// The ranks of so many nodes.
+    pub(crate) fn of_nodes(nodes: u32) -> Self {
+        Self { happened: Arc::default(), nodes, are_named: true }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Happened>> {
-        self.0.lock().unwrap()
+        self.happened.lock().unwrap()
+    }
+
+    const fn node_of(&self, rank: u32) -> u32 {
+        rank % self.nodes
+    }
+
+    pub(crate) const fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// The number of syncs by a rank.
+    pub(crate) fn syncs(&self, rank: u32) -> usize {
+        let is_sync = |it: &&Happened| matches!(it.event, Event::Sync) && it.rank == rank;
+        self.lock().iter().filter(is_sync).count()
     }
 
     /// How a rank opens files.
@@ -76,7 +108,9 @@ impl Disks {
         let mut files = std::collections::BTreeMap::<&Path, Vec<u8>>::new();
         for (at, Happened { rank, path, event }) in events.iter().enumerate() {
             let is_sync = |other: &Happened| {
-                other.rank == *rank && other.path == *path && matches!(other.event, Event::Sync)
+                self.node_of(other.rank) == self.node_of(*rank)
+                    && other.path == *path
+                    && matches!(other.event, Event::Sync)
             };
             let is_there = events[at..].iter().any(is_sync) || is_left(at);
             match event {
@@ -147,5 +181,9 @@ impl WriteAt for &Watched {
         self.file.sync()?;
         self.did(Event::Sync);
         Ok(())
+    }
+
+    fn cache(&self) -> Option<[u64; 3]> {
+        self.disks.are_named.then(|| [1, 2, self.disks.node_of(self.rank).into()])
     }
 }

@@ -25,8 +25,13 @@ fn builder(nfiles: u32) -> Builder {
 }
 
 /// Writes `rounds` of data with a commit of the set after each, then closes the set.
-fn write(disks: &Disks, path: &Path, nfiles: u32, rounds: u32) -> Result<(), Error> {
-    let done = ranks(nfiles + 1, |comm| {
+fn write(
+    disks: &Disks,
+    path: &Path,
+    (nfiles, tasks): (u32, u32),
+    rounds: u32,
+) -> Result<(), Error> {
+    let done = ranks(tasks, |comm| {
         let rank = comm.rank();
         let mut file = builder(nfiles).create_in(comm, path, disks.open(rank))?;
         for round in 0..rounds {
@@ -65,14 +70,21 @@ fn recover(path: &Path, to: &Path) -> Recovery {
     recovery
 }
 
-#[test]
-fn after_a_power_cut_all_files_are_recovered_as_of_one_commit_of_the_set() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, to) = (folder.path().join("a"), folder.path().join("b"));
-    let (mut cuts, mut torn, mut first) = (0, 0, 0);
-    for nfiles in [2, 3] {
-        let disks = Disks::default();
-        write(&disks, &path, nfiles, 2).unwrap();
+/// How many power cuts were tried, after how many files were of two commits, and after how many of
+/// those no commit had returned.
+#[derive(Debug, Default)]
+struct Tried {
+    cuts: u32,
+    torn: u32,
+    first: u32,
+}
+
+impl Tried {
+    /// Writes two rounds of a set, and cuts the power at every event of these disks.
+    fn cut(&mut self, disks: &Disks, nfiles: u32, tasks: u32) {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, to) = (folder.path().join("a"), folder.path().join("b"));
+        write(disks, &path, (nfiles, tasks), 2).unwrap();
         for cut in disks.made()..=disks.events() {
             for is_left in LEFT {
                 let committed = disks.after_cut(cut, is_left);
@@ -81,35 +93,60 @@ fn after_a_power_cut_all_files_are_recovered_as_of_one_commit_of_the_set() {
                     continue;
                 };
                 let recovery = Recover::new().examine(&path).unwrap();
-                let case = (nfiles, cut, committed, recovery.of_set());
+                let case = (disks.nodes(), nfiles, cut, committed, recovery.of_set());
                 if let OfSet::Same { brought, .. } = recovery.of_set() {
                     let found = match brought.is_empty() && cut % 9 > 0 {
                         true => recovery.tasks().map(rounds_of).collect(),
                         false => {
                             let _recovery = recover(&path, &to);
-                            rounds(&to, nfiles + 1) // takes longer, and compares bytes
+                            rounds(&to, tasks) // takes longer, and compares bytes
                         }
                     };
                     assert!(found.len() == 1 && recovery.is_sound(), "{case:?}: {found:?}");
                     let found = *found.first().unwrap();
                     assert!((committed..=committed + 1).contains(&found), "{case:?}: {found}");
-                    torn += u32::from(!brought.is_empty());
-                    first += u32::from(!brought.is_empty() && committed == 0);
+                    self.torn += u32::from(!brought.is_empty());
+                    self.first += u32::from(!brought.is_empty() && committed == 0);
                 } else {
                     assert!(committed == 0 && *recovery.of_set() == OfSet::EachOwn, "{case:?}");
                     assert!(matches!(opened, serial::Opened::Unclosed(_)), "{case:?}");
                 }
-                cuts += 1;
+                self.cuts += 1;
             }
         }
     }
-    assert!(cuts > 200 && torn > 20 && first > 3, "{cuts} {torn} {first}");
+}
+
+#[test]
+fn after_a_power_cut_all_files_are_recovered_as_of_one_commit_of_the_set() {
+    let mut tried = Tried::default();
+    for nfiles in [2, 3] {
+        tried.cut(&Disks::default(), nfiles, nfiles + 1);
+    }
+    let Tried { cuts, torn, first } = tried;
+    assert!(cuts > 200 && torn > 20 && first > 3, "{tried:?}");
+}
+
+#[test]
+fn ranks_leave_syncs_to_the_first_of_their_file_if_it_is_on_their_node_and_lose_nothing() {
+    // Ranks 0 to 2 write the first of two files, 3 to 5 the second.
+    for (nodes, leaving) in [(1, vec![1, 2, 4, 5]), (2, vec![2, 5]), (5, vec![])] {
+        let (disks, mut tried) = (Disks::of_nodes(nodes), Tried::default());
+        tried.cut(&disks, 2, 6);
+        assert!(tried.cuts > 200 && tried.torn > 8, "{nodes}: {tried:?}");
+        for rank in [1, 2, 4, 5] {
+            // All sync what they write when the file is made, others that of two commits and a
+            // close as well.
+            let syncs = if leaving.contains(&rank) { 1 } else { 4 };
+            assert_eq!(disks.syncs(rank), syncs, "rank {rank} on one of {nodes} nodes");
+        }
+    }
 }
 
 /// Ends the first commit with number `number` of a set of two files between the two of them.
 fn torn(path: &Path, number: u32) {
     let disks = Disks::default();
-    write(&disks, path, 2, 3).unwrap();
+    write(&disks, path, (2, 3), 3).unwrap();
     let is_torn = |cut: &usize| {
         let _committed = disks.after_cut(*cut, |_| false);
         let numbers = set_numbers(path);
@@ -179,7 +216,7 @@ fn the_number_of_a_commit_that_failed_is_not_used_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let disks = Disks::default();
-    write(&disks, &path, 2, 2).unwrap();
+    write(&disks, &path, (2, 3), 2).unwrap();
     let is_hidden =
         |cut: &usize| disks.after_cut(*cut, |_| true) == 1 && set_numbers(&path) == [1, 1];
     let last = (disks.made()..disks.events()).rfind(is_hidden).unwrap();

@@ -38,8 +38,10 @@ pub(crate) struct CommitArgs {
 enum CommitWay {
     /// Rank 0 writes the records of all ranks to one file, and syncs it once.
     Once,
-    /// One write of rank 0 as well, and two syncs.
+    /// As a commit must: rank 0 writes the records and syncs, writes 8 bytes more and syncs.
     Twice,
+    /// As `Twice`, with the record of each rank in a chunk of its own.
+    Chunks,
     /// A SIONlib set; every rank writes its record.
     Set,
     /// A SIONlib set; records are written by `coll_write`, and few ranks write for all.
@@ -50,7 +52,8 @@ impl CommitWay {
     const fn text(self) -> &'static str {
         match self {
             Self::Once => "one write, one sync",
-            Self::Twice => "one write, two syncs",
+            Self::Twice => "two writes, two syncs",
+            Self::Chunks => "a write a chunk, two syncs",
             Self::Set => "set, a write a rank",
             Self::Coll => "set, coll_write, few writers",
         }
@@ -58,18 +61,29 @@ impl CommitWay {
 
     /// Opens, writes, commits and closes; all ranks are ready when one of them returns.
     fn write<C: Collective>(self, comm: C, args: &CommitArgs) -> Result<C, Error> {
-        let plain = |comm: C, syncs| {
-            let done = if comm.rank() == 0 { args.write(comm.size(), syncs) } else { Ok(()) };
+        let plain = |comm: C, place| {
+            let done = if comm.rank() == 0 { args.write(comm.size(), place) } else { Ok(()) };
             comm.agree(done.map_err(|error| Failure::io("writing the file", &error)))?;
             Ok(comm)
         };
         match self {
-            Self::Once => plain(comm, 1),
-            Self::Twice => plain(comm, 2),
+            Self::Once => plain(comm, Place::Together { is_shown: false }),
+            Self::Twice => plain(comm, Place::Together { is_shown: true }),
+            Self::Chunks => plain(comm, Place::Chunks),
             Self::Set => args.write_set(comm, None),
             Self::Coll => args.write_set(comm, Some(Collect::new())),
         }
     }
+}
+
+/// Where rank 0 writes the records of all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// One after another, by one write. Then it may write and sync that they are there.
+    Together {
+        is_shown: bool,
+    },
+    Chunks,
 }
 
 /// What all ways write.
@@ -102,15 +116,34 @@ impl CommitArgs {
         u64::from(self.size.get()).saturating_mul(self.commits.get().into())
     }
 
-    /// Writes the records of all ranks.
-    fn write(&self, ranks: u32, syncs: u32) -> io::Result<()> {
+    /// Writes the records of all ranks after 8 bytes, which say that they are there.
+    fn write(&self, ranks: u32, place: Place) -> io::Result<()> {
         let file = fs::File::create(self.path())?;
-        let len = u64::from(self.size.get()).saturating_mul(ranks.into());
-        let records = vec![1; usize::try_from(len).unwrap_or(0)];
-        (0..u64::from(self.commits.get())).try_for_each(|number| {
-            file.write_all_at(&records, number.saturating_mul(len))?;
-            (0..syncs).try_for_each(|_| file.sync_data())
-        })
+        let record = u64::from(self.size.get());
+        let all = record.saturating_mul(ranks.into());
+        let records = vec![1; usize::try_from(all).unwrap_or(0)];
+        let chunk = self.bytes().next_multiple_of(4096);
+        for number in 0..u64::from(self.commits.get()) {
+            match place {
+                Place::Together { .. } => {
+                    file.write_all_at(&records, number.saturating_mul(all).saturating_add(8))?;
+                }
+                Place::Chunks => {
+                    let at = number.saturating_mul(record).saturating_add(4096);
+                    let starts = (0..u64::from(ranks)).map(|rank| rank.saturating_mul(chunk));
+                    let one = records.get(..usize::try_from(record).unwrap_or(0));
+                    for start in starts {
+                        file.write_all_at(one.unwrap_or_default(), at.saturating_add(start))?;
+                    }
+                }
+            }
+            file.sync_data()?;
+            if place != (Place::Together { is_shown: false }) {
+                file.write_all_at(&number.to_le_bytes(), 0)?;
+                file.sync_data()?;
+            }
+        }
+        Ok(())
     }
 
     fn write_set<C: Collective>(&self, comm: C, collect: Option<Collect>) -> Result<C, Error> {

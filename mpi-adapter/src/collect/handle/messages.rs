@@ -64,9 +64,14 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
         Ok(())
     }
 
-    /// As [`hand_over`](Self::hand_over), and what this rank wrote is durable.
+    /// As [`hand_over`](Self::hand_over), and what this rank wrote is durable; or will be by the
+    /// sync that the first of all ranks makes after the next collective, if they know that it writes
+    /// to its cache.
     pub(crate) fn deliver(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
-        let sync = |file: &F| file.io().sync().map_err(|e| Failure::io("syncing the file", &e));
+        let sync = |file: &F| match self.leaves_syncs(file) {
+            true => Ok(()),
+            false => file.io().sync().map_err(|e| Failure::io("syncing the file", &e)),
+        };
         if self.writer().is_some() {
             let write = || self.write_long().and_then(|()| self.finish());
             let written = mine.and_then(|()| write().map_err(|error| writing(&error)));

@@ -120,12 +120,12 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         comm: C,
         claim: Claim,
         plan: Result<Plan<'_>, Failure>,
-        file: Handle<C, F>,
+        mut file: Handle<C, F>,
     ) -> Result<Self, Error> {
         let begun = plan.and_then(Begun::new);
         let (begun, before) = begun_by_all(&comm, claim, begun, &file)?;
         let written = begun.and_then(|begun| begun.write_tables(&file));
-        let (begun, seen) = front(&comm, &file, written, claim)?;
+        let (begun, seen) = front(&comm, &mut file, written, claim)?;
         let (rule, is_one_each) = (begun.plan.rule, claim == Claim::OneEach);
         let (places, group) = match (rule, begun.plan.tasks.first()) {
             (ChunkRule::Aligned, Some(task)) if is_one_each => {
@@ -184,10 +184,10 @@ fn begun_by_all<'a, C: Collective, F: SharedFile>(
 }
 
 /// Rank 0 completes META1 when the tables of all ranks are written, if each task has a rank.
-/// Returns the checksum of META1 and globalskip.
+/// Returns the checksum of META1 and globalskip. The ranks learn where rank 0 syncs the file.
 fn front<'a, C: Collective, F: SharedFile>(
     comm: &C,
-    file: &Handle<C, F>,
+    file: &mut Handle<C, F>,
     written: Result<Begun<'a>, Failure>,
     claim: Claim,
 ) -> Result<(Begun<'a>, (u64, u64)), Error> {
@@ -202,7 +202,7 @@ fn front<'a, C: Collective, F: SharedFile>(
         Ok([begun.sums.word().into(), sum_of(&begun.plan.tasks)?, count])
     });
     let folds = [Fold::Xor, Fold::Sum, Fold::Sum];
-    let [crc, globalskip] = comm.decide(mine, folds, |[sums, globalskip, count]| {
+    let [crc, globalskip, cache @ ..] = comm.decide(mine, folds, |[sums, globalskip, count]| {
         let begun = written.as_mut().map_err(|failure| failure.clone())?;
         if count != begun.plan.ntasks {
             let ntasks = begun.plan.ntasks;
@@ -223,8 +223,10 @@ fn front<'a, C: Collective, F: SharedFile>(
         begun.book(globalskip)?; // before anything can be seen
         let crc = begun.front.meta1_crc(sums, Some(CHECKSUM));
         begun.front.write(&mut file.io()).map_err(io_failure("writing META1"))?;
-        Ok([crc.into(), globalskip])
+        let [low, high, device] = file.cache_of_first(comm);
+        Ok([crc.into(), globalskip, low, high, device])
     })?;
+    file.synced_in(cache);
     Ok((written.map_err(Error::agreed)?, (crc, globalskip)))
 }
 

@@ -46,7 +46,7 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
     pub(in crate::sion) fn reopen(
         comm: C,
         old: Result<Old, Failure>,
-        file: Handle<C, F>,
+        mut file: Handle<C, F>,
     ) -> Result<(Self, u32), Error> {
         let locals = old
             .as_ref()
@@ -70,7 +70,7 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
             let mine = Mine::new(tasks, Groups::Listed(Vec::new())); // the mapping is there
             Ok((book, mine.with_unowned(unowned)))
         });
-        let (book, mine) = comm.agree(begun)?;
+        let (book, mine) = file.agree(&comm, begun)?;
         Ok((Self::of(comm, file, book, mine), last_of(state)))
     }
 }

@@ -51,7 +51,7 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
             true => self.resume(found),
             false => self.begin_again(entered),
         };
-        self.comm.agree(resumed)?;
+        self.file.agree(&self.comm, resumed)?;
         Ok(if is_committed { last_of(found) } else { 0 })
     }
 
