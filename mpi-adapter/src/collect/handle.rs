@@ -7,9 +7,9 @@ use super::behind::Behind;
 use super::pass::Pass;
 use super::runs::{LARGE, Runs, write_joined};
 use super::shared::Segment;
-use crate::collective::{Collective, Fold};
+use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
-use crate::file::SharedFile;
+use crate::file::{Cache, SharedFile};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::io;
@@ -47,8 +47,8 @@ pub(crate) struct Handle<C, F> {
     is_passed: Cell<bool>,
     /// Whether no other rank than the writer may open the file.
     is_alone: bool,
-    /// The cache in which the first of all ranks syncs the file, if that has a name.
-    synced: Option<[u64; 3]>,
+    /// The cache in which the first of all ranks syncs the file.
+    synced: Cache,
     /// Whether this rank writes to that cache.
     leaves_syncs: OnceCell<bool>,
 }
@@ -80,9 +80,6 @@ impl<C, F: fmt::Debug> fmt::Debug for Handle<C, F> {
 
 /// The most pieces of a slot; with more, a rank writes by itself.
 const MOST_PLACES: usize = (WINDOW >> 4) - 1;
-
-/// In a message: the name of no cache.
-const NO_CACHE: [u64; 3] = [0; 3];
 
 /// The ranks that have their writer in common, which is the lowest.
 #[derive(Debug)]
@@ -226,25 +223,16 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
         }
     }
 
-    /// At the first of all ranks: what names the cache in which it syncs the file, for
-    /// [`synced_in`](Self::synced_in); zeros at the others, and if it has no name.
-    pub(crate) fn cache_of_first(&self, comm: &C) -> [u64; 3] {
-        let file = self.file.get().filter(|_| comm.rank() == 0);
-        file.and_then(|file| file.io().cache()).unwrap_or(NO_CACHE)
+    /// The cache that this rank writes to, if it has the file.
+    pub(crate) fn cache(&self) -> Cache {
+        self.file.get().and_then(|file| file.io().cache())
     }
 
     /// Whenever what all ranks wrote is durable, the first of them has synced the file in this
     /// cache: ranks that write to the same one leave it to that.
-    pub(crate) fn synced_in(&mut self, cache: [u64; 3]) {
-        self.synced = Some(cache).filter(|cache| *cache != NO_CACHE);
+    pub(crate) fn synced_in(&mut self, cache: Cache) {
+        self.synced = cache;
         self.leaves_syncs = OnceCell::new();
-    }
-
-    /// As [`Collective::agree`]; the ranks also learn in which cache the first of them syncs.
-    pub(crate) fn agree<T>(&mut self, comm: &C, mine: Result<T, Failure>) -> Result<T, Error> {
-        let failure = mine.as_ref().map(|_| self.cache_of_first(comm)).map_err(Clone::clone);
-        self.synced_in(comm.combine(failure, [Fold::Max; 3])?);
-        mine.map_err(Error::agreed) // no rank has failed
     }
 
     /// Whether the first of all ranks syncs what this one wrote.

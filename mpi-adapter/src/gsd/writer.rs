@@ -5,6 +5,7 @@ use super::rows::{self, Column, Rows};
 use super::{Named, refused};
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
+use crate::file::agree_in_cache;
 use crate::operation::Operation;
 use std::fmt;
 use std::io;
@@ -35,6 +36,8 @@ pub struct FileWriter<C, F = PosixFile> {
     /// Number of ended frames.
     frames: u64,
     has_checksums: bool,
+    /// Whether rank 0, whose commits sync twice, syncs what this rank writes by the first of them.
+    leaves_syncs: bool,
     /// Whether this rank has written since the last commit.
     has_written: bool,
     /// The reason why this rank failed, until the other ranks get it.
@@ -99,9 +102,11 @@ where
             Some(root) => Ok(Side::Root(root)),
             None => open(token).map(Side::Other),
         };
-        let side = comm.agree(side)?;
-        let has_checksums = has_checksums != 0;
-        Ok(Self { comm, side, frames, has_checksums, has_written: false, untold: None })
+        let (side, synced) = agree_in_cache(&comm, side, |side| side.file().cache())?;
+        let is_root = matches!(side, Side::Root(_));
+        let leaves_syncs = is_root || synced.is_some() && side.file().cache() == synced;
+        let (has_checksums, has_written, untold) = (has_checksums != 0, false, None);
+        Ok(Self { comm, side, frames, has_checksums, leaves_syncs, has_written, untold })
     }
 
     /// The communicator of the file.
@@ -301,17 +306,16 @@ where
         Ok(self.comm)
     }
 
-    /// Runs `work` at rank 0 when the rows of all ranks are durable.
+    /// Runs `work` at rank 0 when the rows of all ranks are durable, or will be by its first sync.
     fn decide(
         &mut self,
         operation: Operation,
         work: impl FnOnce(&mut Root<F>) -> Result<(), Failure>,
     ) -> Result<(), Error> {
         self.comm.begin(operation, checksum(0, &self.frames.to_le_bytes()));
-        let is_root = matches!(self.side, Side::Root(_)); // whose commit syncs its own rows
         let synced = match self.untold.take() {
             Some(failure) => Err(failure),
-            None if self.has_written && !is_root => {
+            None if self.has_written && !self.leaves_syncs => {
                 let mut file = self.side.file();
                 file.sync().map_err(|error| Failure::io("syncing the file", &error))
             }

@@ -7,7 +7,7 @@ use super::{CHECKSUM, Part, WINDOW, failed, io_failure, parts_of, refused};
 use crate::collect::Handle;
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
-use crate::file::SharedFile;
+use crate::file::{SharedFile, cache_of, words_of};
 use std::ops::Range;
 use striae_core::endian::{ByteOrder, I64};
 use striae_core::integrity::Crc32cParts;
@@ -223,10 +223,10 @@ fn front<'a, C: Collective, F: SharedFile>(
         begun.book(globalskip)?; // before anything can be seen
         let crc = begun.front.meta1_crc(sums, Some(CHECKSUM));
         begun.front.write(&mut file.io()).map_err(io_failure("writing META1"))?;
-        let [low, high, device] = file.cache_of_first(comm);
+        let [low, high, device] = words_of(comm, || file.cache());
         Ok([crc.into(), globalskip, low, high, device])
     })?;
-    file.synced_in(cache);
+    file.synced_in(cache_of(cache));
     Ok((written.map_err(Error::agreed)?, (crc, globalskip)))
 }
 

@@ -5,7 +5,7 @@ use super::{CHECKSUM, Part, WINDOW, differ};
 use crate::collect::Handle;
 use crate::collective::{Collective, gather_numbers};
 use crate::error::{Code, Error, Failure};
-use crate::file::SharedFile;
+use crate::file::{SharedFile, agree_in_cache};
 use std::io;
 use std::ops::Range;
 use striae_core::sion::cursor::Cursor;
@@ -70,7 +70,8 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
             let mine = Mine::new(tasks, Groups::Listed(Vec::new())); // the mapping is there
             Ok((book, mine.with_unowned(unowned)))
         });
-        let (book, mine) = file.agree(&comm, begun)?;
+        let ((book, mine), cache) = agree_in_cache(&comm, begun, |_| file.cache())?;
+        file.synced_in(cache);
         Ok((Self::of(comm, file, book, mine), last_of(state)))
     }
 }

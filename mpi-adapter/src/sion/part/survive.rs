@@ -10,7 +10,7 @@ use super::reopen::{State, book_of, changed, last_of, state, unowned};
 use super::{Known, Part};
 use crate::collective::{Collective, Fold};
 use crate::error::{Code, Error, Failure};
-use crate::file::SharedFile;
+use crate::file::{SharedFile, agree_in_cache};
 use std::io;
 use striae_core::sion::Head;
 use striae_core::sion::book::Ahead;
@@ -51,7 +51,8 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
             true => self.resume(found),
             false => self.begin_again(entered),
         };
-        self.file.agree(&self.comm, resumed)?;
+        let ((), cache) = agree_in_cache(&self.comm, resumed, |()| self.file.cache())?;
+        self.file.synced_in(cache);
         Ok(if is_committed { last_of(found) } else { 0 })
     }
 
