@@ -95,7 +95,8 @@ impl<'a, S: ReadAt, F> Lines<'a, S, F> {
     }
 }
 
-#[cfg(any(feature = "ffrecord", feature = "gsd"))] // SION's records go on in other chunks
+// Not for SION, whose records go on in other chunks.
+#[cfg(any(feature = "ffrecord", feature = "gsd", feature = "blob"))]
 impl<S: ReadAt, F> Lines<'_, S, F> {
     /// Passes on a field at `offset`. `value` says its value in words.
     pub(crate) fn field(

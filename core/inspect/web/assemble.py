@@ -14,11 +14,12 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 SPEC = HERE.parents[2] / "spec"
 TABLE = re.compile(r"^<!-- table: (\w+) \d+ -->$")
+FIELD = re.compile(r"^<!-- field: ([\w.]+) -->$")
 FORMATS = ["sion", "gsd", "ffrecord", "cdf", "blob"]
 
 
 def plain(markdown):
-    """The text of a cell of a table, without links and other signs."""
+    """The text of a cell of a table or of a sentence, without links and other signs."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
     return text.replace("`", "").replace("\\|", "|").strip()
 
@@ -42,6 +43,15 @@ def tables(lines):
     return found
 
 
+def fields(text):
+    """The fields of any length, which no table has: the sentence after the mark of each."""
+    found = {}
+    for mark, sentence in re.findall(r"^(<!-- field: .*? -->)\n(.*?)\.(?=\s)", text, re.M | re.S):
+        found[FIELD.match(mark).group(1)] = plain(" ".join(sentence.split()))
+    assert len(found) == text.count("<!-- field: "), "a mark without a sentence"
+    return found
+
+
 def digest(text):
     """A text as the browser's policy names it."""
     sha = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -51,9 +61,12 @@ def digest(text):
 def main(module, out):
     read = lambda name: (HERE / "page" / name).read_text(encoding="utf-8")
     css, script = read("page.css"), read("page.js")
-    spec = {name: tables((SPEC / f"{name}.md").read_text(encoding="utf-8").splitlines()) for name in FORMATS}
-    for name, structures in spec.items():
-        assert structures, f"spec/{name}.md has no table"
+    spec = {}
+    for name in FORMATS:
+        text = (SPEC / f"{name}.md").read_text(encoding="utf-8")
+        spec[name] = tables(text.splitlines())
+        assert spec[name], f"spec/{name}.md has no table"
+        spec[name][""] = fields(text)
     # The browser itself refuses whatever else would be asked for.
     policy = "; ".join([
         "default-src 'none'",

@@ -5,7 +5,7 @@ use crate::field::{Table, spec_table};
 use zerocopy::big_endian::{U32, U64};
 
 /// The tables of this format by number.
-pub const TABLES: &[&Table] = &[SealHead::TABLE, SealTie::TABLE];
+pub const TABLES: &[&Table] = &[SealHead::TABLE, SealTie::TABLE, SealRow::TABLE];
 
 spec_table! {
     /// The head of each copy of a seal (`spec/blob.md#seals`).
@@ -50,4 +50,16 @@ spec_table! {
     16: pub number: U32,
     /// Number of subfiles of the set.
     20: pub nsubfiles: U32,
+}
+
+spec_table! {
+    /// A row of the table of checksums (`spec/blob.md#seals`).
+    pub struct SealRow = 2 in "seal_row", 4;
+    /// CRC-32C of the bytes of a blob of a variable, in all records.
+    0: pub crc: U32,
+}
+
+impl SealRow {
+    /// The bytes of a row.
+    pub const LEN: u64 = 4;
 }

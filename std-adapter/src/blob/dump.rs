@@ -9,8 +9,9 @@ use std::io;
 use std::path::Path;
 use striae_inspect::blob::dump as dump_store;
 
-/// Passes each field of the header of the subfile at `path`, or of the first subfile of the set, to
-/// `each`. The file may be damaged; the fields before the damage are passed.
+/// Passes each field of the header and of the seal of the subfile at `path`, or of the first
+/// subfile of the set, to `each`. The file may be damaged; the fields before the damage are passed,
+/// and all of a damaged seal.
 ///
 /// # Errors
 /// The reason why no more fields were found; an error of the operating system; an error that `each`

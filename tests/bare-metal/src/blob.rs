@@ -11,7 +11,7 @@ use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::form::encode;
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::map::{Grid, Request};
-use striae_core::blob::seal::{Facts, Shape, header_crc};
+use striae_core::blob::seal::{Facts, Shape, header_crc, heads};
 use striae_core::blob::sealing::{NewSeal, complete};
 use striae_core::blob::walk::Data;
 use striae_core::blob::{
@@ -234,8 +234,8 @@ entries! {
         let seal = found.judge(&facts)?.ok_or(Fail)?;
         let entry = seal.entry(variable, blob).ok_or(Fail)?;
         seal.check(variable, blob, [0; 4], head.head_crc.get())?;
-        let own = seal.facts().shape;
-        let sum = entry.end() ^ own.rows() ^ u64::from(own.nblobs() ^ own.nvars());
+        let (own, [head, _]) = (seal.facts().shape, heads(gap).ok_or(Fail)?);
+        let sum = head.end() ^ entry.end() ^ own.rows() ^ u64::from(own.nblobs() ^ own.nvars());
         Ok(sum ^ len ^ usize_to_u64(next) ^ seal.place().head.end() ^ place.table.end())
     }
 

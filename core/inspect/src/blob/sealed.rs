@@ -2,7 +2,7 @@
 
 use super::container::{memory, room};
 use super::flaw::Flaw;
-use super::grammar::{Canonical, id_of};
+use super::grammar::{Canonical, Grammar, id_of};
 use super::subfile::{Head, Subfile};
 use super::sums::{Known, Piece, Sums};
 use crate::subject::{Failed, Subject, Sum, read};
@@ -14,14 +14,14 @@ use core::mem;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, Ordering};
 use striae_core::blob::names::WORLD_RANKS;
-use striae_core::blob::raw::SealHead;
+use striae_core::blob::raw::{SealHead, SealRow};
 use striae_core::blob::seal::{Duplicate, Facts, FindSeal, Found, SealPlace, Shape, header_crc};
 use striae_core::blob::{Error, Name, Part, Seal};
 use striae_core::integrity::Checksum;
 use striae_core::span::Span;
 use striae_core::step::{DriveError, ReadMachine, ReadStep};
 use striae_core::store::usize_to_u64;
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// How often a subfile or a whole set is read at most while another process appends.
 pub const TRIES: u32 = 8;
@@ -125,20 +125,13 @@ impl Head {
     pub fn facts(&self, numrecs: u64, checksum: Checksum) -> Option<Facts> {
         let header = self.header.bytes();
         Some(Facts {
-            shape: self.shape()?,
+            shape: shape(&self.grammar)?,
             header_len: usize_to_u64(header.len()),
             header_crc: header_crc(header, checksum),
             values_begin: self.gap.end(),
             numrecs,
             tie: None,
         })
-    }
-
-    /// The shape of its seal; `None` if it has more blobs than a seal can have.
-    fn shape(&self) -> Option<Shape> {
-        let maps = self.grammar.locals.len().checked_mul(Part::VARIABLES.len())?;
-        let nvars = maps.checked_add(self.grammar.places.len())?;
-        Shape::new(self.grammar.nblobs, usize_to_u64(nvars))
     }
 
     /// The gap between the header and the first value, where a seal is.
@@ -159,6 +152,13 @@ impl Head {
     pub fn find_seal(&self, checksum: Checksum) -> FindSeal {
         FindSeal::new(self.gap, checksum)
     }
+}
+
+/// The shape of the seal of a subfile; `None` if it has more blobs than a seal can have.
+pub(super) fn shape(grammar: &Grammar) -> Option<Shape> {
+    let maps = grammar.locals.len().checked_mul(Part::VARIABLES.len())?;
+    let nvars = maps.checked_add(grammar.places.len())?;
+    Shape::new(grammar.nblobs, usize_to_u64(nvars))
 }
 
 impl Sealed {
@@ -211,7 +211,7 @@ impl Sealed {
         let seal = found.judge(&facts).map_err(|error| DriveError::Format(error.into()))?;
         let Some(seal) = seal else { return Ok(None) };
         let table = table_of(store, &seal)?;
-        let (rows, mut known) = (table.len() / 4, Vec::new());
+        let (rows, mut known) = (rows(&table).len(), Vec::new());
         room(&mut known, rows)?;
         known.resize_with(rows, Known::default);
         let (mut older, mut damaged) = (None, None);
@@ -393,10 +393,14 @@ impl Sealed {
     }
 }
 
+/// The rows of a table of checksums.
+fn rows(table: &[u8]) -> &[SealRow] {
+    <[SealRow]>::ref_from_bytes(table).unwrap_or_default()
+}
+
 /// An entry of a table of checksums.
 fn entry(table: &[u8], row: usize) -> [u8; 4] {
-    let entry = table.chunks_exact(4).nth(row).and_then(|entry| entry.first_chunk());
-    entry.copied().unwrap_or_default()
+    rows(table).get(row).map(|row| row.crc.to_bytes()).unwrap_or_default()
 }
 
 /// Finds the copies of the seal: in the gap, or where the gap of a sealed subfile is if the header
@@ -404,7 +408,7 @@ fn entry(table: &[u8], row: usize) -> [u8; 4] {
 pub(super) fn find<S: Subject>(store: &S, head: &Head) -> Result<Found, Failed<S, Flaw>> {
     let file_len = store.size().map_err(DriveError::Store)?;
     let checksum = store.checksum(Sum::Crc32c);
-    let usual = head.shape().and_then(|shape| shape.gap_after(head.header_end));
+    let usual = shape(&head.grammar).and_then(|shape| shape.gap_after(head.header_end));
     for gap in [Some(head.gap), usual].into_iter().flatten().filter(|gap| gap.fits(file_len)) {
         let found = find_in(store, FindSeal::new(gap, checksum))?;
         if found != Found::default() {

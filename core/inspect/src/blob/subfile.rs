@@ -143,9 +143,7 @@ impl Head {
         if data.is_some() && !grammar.is_in_order {
             return Err(DriveError::Format(Flaw::Order));
         }
-        let begins = header.variables().map(|variable| variable.begin());
-        let first = data.map_or_else(|| begins.min(), |data| Some(data.offset()));
-        let gap = first.and_then(|first| Span::between(header_end, first)).unwrap_or(Span::ZERO);
+        let gap = gap(&header, header_end, data);
         Ok(Self { grammar, order, data, header, gap, header_end })
     }
 
@@ -204,6 +202,14 @@ impl Head {
             None => Ok(()),
         }
     }
+}
+
+/// The gap between a header and the first value: that of a variable, or of the blobs of an HDF5
+/// file.
+pub(super) fn gap(header: &Header, header_end: u64, data: Option<Span>) -> Span {
+    let begins = header.variables().map(|variable| variable.begin());
+    let first = data.map_or_else(|| begins.min(), |data| Some(data.offset()));
+    first.and_then(|first| Span::between(header_end, first)).unwrap_or(Span::ZERO)
 }
 
 impl Subfile {

@@ -347,20 +347,29 @@ function fieldAt(offset) {
   return { field: null, next: low };
 }
 
-// What the specification says of a field: `part.field[index]`.
+// What the specification says of a field: `part.field[index]`, or `part[index].field`, or a field of
+// the header in an image of it: `shadow[index].old.field`.
 function sentence(name) {
-  const [part, rest = ""] = name.split(/\.(.*)/s);
-  const field = rest.replace(/\[.*$/s, "");
+  const [part, ...path] = name.replace(/\[\d+\]/g, "").split(".");
+  const field = meaningOf([part], path[0]);
+  if (path.length < 2) return field;
+  const inner = meaningOf(["header", "commit"], path[1]);
+  return field && inner && `${field}: ${inner}`;
+}
+
+// What the tables say of a field of one of these parts, or the text of one that no table has.
+function meaningOf(parts, field) {
   for (const table of structures) {
     const meaning = spec[table.format]?.[table.structure]?.[field];
-    if (table.part === part && meaning && isFormat(table.format)) return meaning;
+    if (parts.includes(table.part) && meaning && isFormat(table.format)) return meaning;
   }
-  return "";
+  const formats = Object.keys(spec).filter(isFormat);
+  return formats.map((format) => spec[format][""][`${parts[0]}.${field}`]).find(Boolean) ?? "";
 }
 
 function isFormat(format) {
   const own = known[shown.file].format;
-  return format === own || (own === "blob" && format === "cdf");
+  return format === own || (format === "cdf" && (own === "blob" || own === "map"));
 }
 
 const kindOf = (name) => legend.find((kind) => kind.kind === name) ?? { letter: "?", colour: "#ffffff", odd: "#ffffff" };

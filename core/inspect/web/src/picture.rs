@@ -120,12 +120,13 @@ fn colour(rgb: [u8; 3]) -> alloc::string::String {
 /// The tables of the formats: the part of the file that names of fields start with, and the
 /// structure whose fields they are, as the specification has it.
 pub(crate) fn tables() -> Json {
-    let formats: [(&str, &[&Table]); 5] = [
+    let formats: [(&str, &[&Table]); 6] = [
         ("sion", striae_core::sion::raw::TABLES),
         ("gsd", striae_core::gsd::raw::TABLES),
         ("ffrecord", striae_core::ffrecord::raw::TABLES),
         ("cdf", striae_core::cdf::raw::TABLES),
         ("blob", striae_core::hdf5::raw::TABLES),
+        ("blob", striae_core::blob::raw::TABLES),
     ];
     list(formats.into_iter().flat_map(|(format, tables)| {
         tables.iter().map(move |table| {

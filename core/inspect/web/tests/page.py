@@ -7,6 +7,7 @@ usage: page.py CHROMIUM PAGE.html STRIAE GOLDEN SHOTS
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -217,6 +218,69 @@ class Tests:
             self.browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + step, y=box[1])
         self.browser.until("document.getElementById('detail').dataset.at === '0'")
         check('0x73, 115, "s"' in self.text("#detail"), self.text("#detail"))
+
+    def with_all_fields(self, folder):
+        """Files that have each field that the program writes, with a table that must be listed."""
+        def make(*words):
+            subprocess.run([self.striae, *map(str, words)], cwd=folder, check=True, capture_output=True)
+        golden = self.golden
+        make("convert", "--seal", "--nfiles", 2, golden / "sion/s16_keyval_simple.sion", "records.sion")
+        make("convert", "--seal", golden / "gsd/v21_hoomd_full_single.gsd", "frames.gsd")
+        run = golden / "blob/f8_n8_s3rr"
+        blobs = {"cdf": "set.nc", "hdf5": "set.h5"}
+        for container, name in blobs.items():
+            make("pack", "--format", "blob", "--seal", "--container", container, "--subfiles", 3,
+                 "--grouping", "round-robin", "--map", golden / "map/map_f_tiny_8p.nc",
+                 "--like", run / "blob_h1.nc", name, run / "can_h1.nc")
+        sion = {"META1.ntasks", "META2.blocksize", "mapping.lrank", "record.key", "seal.crc", "seal.magic"}
+        blob = {"name.bytes", "attr.values", "seal.head_crc", "seal_tie.set", "seal_row.crc"}
+        yield [folder / f"records.sion{end}" for end in ("", ".000001")], sion
+        yield [folder / "frames.gsd"], {"commit.shadow", "shadow.crc", "shadow.old.names", "shadow.new.entries"}
+        yield [golden / "ffrecord/folder.ffr"], {"header.n", "checksums.checksum", "offsets.offset"}
+        for name in blobs.values():
+            yield [folder / f"{name}.{number:04}" for number in range(3)], blob
+        # Other versions of the formats.
+        yield [golden / "gsd/v10_unsorted_ids.gsd"], {"namelist.name"}
+        for name in ("cdf1_pn_default.nc", "cdf5_alltypes.nc"):
+            yield [golden / "cdf" / name], {"header.magic", "name.bytes"}
+
+    def test_each_field_of_a_dump_has_a_sentence(self):
+        index = re.compile(r"\[\d+\]")
+        with tempfile.TemporaryDirectory() as folder:
+            for files, wanted in self.with_all_fields(pathlib.Path(folder)):
+                self.choose(files)
+                listed = set()
+                for number, file in enumerate(files):
+                    lines = self.ask("dump", number, 0, ALL)["answer"]["lines"]
+                    names = [line["name"] for line in lines if "offset" in line]
+                    texts = json.loads(self.browser.run(f"JSON.stringify({json.dumps(names)}.map(sentence))"))
+                    without = {index.sub("", name) for name, text in zip(names, texts) if not text}
+                    check(not without, file.name, "fields without a sentence:", sorted(without))
+                    listed |= {index.sub("", name) for name in names}
+                check(wanted <= listed, files[0].name, "not listed:", sorted(wanted - listed))
+                check(self.browser.run("sentence('header.none') || sentence('none.magic')") == "")
+
+    def test_a_sentence_is_that_of_the_field(self):
+        before, blob = "header image before the commit", "blob/f8_n8_s3rr/blob_h1.nc.0000"
+        sentences = {
+            "gsd/v21_empty.gsd": {
+                "shadow[1].crc": "checksum of the 252 bytes before it",
+                "shadow[0].old.index_location": f"{before}: offset of the index block",
+                "shadow[0].old.align": f"{before}: chunks start at multiples of 2 to the power of this",
+            },
+            blob: {
+                "seal.nblobs[1]": "Number of blobs of the subfile",
+                "seal_tie.number[0]": "Number of the subfile, from 0",
+                "seal_row.crc[0][17][3]": "CRC-32C of the bytes of a blob of a variable, in all records",
+                "name.bytes[2][0]": "The bytes of the name follow, in UTF-8",
+            },
+            "sion/s03_eight_mixed.sion": {"META1.ntasks": "N, the tasks in this", "seal_row.crc[0][17][3]": ""},
+        }
+        for path, wanted in sentences.items():
+            self.choose([self.golden / path])
+            for name, text in wanted.items():
+                found = self.browser.run(f"sentence({json.dumps(name)})")
+                check(found.startswith(text) and bool(found) == bool(text), name, [found])
 
     def test_works_by_keyboard(self):
         browser = self.browser

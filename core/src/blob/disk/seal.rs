@@ -14,5 +14,5 @@
 mod copy;
 mod find;
 
-pub use copy::{COPIES, Duplicate, Facts, Found, Seal, SealPlace, Shape, header_crc};
+pub use copy::{COPIES, Duplicate, Facts, Found, Seal, SealPlace, Shape, header_crc, heads};
 pub use find::FindSeal;

@@ -4,6 +4,7 @@ use super::append::{Copies, NUMRECS, Reseal};
 use super::book::Sum;
 use crate::blob::disk::seal::{COPIES, Facts, SealPlace, Shape, header_crc};
 use crate::blob::disk::tie::{Fingerprint, Tie};
+use crate::blob::raw::SealRow;
 use crate::integrity::{Checksum, Crc32cParts};
 use crate::span::Span;
 use crate::store::usize_to_u64;
@@ -11,9 +12,8 @@ use crate::store::usize_to_u64;
 use crate::store::{ReadAt, WriteAt};
 use embedded_io::ReadExactError;
 use striae_twin::twin;
-
-/// The bytes of a checksum in the table.
-const ROW_LEN: u64 = 4;
+use zerocopy::IntoBytes;
+use zerocopy::big_endian::U32;
 
 /// What a seal says, and where its copies are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,8 @@ impl Sealing {
         let mut copies = Copies::new(store, &self.places, &facts, checksum);
         for (variable, sum) in (0..).zip(sums) {
             let Some(row) = self.facts.shape.row(variable, blob) else { break };
-            copies.put_rows(row.saturating_mul(ROW_LEN), &sum.to_be_bytes()).await?;
+            let (skip, row) = (row.saturating_mul(SealRow::LEN), SealRow { crc: U32::new(sum) });
+            copies.put_rows(skip, row.as_bytes()).await?;
         }
         if blob == 0 {
             copies.put_tie().await?;

@@ -4,12 +4,15 @@ use super::writer::{Subfile, Writer, index};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::io;
+use striae_core::blob::raw::SealRow;
 use striae_core::blob::seal::Shape;
 use striae_core::blob::sealing::{NewSeal, complete};
 use striae_core::blob::{self as book, Fingerprint, Share};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 use striae_inspect::blob::Sealed;
+use zerocopy::big_endian::U32;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// The bytes of values that are read at once.
 const WINDOW: usize = 1 << 16;
@@ -82,13 +85,16 @@ impl Sealing {
 
     /// The table with these checksums of the values.
     pub(super) fn table(&self, values: impl Iterator<Item = u32>) -> Vec<u8> {
-        self.maps.iter().copied().chain(values).flat_map(u32::to_be_bytes).collect()
+        let sums = self.maps.iter().copied().chain(values);
+        let rows: Vec<_> = sums.map(|crc| SealRow { crc: U32::new(crc) }).collect();
+        rows.as_bytes().to_vec()
     }
 }
 
 /// The checksums of a table.
 pub(super) fn rows_of(table: &[u8]) -> impl Iterator<Item = u32> {
-    table.chunks_exact(4).map(|row| u32::from_be_bytes(row.try_into().unwrap_or_default()))
+    let rows = <[SealRow]>::ref_from_bytes(table).unwrap_or_default();
+    rows.iter().map(|row| row.crc.get())
 }
 
 impl Writer {

@@ -5,6 +5,7 @@
 
 mod belong;
 mod bounded;
+mod dump;
 mod golden;
 mod hostile;
 mod kinds;

@@ -2,13 +2,13 @@
 
 use crate::blob::disk::tie::Tie;
 use crate::blob::error::Error;
-use crate::blob::raw::{SealHead, SealTie};
+use crate::blob::raw::{SealHead, SealRow, SealTie};
 use crate::field::FieldId;
 use crate::integrity::Checksum;
 use crate::span::{Span, round_up};
 use core::num::NonZeroU64;
-use zerocopy::IntoBytes;
 use zerocopy::big_endian::{U32, U64};
+use zerocopy::{IntoBytes, transmute};
 
 /// Copies are in sectors of their own.
 const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
@@ -16,9 +16,7 @@ const SECTOR: NonZeroU64 = NonZeroU64::MIN.saturating_add(511);
 pub(super) const HEAD_LEN: u64 = 64;
 pub(super) const TIE_LEN: u64 = 24;
 const _: () = assert!(size_of::<SealHead>() == 64 && size_of::<SealTie>() == 24);
-
-/// The bytes of a checksum in the table.
-const ROW_LEN: u64 = 4;
+const _: () = assert!(size_of::<SealRow>() == 4 && SealRow::LEN == 4);
 
 /// The number of copies.
 pub const COPIES: usize = 2;
@@ -50,7 +48,7 @@ pub struct SealPlace {
     pub head: Span,
     /// The [tie](SealTie), which the table follows; empty if the seal has none.
     pub tie: Span,
-    /// The table of checksums: 4 bytes each, big-endian; those of the blobs of variable 0, then of
+    /// The table of checksums, a [row](SealRow) each: those of the blobs of variable 0, then of
     /// variable 1, and so on.
     pub table: Span,
 }
@@ -90,7 +88,7 @@ impl Shape {
     }
 
     fn table_len(self) -> Option<u64> {
-        self.rows().checked_mul(ROW_LEN)
+        self.rows().checked_mul(SealRow::LEN)
     }
 
     /// The bytes that both copies need between the header and the first value, if the first value
@@ -132,8 +130,10 @@ impl Shape {
     }
 }
 
-/// The places of the heads in a gap.
-pub(super) fn heads(gap: Span) -> Option<[Span; COPIES]> {
+/// The places of the heads in a gap, which do not depend on the numbers of rows; `None` if it has
+/// no room for them.
+#[must_use]
+pub fn heads(gap: Span) -> Option<[Span; COPIES]> {
     let first = Span::new(round_up(gap.offset(), SECTOR)?, HEAD_LEN)?;
     let second = Span::new(gap.end().checked_sub(HEAD_LEN)?, HEAD_LEN)?;
     (first.end() <= second.offset()).then_some([first, second])
@@ -216,7 +216,7 @@ impl Seal {
     /// The place of the checksum of a blob of a variable; `None` if there is none.
     #[must_use]
     pub fn entry(&self, variable: u32, blob: u32) -> Option<Span> {
-        self.place.table.entry(self.facts.shape.row(variable, blob)?, ROW_LEN)
+        self.place.table.entry(self.facts.shape.row(variable, blob)?, SealRow::LEN)
     }
 
     /// Compares the checksum in the bytes at [`entry`](Self::entry) with that of the blob's bytes.
@@ -230,7 +230,8 @@ impl Seal {
         entry: [u8; 4],
         computed: u32,
     ) -> Result<(), Error> {
-        let stored = U32::from_bytes(entry).get();
+        let row: SealRow = transmute!(entry);
+        let stored = row.crc.get();
         match stored == computed {
             true => Ok(()),
             false => Err(Error::NotAsSealed { variable, blob, stored, computed }),
