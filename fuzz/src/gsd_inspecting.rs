@@ -2,7 +2,7 @@
 
 use crate::bounded::Bounded;
 use crate::gsd_linear::{seal, seal_ahead, seal_shadow};
-use crate::mapping::check_maps;
+use crate::mapping::{check_dumps, check_maps};
 use core::cell::Cell;
 use core::convert::Infallible;
 use std::collections::BTreeMap;
@@ -66,6 +66,7 @@ pub fn gsd_verify(data: &[u8]) {
     each_sealing(data, |bytes| {
         let _damage = verified(bytes);
         check_maps(bytes);
+        check_dumps(bytes);
     });
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bounded::Bounded;
 use crate::converting::has_right_seal;
-use crate::mapping::check_maps;
+use crate::mapping::{check_dumps, check_maps};
 use crate::split_set;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -46,7 +46,10 @@ fn is_damage(what: &impl Found) -> bool {
 /// The input is a set, as that of `sion_set`.
 pub fn sion_verify(data: &[u8]) {
     let Some(files) = split_set(data) else { return };
-    files.iter().for_each(|file| check_maps(file));
+    for file in &files {
+        check_maps(file);
+        check_dumps(file);
+    }
     let counted: Vec<_> = files.iter().map(|file| Counted::new(file)).collect();
     let (mut damage, mut notes) = (0, 0);
     let summary = verify(&Set(&counted), &mut |file, what| {
@@ -222,6 +225,7 @@ fn recover_again(first: &Recovery, new: &[u8]) {
 pub fn ffrecord_verify(data: &[u8]) {
     verify_ffrecord(data);
     check_maps(data);
+    check_dumps(data);
     let n = data.get(4..12).map(|n| i64::from_le_bytes(n.try_into().unwrap()));
     let tables = n.and_then(|n| usize::try_from(n).ok()?.checked_mul(12)?.checked_add(12));
     if let Some(tables) = tables.and_then(|end| data.get(4..end)) {

@@ -74,7 +74,6 @@ pub use plain::{blob_plain, cdf_plain, ffrecord_plain, gsd_plain};
 pub use plain::{hdf5_plain, hoomd_plain, map_plain, sion_plain};
 pub use reopening::sion_reopen;
 pub use striae_kit::cdf_opening::cdf_open;
-pub use striae_kit::cdf_verifying::cdf_verify;
 pub use striae_kit::cdf_writing::cdf_write;
 pub use striae_kit::ffrecord_opening::ffrecord_open;
 pub use striae_kit::hdf5_opening::hdf5_open;
@@ -86,6 +85,7 @@ use striae_core::endian::ByteOrder;
 use striae_core::sion::position::Ends;
 use striae_core::sion::{Chunks, Error, Record, Records, Stream};
 use striae_core::step::DriveError;
+use striae_kit::cdf_verifying;
 use striae_kit::everything::{parse_records, read_set, read_within_budget};
 use striae_kit::sion_file::{SionFile, SionTask};
 
@@ -110,6 +110,12 @@ impl Target {
     const fn any(name: &'static str, body: fn(&[u8])) -> Self {
         Self { name, body, input: None }
     }
+}
+
+/// The body of `cdf_verify`: what is found in any bytes, what is saved of them, and their fields.
+pub fn cdf_verify(data: &[u8]) {
+    cdf_verifying::cdf_verify(data);
+    mapping::check_dumps(data);
 }
 
 /// All targets.

@@ -1,10 +1,12 @@
-//! A map of any bytes gives each of them one kind.
+//! A map of any bytes gives each of them one kind; a dump of them names none that are not there.
 
+use core::convert::Infallible;
 use core::fmt::Debug;
 use core::num::NonZeroU64;
+use striae_inspect::dump::Line;
 use striae_inspect::map::Map;
 use striae_inspect::subject::{Failed, Subject};
-use striae_inspect::{ffrecord, gsd, sion};
+use striae_inspect::{blob, cdf, ffrecord, gsd, sion};
 
 /// Cells of a picture: few, so that some have more regions than are looked at.
 const CELLS: u64 = 8;
@@ -26,4 +28,35 @@ fn check<S: Subject<Error: Debug>, F: Debug>(map: Result<Map<'_, S, F>, Failed<S
         at = cell.span.end();
     }
     assert_eq!((at, cells.amounts.total()), (map.file_len(), map.file_len()));
+}
+
+/// Whatever format the file is said to have.
+pub(crate) fn check_dumps(data: &[u8]) {
+    let bytes = &data;
+    check_dump(data, |each| drop(sion::dump(bytes, each)));
+    check_dump(data, |each| drop(gsd::dump(bytes, each)));
+    check_dump(data, |each| drop(ffrecord::dump(bytes, each)));
+    check_dump(data, |each| drop(cdf::dump(bytes, each)));
+    check_dump(data, |each| drop(blob::dump(bytes, each)));
+}
+
+type Each<'e> = dyn FnMut(Line) -> Result<(), striae_core::store::FixedSize> + 'e;
+
+/// Every field has the bytes that are at its place. There are no more lines than bytes justify.
+fn check_dump(data: &[u8], dump: impl FnOnce(&mut Each<'_>)) {
+    let mut lines = 0;
+    dump(&mut |line| {
+        lines += 1;
+        match line {
+            // The header of a record may continue in another chunk.
+            Line::Derived { .. } | Line::Field { position: Some(_), .. } => {}
+            Line::Field { name, offset, len, bytes, position: None, .. } => {
+                let place = usize::try_from(offset).ok().and_then(|at| data.get(at..));
+                let place = place.and_then(|rest| rest.get(..usize::try_from(len).ok()?));
+                assert!(place.is_some_and(|place| place.starts_with(&bytes)), "{name}: {offset}");
+            }
+        }
+        Ok(())
+    });
+    assert!(lines <= 1000 + 8 * data.len(), "{lines} lines of {} bytes", data.len());
 }

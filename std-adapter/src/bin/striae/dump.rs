@@ -2,6 +2,7 @@
 
 use crate::args::DumpArgs;
 use crate::failure::{Failure, Sound};
+use crate::printable::printable;
 use crate::text::stdout;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -84,6 +85,7 @@ fn write_text(out: &mut impl Write, line: &Line) -> io::Result<()> {
             if bytes.len() > SHOWN {
                 shown.push_str(" ..");
             }
+            let value = printable(value); // a name of netCDF may have any characters
             writeln!(out, "{offset:>12}  {shown:<26}  {name:<32}  {value}")
         }
         Line::Derived { name, value } => {

@@ -50,6 +50,26 @@ fn a_listing_says_all_that_the_header_says() {
 }
 
 #[test]
+fn a_dump_of_any_names_does_not_command_a_terminal() {
+    let is_it = |(path, _): &(String, Value)| path.ends_with("cdf5_alltypes.nc");
+    let (path, expected) = all().into_iter().find(is_it).unwrap();
+    let name = list(&expected["vars"])[0]["name"].as_str().unwrap().as_bytes();
+    let mut bytes = fs::read(path).unwrap();
+    let at = bytes.windows(name.len()).position(|bytes| bytes == name).unwrap();
+    bytes[at..at + 4].copy_from_slice(b"\x1b[\r\n");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nc");
+    fs::write(&path, bytes).unwrap();
+    let path = path.to_str().unwrap();
+    let text = String::from_utf8(output(&["dump", path])).unwrap();
+    assert!(text.lines().any(|line| line.contains("\\u{1b}[\\r\\n")), "{text:?}");
+    assert!(!text.contains(['\x1b', '\r']), "{text:?}");
+    let lines: Value = serde_json::from_slice(&output(&["dump", "--json", path])).unwrap();
+    let is_it = |line: &Value| line["value"].as_str().unwrap().starts_with("\x1b[\r\n");
+    assert!(list(&lines).iter().any(is_it), "a program gets the name as it is");
+}
+
+#[test]
 fn cat_writes_each_variable_by_its_address() {
     for (path, expected) in all() {
         let addresses = String::from_utf8(output(&["ls", "--addresses", &path])).unwrap();
