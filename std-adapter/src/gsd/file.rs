@@ -1,7 +1,9 @@
 //! Reading a file, by many threads at once, also while a writer changes it.
 
+mod find;
+
 use super::checked::{Cache, check_head};
-use super::window::{self, FileToken};
+use super::window::FileToken;
 use crate::direct::{self, DirectFile};
 use crate::error::{Error, ErrorKind};
 use crate::store::bulk::Bulk;
@@ -270,46 +272,6 @@ impl File {
         prefix: impl AsRef<[u8]> + 'a,
     ) -> Result<impl Iterator<Item = (u16, Name<'a>)> + 'a, Error> {
         Ok(self.names()?.with_prefix(prefix))
-    }
-
-    /// Finds the chunk `name` of a frame: its type, rows, columns and place. `None` if the frame
-    /// does not have it.
-    ///
-    /// # Errors
-    /// [`Chunk`](super::ErrorKind::Chunk) if its entry is damaged; an error of the operating
-    /// system.
-    pub fn find(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Option<Chunk>, Error> {
-        match window::id(self.look, self.names()?, name.as_ref()) {
-            Some(id) => self.find_id(frame, id),
-            None => Ok(None),
-        }
-    }
-
-    /// Finds a chunk by the id of its name.
-    ///
-    /// # Errors
-    /// As [`find`](Self::find).
-    pub fn find_id(&self, frame: u64, id: u16) -> Result<Option<Chunk>, Error> {
-        let found = window::find(self.reader.store(), self.look, self.head(), frame, id);
-        found.map_err(|error| match error {
-            DriveError::Format(error) => self.error(self.in_chunk(frame, id, error)),
-            error => self.error(error),
-        })
-    }
-
-    /// Finds the chunk `name` of a frame, which must have it.
-    ///
-    /// # Errors
-    /// [`core_gsd::Error::NoFrame`] if the file does not have the frame;
-    /// [`NoChunk`](super::ErrorKind::NoChunk) if the frame does not have the chunk; as
-    /// [`find`](Self::find).
-    pub fn chunk(&self, frame: u64, name: impl AsRef<[u8]>) -> Result<Chunk, Error> {
-        let name = name.as_ref();
-        if let Some(chunk) = self.find(frame, name)? {
-            return Ok(chunk);
-        }
-        self.reader.check_frame(frame).map_err(|error| self.error(error))?;
-        Err(self.error(super::ErrorKind::NoChunk { frame, name: name.into() }))
     }
 
     /// All chunks in the order of the index. The index is read during the iteration.

@@ -17,7 +17,7 @@ use striae_core::gsd::chunk::Key;
 use striae_core::gsd::find::Find;
 use striae_core::gsd::layout::IndexBlock;
 use striae_core::gsd::raw::IndexEntry;
-use striae_core::gsd::{self as core_gsd, Chunk, Head, ReadError};
+use striae_core::gsd::{Chunk, Head, ReadError};
 use striae_core::step::{DriveError, ReadMachine, ReadStep};
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_hoomd::names::{Name, NameList};
@@ -92,71 +92,98 @@ thread_local! {
     };
 }
 
-/// The id of a name of the file. The last name that was asked for is tried first.
+/// What the bytes of the last read say about a chunk that is looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Seen {
+    /// They contain an entry of its key, as stored, which is in this slot of the index.
+    Entry(u64, IndexEntry),
+    /// There is no such chunk.
+    NoChunk,
+    /// They do not have its place in the index. This is the id of its name.
+    Elsewhere(u16),
+}
+
+/// Looks for the chunk `name` of `frame` in the bytes of the last read.
 #[inline]
-pub(super) fn id(look: FileToken, names: &NameList, name: &[u8]) -> Option<u16> {
-    WINDOW.with_borrow_mut(|window| {
-        let last = window.named.filter(|_| window.look == look);
+pub(super) fn seen_by_name(
+    look: FileToken,
+    head: &Head,
+    names: &NameList,
+    frame: u64,
+    name: &[u8],
+) -> Seen {
+    WINDOW.with_borrow_mut(|window| match window.id(look, names, name) {
+        Some(id) => window.seen(look, head, Key { frame, id }),
+        None => Seen::NoChunk,
+    })
+}
+
+/// Looks for the chunk `key` in the bytes of the last read.
+pub(super) fn seen(look: FileToken, head: &Head, key: Key) -> Seen {
+    WINDOW.with_borrow_mut(|window| window.seen(look, head, key))
+}
+
+/// Finds the chunk `key` in the file.
+///
+/// # Errors
+/// An error about its entry if the entry is damaged; an error of the operating system.
+pub(super) fn search(
+    store: &Bulk,
+    look: FileToken,
+    head: &Head,
+    key: Key,
+) -> Result<Option<Chunk>, ReadError<Bulk>> {
+    WINDOW.with_borrow_mut(|window| window.search(store, look, head, key))
+}
+
+impl Window {
+    /// The id of a name of the file. The last name that was asked for is tried first.
+    #[inline]
+    fn id(&mut self, look: FileToken, names: &NameList, name: &[u8]) -> Option<u16> {
+        let last = self.named.filter(|_| self.look == look);
         if last.and_then(|id| names.get(id)) == Some(Name(name)) {
             return last;
         }
         let id = names.id(name);
-        window.named = id.filter(|_| window.look == look);
+        self.named = id.filter(|_| self.look == look);
         id
-    })
-}
+    }
 
-/// Finds the chunk of name `id` in `frame`.
-///
-/// # Errors
-/// An error about its entry if the entry is damaged; an error of the operating system.
-#[inline]
-pub(super) fn find(
-    store: &Bulk,
-    look: FileToken,
-    head: &Head,
-    frame: u64,
-    id: u16,
-) -> Result<Option<Chunk>, ReadError<Bulk>> {
-    let key = Key { frame, id };
-    WINDOW.with_borrow_mut(|window| match window.seen(look, head, key) {
-        Some(found) => found.map_err(DriveError::Format),
-        None => window.search(store, look, head, key),
-    })
-}
-
-impl Window {
-    /// The result of a search for `key`, if the bytes of the last read contain it.
+    /// Looks for an entry of `key` in the bytes of the last read.
     ///
-    /// They contain it if they have an entry of this key or a later one directly after an entry of
-    /// an earlier key. A sorted index has only one such place, where every search ends. In an index
-    /// of layer 2 that is not sorted, which is damaged, any kind of search finds some entry of the
-    /// key, or none. In layer 1 entries are not sorted by key, so a search is needed.
+    /// They answer the search if they have an entry of this key or a later one directly after an
+    /// entry of an earlier key. A sorted index has only one such place, where every search ends. In
+    /// an index of layer 2 that is not sorted, which is damaged, any kind of search finds some
+    /// entry of the key, or none. In layer 1 entries are not sorted by key, so a search is needed.
     #[inline]
-    fn seen(
-        &mut self,
-        look: FileToken,
-        head: &Head,
-        key: Key,
-    ) -> Option<Result<Option<Chunk>, core_gsd::Error>> {
+    fn seen(&mut self, look: FileToken, head: &Head, key: Key) -> Seen {
         let is_sorted = head.header.version.is_sorted() && key.frame < head.frames;
-        let (index, is_seen) = (head.index(), self.look == look);
-        let skip = self.offset.checked_sub(index.location).filter(|_| is_seen && is_sorted)?;
-        let first = skip / 32;
+        if self.look != look || !is_sorted {
+            return Seen::Elsewhere(key.id);
+        }
+        let Some((first, entries)) = self.entries(head.index()) else {
+            return Seen::Elsewhere(key.id);
+        };
+        match place_of(entries, key, self.next) {
+            Some((_, entry)) if entry.key() != key => Seen::NoChunk,
+            Some((place, entry)) if entry.is_used() => {
+                let entry = *entry;
+                self.next = place.saturating_add(1);
+                Seen::Entry(first.saturating_add(usize_to_u64(place)), entry)
+            }
+            // An unused entry is an error, which the search finds.
+            _ => Seen::Elsewhere(key.id),
+        }
+    }
+
+    /// The entries of the last read, and the slot of the first one.
+    #[inline]
+    fn entries(&self, index: IndexBlock) -> Option<(u64, &[IndexEntry])> {
+        let first = self.offset.checked_sub(index.location)? / 32;
         let slots = usize::try_from(index.slots.saturating_sub(first)).unwrap_or(usize::MAX);
-        let (entries, _) =
-            <[IndexEntry]>::ref_from_prefix_with_elems(&self.bytes, slots.min(self.len / 32))
-                .ok()?;
-        let (place, entry) = place_of(entries, key, self.next)?;
-        if entry.key() != key {
-            return Some(Ok(None));
-        }
-        if !entry.is_used() {
-            return None; // an error, which the search finds
-        }
-        self.next = place.saturating_add(1);
-        let slot = first.saturating_add(usize_to_u64(place));
-        Some(Chunk::parse(entry, index, slot, head.limits()))
+        let slots = slots.min(self.len / 32);
+        let (entries, _) = <[IndexEntry]>::ref_from_prefix_with_elems(&self.bytes, slots).ok()?;
+        Some((first, entries))
     }
 
     #[cold]
