@@ -6,8 +6,8 @@
    flushed when the file is closed, which counts (`small`, `large`), each 100 frames (`small-100`), or
    each frame (`small-1`, `large-1`).
 
-   Cases that read, from a file of COUNT frames of one chunk of 4 bytes, which `make` makes: COUNT
-   times `open`; COUNT times `find` a chunk of a random frame, or of the next one (`find-next`), or
+   Cases that read, from a file of COUNT frames of one chunk of 4 bytes, which `make` makes, or of
+   1 to 7 of them at random, which `make-uneven` makes: COUNT times `open`; COUNT times `find` a chunk of a random frame, or of the next one (`find-next`), or
    find and `read` it.
 
    `memory` prints by how many KiB the memory of the process grows when FILE is opened, and
@@ -119,22 +119,27 @@ static void write_raw(const char* name, const char* path, uint64_t count) {
     stop(count);
 }
 
-static void make(const char* path, uint64_t count) {
+static uint64_t next(uint64_t* state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static void make(const char* path, uint64_t count, int is_uneven) {
+    static const char* const names[] = {"step", "a", "b", "c", "d", "e", "f"};
     struct gsd_handle file;
+    uint64_t state = 1;
     int made = gsd_create_and_open(&file, path, "bench", "none", 0, GSD_OPEN_READWRITE, 0);
     check(made, "create");
     for (uint32_t frame = 0; frame < count; frame++) {
-        int bad = gsd_write_chunk(&file, "step", GSD_TYPE_UINT32, 1, 1, 0, &frame);
+        uint64_t chunks = is_uneven ? 1 + next(&state) % 7 : 1;
+        int bad = 0;
+        for (uint64_t chunk = 0; chunk < chunks; chunk++)
+            bad |= gsd_write_chunk(&file, names[chunk], GSD_TYPE_UINT32, 1, 1, 0, &frame);
         check(bad | gsd_end_frame(&file), "write");
         if (frame % 100000 == 99999)
             check(gsd_flush(&file), "flush");
     }
     check(gsd_close(&file), "close");
-}
-
-static uint64_t next(uint64_t* state) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
 }
 
 static void read_gsd(const char* name, const char* path, uint64_t count) {
@@ -207,8 +212,8 @@ int main(int argc, char** argv) {
         memory(path, strcmp(name, "memory-find") == 0);
     else if (writes)
         write_gsd(name, path, count);
-    else if (strcmp(name, "make") == 0)
-        make(path, count);
+    else if (strncmp(name, "make", 4) == 0)
+        make(path, count, strcmp(name, "make-uneven") == 0);
     else
         read_gsd(name, path, count);
     return 0;

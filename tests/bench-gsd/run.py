@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Speed of striae against that of the gsd library, and of plain writes of as many bytes.
 
-    run.py [--turns N] [--scale F] DRIVER SPEED FOLDER...    all cases, with files in each FOLDER
+    run.py [--turns N] [--scale F] [--only PART] DRIVER SPEED FOLDER...
+
+All cases, or a PART of them (writes, reads, uneven), with files in each FOLDER.
 
 DRIVER is driver.c compiled with gsd.c; SPEED is `cargo build --release -p striae-tests --example gsd_speed`.
 The programs take turns, so that a noisy machine disturbs all of them, and another one begins each turn, as
@@ -31,6 +33,10 @@ READS = [
     ("find", "find in a random frame", 200_000),
     ("find-next", "find in the next frame", 200_000),
     ("read", "find in a random frame and read 4 B", 100_000),
+]
+UNEVEN = [
+    ("find", "find in a random frame of 1 to 7 chunks", 200_000),
+    ("find-next", "find in the next frame of 1 to 7 chunks", 200_000),
 ]
 MEMORY = [("memory", "open"), ("memory-find", "open and find")]
 ENTRIES = 10_000_000
@@ -101,12 +107,14 @@ def writes(arguments, folder, is_memory):
         row([f"{text}, {unit}", *speeds, *ratios, cpu])
 
 
-def reads(arguments, folder):
-    entries = max(1000, int(ENTRIES * arguments.scale))
-    paths = {name: os.path.join(folder, name) for name in ("gsd", "ours")}
-    subprocess.run([arguments.driver, "gsd", "make", paths["gsd"], str(entries)], check=True)
-    subprocess.run([arguments.speed, "make", paths["ours"], str(entries)], check=True)
-    for case, text, count in READS:
+def make(arguments, paths, case, frames):
+    """A file of each of the programs."""
+    for of, program in (("gsd", [arguments.driver, "gsd"]), ("ours", [arguments.speed])):
+        subprocess.run([*program, case, paths[of], str(frames)], check=True)
+
+
+def finds(arguments, paths, cases, entries):
+    for case, text, count in cases:
         for of in ("gsd", "ours"):
             programs = {
                 "gsd": lambda: seconds(arguments.driver, "gsd", case, paths[of], count),
@@ -117,7 +125,18 @@ def reads(arguments, folder):
             cpu = f"{ratio(taken['gsd'], taken['ours'], 1):.2f}"
             faster = f"{ratio(taken['gsd'], taken['ours']):.2f}"
             row([f"{text}, {entries:.0e} entries, file of {of}, us", *speeds, "", faster, "", "", cpu])
-    memory(arguments, paths, entries)
+
+
+def reads(arguments, folder):
+    entries = max(1000, int(ENTRIES * arguments.scale))
+    paths = {name: os.path.join(folder, name) for name in ("gsd", "ours")}
+    if arguments.only != "uneven":
+        make(arguments, paths, "make", entries)
+        finds(arguments, paths, READS, entries)
+        memory(arguments, paths, entries)
+    if arguments.only != "reads":
+        make(arguments, paths, "make-uneven", entries // 4)  # 4 chunks a frame, on average
+        finds(arguments, paths, UNEVEN, entries)
     for path in paths.values():
         os.remove(path)
 
@@ -138,6 +157,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--turns", type=int, default=11)
     parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--only", choices=["writes", "reads", "uneven"])
     parser.add_argument("driver")
     parser.add_argument("speed")
     parser.add_argument("folder", nargs="+")
@@ -148,8 +168,10 @@ def main():
             print(f"\n{kind}, medians of {arguments.turns} turns\n")
             row(["what", "gsd", "ours", "raw", "ours/gsd", "ours/raw", "raw/raw", "ours/gsd, cpu"])
             row(["---"] * 8)
-            writes(arguments, inside, kind == "tmpfs")
-            reads(arguments, inside)
+            if arguments.only in (None, "writes"):
+                writes(arguments, inside, kind == "tmpfs")
+            if arguments.only != "writes":
+                reads(arguments, inside)
 
 
 main()

@@ -31,7 +31,7 @@ fn main() {
         ("small", each) => small(path, count, each.parse().unwrap(), false),
         ("small_one_sync", each) => small(path, count, each.parse().unwrap(), true),
         ("large", each) => large(path, count, each.parse().unwrap()),
-        ("make", _) => make(path, count),
+        ("make", kind) => make(path, count, kind == "uneven"),
         ("open", _) => time(count, |_| assert!(File::open(path).unwrap().frames() > 0)),
         ("memory", part) => memory(path, part == "find"),
         (_, "next") => find(path, count, true, false),
@@ -92,22 +92,30 @@ fn large(path: &Path, count: u64, each: u64) {
     });
 }
 
-fn make(path: &Path, count: u64) {
+/// A file of so many frames of one chunk of 4 bytes, or of 1 to 7 of them at random.
+fn make(path: &Path, count: u64, is_uneven: bool) {
     let mut written = Written::create(path, count, 100_000, false);
+    let mut state = 1;
     for frame in 0..count {
-        written.file.write("step", &[frame as u32], 1).unwrap();
+        let chunks = if is_uneven { 1 + next(&mut state) % 7 } else { 1 };
+        for name in ["step", "a", "b", "c", "d", "e", "f"].iter().take(chunks as usize) {
+            written.file.write(name, &[frame as u32], 1).unwrap();
+        }
         written.end_frame(frame);
     }
+}
+
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
 }
 
 fn find(path: &Path, count: u64, is_next: bool, reads: bool) {
     let file = File::open(path).unwrap();
     let frames = file.frames();
-    let mut state = 1_u64;
+    let mut state = 1;
     time(count, |i| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let frame = if is_next { i } else { state >> 33 } % frames;
+        let frame = if is_next { i } else { next(&mut state) } % frames;
         let chunk = file.find(frame, "step").unwrap().unwrap();
         assert_eq!(chunk.frame, frame);
         if reads {
