@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use striae_core::gsd::chunk::Key;
 use striae_core::gsd::find::Find;
 
-/// The most entries that are kept, 24 bytes each.
-const MOST: u64 = 2048;
+/// The most entries that are kept, 24 bytes each: 384 KiB for a thread.
+const MOST: u64 = 1 << 14;
 
 /// A known entry of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,10 +80,10 @@ mod tests {
 
     #[test]
     fn no_more_are_kept_than_there_is_room_for_and_they_are_in_order() {
-        for slots in [0, 1, 5, 2047, 2048, 2049, 1_000_000, u64::MAX] {
+        for slots in [0, 1, 5, MOST - 1, MOST, MOST + 1, 1_000_000, u64::MAX] {
             let mut fences = Fences::NONE;
             fences.clear(slots);
-            for i in 0..20_000_u64 {
+            for i in 0..50_000_u64 {
                 let slot = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % slots.max(1);
                 fences.keep(Fence { slot, key: Key { frame: slot, id: 0 } });
             }
