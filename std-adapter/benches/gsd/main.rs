@@ -1,8 +1,8 @@
 //! Speed of reading and writing GSD files, as ratios to a named baseline measured in the same run.
 //!
-//! `cargo bench -p striae --bench gsd`, or with `-- writing`, `-- reading` or `-- program` a part
-//! of it; files go to `STRIAE_BENCH_DIR`, or else to the folder for temporary files. Against the
-//! gsd library, see `tests/run bench-gsd`.
+//! `cargo bench -p striae --bench gsd`, or with `-- writing`, `-- reading`, `-- program` or
+//! `-- small` a part of it; files go to `STRIAE_BENCH_DIR`, or else to the folder for temporary
+//! files. Against the gsd library, see `tests/run bench-gsd`.
 #![allow(
     missing_docs,
     clippy::arithmetic_side_effects,
@@ -35,6 +35,9 @@ fn main() {
     }
     if is_wanted("program") {
         program::all(dir.path());
+    }
+    if is_wanted("small") {
+        program::small(dir.path());
     }
     if is_wanted("writing") {
         writing::all(dir.path());

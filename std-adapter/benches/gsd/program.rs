@@ -1,4 +1,4 @@
-//! Verbs of the program with a million frames.
+//! Verbs of the program with a million frames, and with five.
 
 use crate::reading::{index_of, read_bytes, write_frames};
 use crate::{ROUNDS, row, row_prepared};
@@ -7,6 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const FRAMES: u64 = 1_000_000;
+
+/// Processes of a turn with a small file.
+const PROCESSES: u32 = 20;
 
 pub(crate) fn all(dir: &Path) {
     let (path, tenth) = (dir.join("long.gsd"), dir.join("tenth.gsd"));
@@ -46,11 +49,7 @@ fn listing(path: &Path, dir: &Path) {
         row(&label, "pread of the index", ROUNDS, ours, || read_bytes(path, offset, len));
         let text = dir.join("text");
         fs::write(&text, striae(&args).output().unwrap().stdout).unwrap();
-        let cat = || {
-            let status = Command::new("cat").arg(&text).stdout(Stdio::null()).status();
-            assert!(status.unwrap().success());
-        };
-        row("the same", "cat of what it prints", ROUNDS, ours, cat);
+        row("the same", "cat of what it prints", ROUNDS, ours, || cat(&text));
         let dd = || {
             let mut dd = Command::new("dd");
             dd.args(["bs=64K", "of=/dev/null"]).arg(format!("if={path_text}"));
@@ -59,6 +58,24 @@ fn listing(path: &Path, dir: &Path) {
         row("the same", "dd of the file", ROUNDS, ours, dd);
         fs::remove_file(text).unwrap();
     }
+}
+
+/// Whole processes that read a small file, mostly their start, against `cat` of it; several of each
+/// in a turn, as one takes about a millisecond.
+pub(crate) fn small(dir: &Path) {
+    let path = dir.join("small.gsd");
+    write_frames(&path, 5);
+    let text = path.to_str().unwrap();
+    for verb in ["ls", "info", "verify"] {
+        let ours = || (0..PROCESSES).for_each(|_| run(&[verb, text]));
+        let cat = || (0..PROCESSES).for_each(|_| cat(&path));
+        row(&format!("{verb} of 5 frames"), "cat of the file", 2 * ROUNDS - 1, ours, cat);
+    }
+}
+
+fn cat(path: &Path) {
+    let status = Command::new("cat").arg(path).stdout(Stdio::null()).status();
+    assert!(status.unwrap().success());
 }
 
 fn striae(args: &[&str]) -> Command {
