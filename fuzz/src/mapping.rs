@@ -1,6 +1,5 @@
 //! A map of any bytes gives each of them one kind; a dump of them names none that are not there.
 
-use core::convert::Infallible;
 use core::fmt::Debug;
 use core::num::NonZeroU64;
 use striae_inspect::dump::Line;
@@ -33,19 +32,19 @@ fn check<S: Subject<Error: Debug>, F: Debug>(map: Result<Map<'_, S, F>, Failed<S
 /// Whatever format the file is said to have.
 pub(crate) fn check_dumps(data: &[u8]) {
     let bytes = &data;
-    check_dump(data, |each| drop(sion::dump(bytes, each)));
-    check_dump(data, |each| drop(gsd::dump(bytes, each)));
-    check_dump(data, |each| drop(ffrecord::dump(bytes, each)));
-    check_dump(data, |each| drop(cdf::dump(bytes, each)));
-    check_dump(data, |each| drop(blob::dump(bytes, each)));
+    check_dump(data, |each| sion::dump(bytes, each).is_ok());
+    check_dump(data, |each| gsd::dump(bytes, each).is_ok());
+    check_dump(data, |each| ffrecord::dump(bytes, each).is_ok());
+    check_dump(data, |each| cdf::dump(bytes, each).is_ok());
+    check_dump(data, |each| blob::dump(bytes, each).is_ok());
 }
 
 type Each<'e> = dyn FnMut(Line) -> Result<(), striae_core::store::FixedSize> + 'e;
 
 /// Every field has the bytes that are at its place. There are no more lines than bytes justify.
-fn check_dump(data: &[u8], dump: impl FnOnce(&mut Each<'_>)) {
+fn check_dump(data: &[u8], dump: impl FnOnce(&mut Each<'_>) -> bool) {
     let mut lines = 0;
-    dump(&mut |line| {
+    let is_whole = dump(&mut |line| {
         lines += 1;
         match line {
             // The header of a record may continue in another chunk.
@@ -58,5 +57,6 @@ fn check_dump(data: &[u8], dump: impl FnOnce(&mut Each<'_>)) {
         }
         Ok(())
     });
+    assert!(!is_whole || lines > 0, "nothing is listed of a file without damage");
     assert!(lines <= 1000 + 8 * data.len(), "{lines} lines of {} bytes", data.len());
 }

@@ -21,8 +21,8 @@ const LOCAL: [u64; 5] = [
 /// The name of the cache of a file: that of the running kernel, and the file system's device.
 /// `None` if the file system is not one of those, or the kernel has no name.
 ///
-/// A sync also fails for bytes of another process: "Since Linux 4.13, errors from write-back will be
-/// reported to all file descriptors that might have written the data which triggered the error"
+/// A sync also fails for bytes of another process: "Since Linux 4.13, errors from write-back will
+/// be reported to all file descriptors that might have written the data which triggered the error"
 /// (fsync(2)).
 pub(super) fn of(file: &PosixFile) -> Option<[u64; 3]> {
     let kind = retry_on_intr(|| fstatfs(&file.fd)).ok()?.f_type;

@@ -65,8 +65,7 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
     }
 
     /// As [`hand_over`](Self::hand_over), and what this rank wrote is durable; or will be by the
-    /// sync that the first of all ranks makes after the next collective, if they know that it writes
-    /// to its cache.
+    /// sync that the first of all ranks makes after the next collective, if it has its cache.
     pub(crate) fn deliver(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
         let sync = |file: &F| match self.leaves_syncs(file) {
             true => Ok(()),
