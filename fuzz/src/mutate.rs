@@ -206,7 +206,7 @@ fn grow_table(file: &mut Vec<u8>, shape: &Shape, random: &mut Random) {
     }
 }
 
-/// All tables that a count counts lose an entry.
+/// All tables that a count counts lose an entry; of those that overlap, one does.
 fn shrink_table(file: &mut Vec<u8>, shape: &Shape, random: &mut Random) {
     let Some(counter) = random.of(&shape.tables).and_then(|table| table.counter) else { return };
     let tables = shape.tables.iter().filter(|table| table.counter == Some(counter));
@@ -214,8 +214,12 @@ fn shrink_table(file: &mut Vec<u8>, shape: &Shape, random: &mut Random) {
     let count = counter.get(file).wrapping_sub(1);
     counter.set(file, count);
     removed.sort_by_key(|entry| std::cmp::Reverse(entry.start));
+    let mut before = file.len(); // what is there and has not moved
     for entry in removed {
-        shape.replace(file, entry.clone(), &[]);
+        if entry.end <= before {
+            shape.replace(file, entry.clone(), &[]);
+            before = entry.start;
+        }
     }
 }
 
