@@ -296,6 +296,27 @@ fn records_of_a_set_that_was_never_closed_are_recovered_and_sound() {
     }
 }
 
+/// Zeros where a record began are an empty record of key 0, which only a seal could show.
+#[test]
+fn records_that_became_zeros_are_recovered_once_and_stay() {
+    for plan in plans().filter(|plan| plan.keyval) {
+        let mut files = set(plan);
+        let Opened::Closed(file) =
+            Physical::open(files[0].as_slice(), &mut [0; Meta1::MAX_LEN]).unwrap()
+        else {
+            panic!("not closed")
+        };
+        let task = file.tasks([0; 64]).unwrap().nth(1).unwrap().unwrap().task;
+        let start = usize::try_from(task.chunks.start).unwrap();
+        assert!(files[0][start..start + 16].iter().any(|byte| *byte != 0));
+        files[0][start..start + 16].fill(0);
+        let (recovery, new) = recovered(&files);
+        assert!(!recovery.is_sound());
+        let (again, newer) = recovered(&new);
+        assert_eq!((again.bytes(), newer), (recovery.bytes(), new), "{plan:?}");
+    }
+}
+
 #[test]
 fn a_dump_shows_each_byte_of_metadata_once_as_it_stands_there() {
     for plan in plans() {

@@ -1,6 +1,6 @@
 //! One physical file that is recovered: the used bytes of its chunks.
 
-use super::records::{Used, cut, whole_records};
+use super::records::{Used, cut, record_ends};
 use super::{Refused, WINDOW};
 use crate::sion::verify::Failed;
 use crate::subject::read;
@@ -128,13 +128,15 @@ impl Part {
             if is_keyval {
                 let order = self.remains.head().meta1.order();
                 let chunks = used.get(from..).unwrap_or_default();
-                let whole = whole_records(store, task.chunks, chunks, order)?;
-                if whole < recovered.bytes {
-                    cut(&mut used, from, whole);
+                let ends = record_ends(store, task.chunks, chunks, order)?;
+                let is_proven = recovered.certainty.is_sound() && ends.whole == recovered.bytes;
+                let end = if is_proven { ends.whole } else { ends.seen };
+                if end < recovered.bytes {
+                    cut(&mut used, from, end);
                     let last = used.get(from..).and_then(<[Used]>::last);
                     recovered.blockcount =
                         last.map_or(1, |last| u64::from(last.chunk).saturating_add(1));
-                    recovered.bytes = whole;
+                    recovered.bytes = end;
                     if recovered.certainty.is_sound() {
                         recovered.certainty = Certainty::Guess(Doubt::NoRecord);
                     }

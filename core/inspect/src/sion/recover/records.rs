@@ -1,4 +1,4 @@
-//! Where the last whole record of a recovered stream of key-value records ends.
+//! Where the records of a recovered stream of key-value records end.
 
 use crate::sion::verify::Failed;
 use alloc::vec::Vec;
@@ -40,14 +40,23 @@ impl<E> Lengths<E> for Filled {
     }
 }
 
-/// The length of the stream in `used`, chunks of one task in order, up to the end of its last whole
-/// record.
-pub(super) fn whole_records<S: ReadAt>(
+/// Where the records of a stream end.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ends {
+    /// The end of the last whole record.
+    pub(super) whole: u64,
+    /// The end of the last one that is not all zeros: that those after it are records, nothing
+    /// shows but a seal.
+    pub(super) seen: u64,
+}
+
+/// The ends of records of the stream in `used`, chunks of one task in order.
+pub(super) fn record_ends<S: ReadAt>(
     store: &S,
     chunks: Chunks,
     used: &[Used],
     order: ByteOrder,
-) -> Result<u64, Failed<S>> {
+) -> Result<Ends, Failed<S>> {
     let mut begin = 0u64;
     let filled = used.iter().filter(|used| used.len > 0).map(|used| {
         let stretch = Stretch { chunk: used.chunk.into(), begin, len: used.len };
@@ -55,15 +64,20 @@ pub(super) fn whole_records<S: ReadAt>(
         stretch
     });
     let mut stream = Stream::new(store, chunks, Filled(filled.collect()));
-    let mut whole = 0;
+    let mut ends = Ends::default();
     for record in Records::new(&mut stream, order)? {
         match record {
-            Ok(record) => whole = record.position.saturating_add(record.len),
+            Ok(record) => {
+                ends.whole = record.position.saturating_add(record.len);
+                if record.key != 0 || record.len != 0 {
+                    ends.seen = ends.whole;
+                }
+            }
             Err(DriveError::Format(_)) => break,
             Err(error) => return Err(error),
         }
     }
-    Ok(whole)
+    Ok(ends)
 }
 
 /// Shortens the chunks from index `from` on to `len` bytes together.
