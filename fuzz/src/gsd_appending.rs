@@ -154,7 +154,7 @@ pub fn gsd_append(data: &[u8]) {
         Err(error) => panic!("a file that can be read was refused: {error}"),
     };
     let mut added = Added::default();
-    added.write(&mut writer, choices);
+    added.write(&mut writer, choices, old.summary.chunks.iter().any(Result::is_err));
     drop(writer);
     assert!(store.asked <= old.most_asked(), "a file of {} bytes", store.asked);
     if !is_apart {
@@ -193,10 +193,19 @@ struct Added {
 }
 
 impl Added {
-    /// Writes a few frames, and maybe truncates the file before the last of them.
-    fn write(&mut self, writer: &mut Writer<&mut Bounded, Vec<Slot>>, choices: u8) {
+    /// Writes a few frames, and maybe truncates the file before the last of them. If the file
+    /// `is_damaged`, a chunk of it cannot be read.
+    fn write(
+        &mut self,
+        writer: &mut Writer<&mut Bounded, Vec<Slot>>,
+        choices: u8,
+        is_damaged: bool,
+    ) {
         if choices & 4 != 0 {
-            may_fail(writer.upgrade());
+            match writer.upgrade() {
+                Err(DriveError::Format(_)) if is_damaged => {}
+                done => _ = may_fail(done),
+            }
         }
         for frame in 0..1 + (choices >> 3 & 3) {
             self.frame(writer, choices, frame);

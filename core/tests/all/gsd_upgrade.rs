@@ -69,3 +69,28 @@ fn a_file_with_an_empty_name_stays_as_it_is() {
     assert_eq!((file.head().header.version, file.frames()), (OLD, 2));
     assert_eq!(file.chunks([0; 256]).filter(|chunk| chunk.is_ok()).count(), 6);
 }
+
+/// Such a chunk may be listed last behind an upgrade, and then nothing could be opened.
+#[test]
+fn a_file_with_a_chunk_that_cannot_be_read_stays_as_it_is() {
+    let about = Attributes { layer: OLD, ..Attributes::default() };
+    let mut file = Writer::create(Growing::default(), &about, vec![Slot::EMPTY; 8]).unwrap();
+    let ids = [b"n0", b"n1", b"n2"].map(|name| file.name(name).unwrap());
+    for number in [0, 2, 1] {
+        file.write_chunk(ids[number], ChunkType::U8, 1, b"abc").unwrap();
+    }
+    file.end_frame().unwrap();
+    file.commit().unwrap();
+    let mut bytes = file.into_store().0;
+    let at = usize::try_from(u64::from_le_bytes(bytes[8..16].try_into().unwrap())).unwrap();
+    bytes[at + 32 + 24..at + 32 + 28].fill(0x7F); // columns of the second one, of the last name
+    let cut = upgraded(&bytes, 8).unwrap_err();
+    assert!(matches!(cut, Error::ChunkCut { .. }), "{cut}");
+    let mut file = Writer::open(Growing(bytes), vec![Slot::EMPTY; 8]).unwrap();
+    file.upgrade().unwrap_err();
+    file.close().unwrap();
+    let left = file.into_store().0;
+    let file = Reader::open(left.as_slice(), &mut [0; 256]).unwrap();
+    assert_eq!((file.head().header.version, file.frames()), (OLD, 1));
+    assert_eq!(file.chunks([0; 256]).filter(|chunk| chunk.is_ok()).count(), 2);
+}

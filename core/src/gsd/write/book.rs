@@ -449,7 +449,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
     /// # Errors
     /// [`Error::OpenFrame`] if the current frame has chunks; [`Error::FrameFull`] if a frame has
     /// more chunks than there is memory for; [`Error::BadName`] if the file has an empty name;
-    /// else see [`make_ready`](Self::make_ready). The file keeps its layer then.
+    /// those of [`Chunk::parse`](crate::gsd::Chunk::parse) if a chunk cannot be read; else see
+    /// [`make_ready`](Self::make_ready). The file keeps its layer then.
     #[inline(never)]
     pub async fn upgrade<S: WriteAt>(&mut self, store: &mut S) -> Result<(), WriteError<S>> {
         let mut desk = self.desk(store);

@@ -354,6 +354,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// # Errors
     /// [`Error::OpenFrame`] if the current frame has chunks; [`Error::FrameFull`] if a frame has
     /// more chunks than there is memory for; [`Error::BadName`] if the file has an empty name;
+    /// those of [`Chunk::parse`](crate::gsd::Chunk::parse) if a chunk cannot be read;
     /// [`Error::FileFull`] if the new index or names have no place in the file; the store's own
     /// error. The file keeps its layer then, and nothing is lost.
     pub async fn upgrade(&mut self) -> Result<(), WriteError<S>> {

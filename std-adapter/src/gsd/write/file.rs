@@ -368,8 +368,8 @@ impl FileWriter {
     /// The file has one of the two layers at any time. Data are not moved.
     ///
     /// # Errors
-    /// [`OpenFrame`](core_gsd::Error::OpenFrame) if the last frame has chunks and was not ended; as
-    /// [`commit`](Self::commit).
+    /// [`OpenFrame`](core_gsd::Error::OpenFrame) if the last frame has chunks and was not ended;
+    /// that of a chunk that cannot be read; as [`commit`](Self::commit).
     pub fn upgrade(&mut self) -> Result<(), Error> {
         let (writer, path) = self.open_named()?;
         writer.upgrade().map_err(|error| Error::new(path, error))

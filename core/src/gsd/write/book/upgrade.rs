@@ -5,6 +5,7 @@ use super::desk::{Desk, Failure};
 use super::tail::{NO_NAMES, Tail};
 use super::waiting::Counts;
 use crate::exact::Exact;
+use crate::gsd::disk::chunk::{Chunk, Limits};
 use crate::gsd::disk::header::Version;
 use crate::gsd::error::{BadName, Error};
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock, MAX_LEN, NAME_UNIT, NameBlock};
@@ -111,7 +112,8 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
     }
 
     /// Copies the entries to a new index; the entries of each frame are sorted by id. If a frame
-    /// has several entries with one name, the last one is kept, as readers of layer 1 find it.
+    /// has several entries with one name, the last one is kept, as readers of layer 1 find it. Any
+    /// may become the last of all, which must be that of a chunk, or the file cannot be opened.
     async fn sort_entries(&mut self) -> Result<(), Failure> {
         let index = self.disk.check(self.tail.index_block(self.tail.entries.max(2)))?;
         let block = index.span().unwrap_or(Span::ZERO);
@@ -123,6 +125,8 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         while slot < self.tail.entries {
             let mut entry = IndexEntry::new_zeroed();
             self.disk.read(self.tail.index.slot(slot), entry.as_mut_bytes()).await?;
+            let limits = Limits { file_len: self.tail.store_len, names: self.tail.names_count };
+            self.disk.check(Chunk::parse_used(&entry, self.tail.index, slot, limits))?;
             let open = self.waiting.counts.open_len();
             if open > 0 && entry.frame.get() != frame {
                 (free, crc) = self.write_sorted(free, crc).await?;
