@@ -108,6 +108,21 @@ class Laws(unittest.TestCase):
             status, _ = campaign.PROCESSES.run(['sleep', '1000'], log)
             self.assertEqual(status, -signal.SIGTERM)
 
+    def test_what_rustup_cannot_install_is_said_as_the_command_for_it(self):
+        def fails_with(*command):
+            commands.append(' '.join(command))
+            raise campaign.Failed('exit status 1')
+
+        commands, has, run = [], campaign.has, campaign.run
+        self.addCleanup(lambda: (setattr(campaign, 'has', has), setattr(campaign, 'run', run)))
+        campaign.has, campaign.run = lambda *command: False, fails_with
+        with self.assertRaisesRegex(campaign.Failed, 'rustup toolchain install .*nightly'):
+            campaign.install('libfuzzer')
+        self.assertEqual(len(commands), 1)
+        campaign.has = lambda *command: True
+        campaign.install('libfuzzer')
+        self.assertEqual(len(commands), 1)
+
 
 if __name__ == '__main__':
     unittest.main()
