@@ -156,7 +156,8 @@ class Tests:
 
     def test_refuses_damaged_files_as_the_program_does(self):
         wanted = ["sion/s03_eight_mixed.sion", "gsd/v21_hoomd_full_single.gsd", "ffrecord/folder.ffr",
-                  "cdf/cdf5_alltypes.nc", "cdf/cdf1_pn_default.nc"]
+                  "cdf/cdf5_alltypes.nc", "cdf/cdf1_pn_default.nc", "map/z3.dat", "map/map_f_tiny_4p.nc",
+                  "blob/f5h_n5_s1/blob_h1.nc.0000", "blob/f5h_n5_s1/blob_h1.h5.0000"]
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             for path in wanted:

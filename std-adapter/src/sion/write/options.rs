@@ -89,7 +89,8 @@ macro_rules! sion_set_options {
     };
     (@ nfiles) => {
         /// Sets the number of physical files. All files get the same number of consecutive tasks;
-        /// the last one also gets the rest.
+        /// the last one also gets the rest. The kernel lets one thread at a time write to a file:
+        /// tasks that are written all at once are faster in several files.
         #[must_use]
         pub const fn nfiles(mut self, nfiles: u32) -> Self {
             self.set.nfiles = nfiles;
