@@ -57,11 +57,11 @@ fn open<'a, S: Store>(all: &'a [Named<S>], first: &'a Named<S>) -> Result<Judged
     Ok(Judged { set, verdict, numrecs, header, lost })
 }
 
-/// The number of records by a subfile whose tables are sound.
+/// The number of records by the header of a subfile, or else by its tables, if they are sound.
 fn records_of<S: Store>(store: &S) -> Option<u64> {
     let head = Head::read(store).ok()?;
-    let subfile = Subfile::examine(store, &head, &mut Err).ok()?;
-    Some(head.grammar.numrecs.unwrap_or(subfile.numrecs))
+    let examined = || Subfile::examine(store, &head, &mut Err).ok();
+    head.grammar.numrecs.or_else(|| Some(examined()?.numrecs))
 }
 
 impl<S: Store> Judged<'_, S> {
