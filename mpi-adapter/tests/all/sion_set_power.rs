@@ -143,6 +143,55 @@ fn ranks_leave_syncs_to_the_first_of_their_file_if_it_is_on_their_node_and_lose_
     }
 }
 
+#[test]
+fn ranks_that_go_on_leave_syncs_to_the_new_first_rank_if_it_is_on_their_node() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    // Rank 0 is gone after the first commit; rank 1 is on another node than rank 2, with rank 3.
+    let disks = Disks::of_nodes(2);
+    ranks(4, |world| {
+        let rank = world.rank();
+        let all = world.split(Ok(0)).unwrap();
+        let mut file = builder(1).create_in(all, &path, disks.open(rank)).unwrap();
+        file.advance(1000).unwrap();
+        file.write(&bytes(rank, 0)).unwrap();
+        file.commit().unwrap();
+        disks.committed(rank, 1);
+        if rank == 0 {
+            return;
+        }
+        file.commit().unwrap_err();
+        let left = world.shrink().unwrap();
+        file.continue_on(left.split(Ok(0)).unwrap()).unwrap();
+        for round in 1..3 {
+            file.advance(1000).unwrap();
+            file.write(&bytes(rank, round)).unwrap();
+            file.commit().unwrap();
+            disks.committed(rank, round + 1);
+        }
+    });
+    let mut cuts = [0; 4];
+    for cut in disks.made()..=disks.events() {
+        for is_left in LEFT {
+            let committed = disks.after_cut(cut, is_left);
+            if committed == 0 {
+                continue;
+            }
+            let recovery = Recover::new().examine(&path).unwrap();
+            let found: BTreeSet<_> =
+                recovery.tasks().filter(|found| found.task > 0).map(rounds_of).collect();
+            let found: Vec<_> = found.into_iter().collect();
+            let allowed = [committed, committed + 1];
+            assert!(matches!(found[..], [one] if allowed.contains(&one)), "{cut}: {found:?}");
+            cuts[committed as usize] += 1;
+        }
+    }
+    assert!(cuts[1..].iter().all(|cuts| *cuts >= 4), "{cuts:?}");
+    // In the end, rank 3 leaves its syncs to rank 1; in between, only rank 2 did, to rank 0.
+    let syncs = [2, 3].map(|rank| disks.syncs(rank));
+    assert_eq!(syncs, [1 + 2, 1 + 1], "the making of the file, and the commits");
+}
+
 /// Ends the first commit with number `number` of a set of two files between the two of them.
 fn torn(path: &Path, number: u32) {
     let disks = Disks::default();
