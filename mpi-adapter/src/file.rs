@@ -25,6 +25,11 @@ where
 /// what they wrote must be durable. Ranks that write to the same one leave the syncs to it.
 pub(crate) type Cache = Option<[u64; 3]>;
 
+/// Whether a rank that writes to the cache `own` leaves its syncs to the first rank.
+pub(crate) fn leaves_syncs(first: Cache, own: Cache) -> bool {
+    first.is_some() && own == first
+}
+
 /// In a message: no name.
 const NO_CACHE: [u64; 3] = [0; 3];
 

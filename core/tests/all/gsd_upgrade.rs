@@ -70,7 +70,7 @@ fn a_file_with_an_empty_name_stays_as_it_is() {
     assert_eq!(file.chunks([0; 256]).filter(|chunk| chunk.is_ok()).count(), 6);
 }
 
-/// Such a chunk may be listed last behind an upgrade, and then nothing could be opened.
+/// Such a chunk may be listed last after an upgrade, and then nothing could be opened.
 #[test]
 fn a_file_with_a_chunk_that_cannot_be_read_stays_as_it_is() {
     let about = Attributes { layer: OLD, ..Attributes::default() };

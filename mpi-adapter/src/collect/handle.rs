@@ -9,7 +9,7 @@ use super::runs::{LARGE, Runs, write_joined};
 use super::shared::Segment;
 use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
-use crate::file::{Cache, SharedFile};
+use crate::file::{Cache, SharedFile, leaves_syncs};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::io;
@@ -237,8 +237,7 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
 
     /// Whether the first of all ranks syncs what this one wrote.
     fn leaves_syncs(&self, file: &F) -> bool {
-        let is_same = || self.synced.is_some() && file.io().cache() == self.synced;
-        *self.leaves_syncs.get_or_init(is_same)
+        *self.leaves_syncs.get_or_init(|| leaves_syncs(self.synced, file.io().cache()))
     }
 
     /// Makes the file.

@@ -5,7 +5,7 @@ use super::rows::{self, Column, Rows};
 use super::{Named, refused};
 use crate::collective::{Collective, Fold};
 use crate::error::{Error, Failure};
-use crate::file::agree_in_cache;
+use crate::file::{agree_in_cache, leaves_syncs};
 use crate::operation::Operation;
 use std::fmt;
 use std::io;
@@ -104,7 +104,7 @@ where
         };
         let (side, synced) = agree_in_cache(&comm, side, |side| side.file().cache())?;
         let is_root = matches!(side, Side::Root(_));
-        let leaves_syncs = is_root || synced.is_some() && side.file().cache() == synced;
+        let leaves_syncs = is_root || leaves_syncs(synced, side.file().cache());
         let (has_checksums, has_written, untold) = (has_checksums != 0, false, None);
         Ok(Self { comm, side, frames, has_checksums, leaves_syncs, has_written, untold })
     }

@@ -241,7 +241,7 @@ fn dump_of_header(path: &Path) -> usize {
 }
 
 #[test]
-fn both_copies_of_a_seal_are_listed_as_they_stand_in_the_file() {
+fn both_copies_of_a_seal_are_listed_as_they_are_in_the_file() {
     for ending in ["nc", "h5"] {
         let dir = crate::in_memory();
         let sealed = Sealed::new(dir.path(), ending);
