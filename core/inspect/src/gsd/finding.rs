@@ -274,6 +274,12 @@ findings! {
     => "chunk {id} of frame {frame}, at offset {}, has no checksum among those of its frame, must \
         have one", span.offset();
 
+    /// Frames have no checksums, although the commit record states that all have them.
+    Damage "frames_lack_checksums" FramesLackChecksums { frame: u64, count: u64 }
+    |facts| Facts { frame: Some(*frame), ..facts.count(*count) }
+    => "{} {} no checksums, the first is {frame}; must have them, as the commit record says",
+        Count(*count, "frame"), if *count == 1 { "has" } else { "have" };
+
     /// Some frames have no checksums, although other frames of the file have them.
     Note "frames_unsealed" FramesUnsealed { frame: u64, count: u64 }
     |facts| Facts { frame: Some(*frame), ..facts.count(*count) }

@@ -389,12 +389,53 @@ fn names_that_end_within_a_name_are_damage() {
         let mut bytes = whole.clone();
         let names = &whole[list..list + (len - cut) as usize];
         bytes[228..232].copy_from_slice(&(len - cut).to_le_bytes());
-        bytes[240..244].copy_from_slice(&crc32c(0, names).to_le_bytes());
-        let crc = crc32c(crc32c(0, &bytes[8..40]), &bytes[176..252]);
-        bytes[252..256].copy_from_slice(&crc.to_le_bytes());
+        seal_record(&mut bytes, crc32c(0, names));
         let (_, damage) = verified(&bytes);
         let is_found = damage.iter().any(|finding| finding.facts().kind == "names_not_terminated");
         assert!(is_found || cut >= 14, "{cut}: {damage:?}"); // of the last name
         assert!(!damage.is_empty(), "{cut}");
     }
+}
+
+/// A commit record states checksums, and its names, which are proven, have no name of them: the
+/// chunks that would be checksums are data to every reader, and are saved as such.
+#[test]
+fn a_file_that_states_checksums_and_has_none_is_saved_with_all_its_chunks() {
+    let whole = written(false);
+    let at = |place: usize| u32::from_le_bytes(*whole[place..].first_chunk().unwrap());
+    let (list, len) = (at(24) as usize, at(228) as usize);
+    let mut bytes = whole.clone();
+    let end = list + len;
+    assert!(bytes[..end].ends_with(b"striae/crc32c\0"));
+    bytes[end - 3] = b'3';
+    let names = bytes[list..end].to_vec();
+    let crc = crc32c(0, &names);
+    seal_record(&mut bytes, crc);
+    let (_, damage) = verified(&bytes);
+    assert_eq!(damage, [FindingKind::FramesLackChecksums { frame: 0, count: 6 }]);
+    let (recovery, new) = saved(&bytes);
+    let runs: Vec<_> = recovery.runs().map(|run| (run.frames.clone(), run.certainty)).collect();
+    assert_eq!(runs, [(0..6, Certainty::AsFound(Proof::Committed))]);
+    // Each chunk is there with its bytes, and the frames of the new file have checksums.
+    let read = |bytes: &[u8]| {
+        let file = Reader::open(bytes, &mut [0; 4096]).unwrap();
+        let of = |chunk: striae_core::gsd::Chunk| {
+            let [start, end] = [chunk.span.offset(), chunk.span.end()].map(|at| at as usize);
+            (chunk.frame, chunk.id, bytes[start..end].to_vec())
+        };
+        file.chunks(vec![0; 4096]).map(|chunk| of(chunk.unwrap())).collect::<Vec<_>>()
+    };
+    let (old, mut new_chunks) = (read(&bytes), read(&new));
+    new_chunks.retain(|(_, id, _)| *id < 3);
+    assert_eq!(old.len(), 18);
+    assert_eq!(new_chunks, old);
+    let (summary, damage) = verified(&new);
+    assert!(damage.is_empty() && summary.data.checked == summary.data.bytes, "{damage:?}");
+}
+
+/// Makes the header's commit record one of names with this checksum.
+fn seal_record(bytes: &mut [u8], names_crc: u32) {
+    bytes[240..244].copy_from_slice(&names_crc.to_le_bytes());
+    let crc = crc32c(crc32c(0, &bytes[8..40]), &bytes[176..252]);
+    bytes[252..256].copy_from_slice(&crc.to_le_bytes());
 }

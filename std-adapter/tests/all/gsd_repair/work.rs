@@ -11,8 +11,7 @@ use zerocopy::{FromZeros, IntoBytes};
 /// Where the data of [`sealed`] start.
 const DATA: u64 = 768;
 
-/// A file with a commit record by which frames have checksums, and without the names; as much room
-/// for them as one takes.
+/// A file with a commit record by which frames have checksums, and zeros in place of their name.
 fn sealed(entries: &[IndexEntry], data: &[u8]) -> Vec<u8> {
     let names = DATA + data.len() as u64;
     let (index, slots) = (names + 64, entries.len() as u64);
@@ -31,6 +30,9 @@ fn sealed(entries: &[IndexEntry], data: &[u8]) -> Vec<u8> {
         data_end: (index + 32 * slots).into(),
         shadow: 256.into(),
         sequence: 1.into(),
+        names: 1.into(),
+        names_len: 14.into(),
+        names_crc: crc32c(0, b"striae/crc32c\0").into(),
         index_crc: crc32c(0, entries.as_bytes()).into(),
         ident_crc: crc32c(0, &header.as_bytes()[40..44]).into(),
         checksums: 1,

@@ -100,7 +100,7 @@ impl<S: Subject> Judge<'_, S> {
     /// Finds the id of the name of checksums, if that name was lost, with the help of a whole
     /// frame.
     fn learn_sums(&mut self) -> Result<(), Failed<S>> {
-        if self.names.sums.is_some() || !self.is_sealed() {
+        if !self.has_lost_sums() {
             return Ok(());
         }
         let (subject, evidence) = (self.subject, self.evidence);
@@ -115,9 +115,11 @@ impl<S: Subject> Judge<'_, S> {
         })
     }
 
-    /// Whether frames have checksums, as far as known.
-    fn is_sealed(&self) -> bool {
-        self.evidence.record.is_some_and(|record| record.checksums)
+    /// Whether frames have checksums, and the name of these was lost and not found again. Of names
+    /// that are as committed none was lost: then no frame has any, whatever the record states.
+    fn has_lost_sums(&self) -> bool {
+        let record = self.evidence.record.filter(|record| record.checksums);
+        self.names.sums.is_none() && record.is_some_and(|record| self.names.proven < record.names)
     }
 
     fn take(&mut self, entries: &Entries) -> Result<(), Failed<S>> {
@@ -213,9 +215,7 @@ impl<S: Subject> Judge<'_, S> {
             }
             SumVerdict::Damaged => return lost(Loss::Checksums),
             SumVerdict::Wrong(loss) => return lost(loss),
-            SumVerdict::Nothing if self.is_sealed() && self.names.sums.is_none() => {
-                return lost(Loss::Checksums);
-            }
+            SumVerdict::Nothing if self.has_lost_sums() => return lost(Loss::Checksums),
             SumVerdict::Nothing => {}
         }
         if belief == COMMITTED {

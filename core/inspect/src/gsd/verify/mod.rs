@@ -107,10 +107,7 @@ fn check<S: Subject>(
     let Some(head) = head::check(subject, file_len, report)? else { return Ok(()) };
     // Of a header that was torn all is known.
     let torn = u64::from(matches!(head.basis, Basis::Torn(_))).min(report.summary.damage);
-    let mut names = names::check(subject, &head, report)?;
-    if depth == Depth::Structure {
-        names.sums = None; // with them data are read
-    }
+    let names = names::check(subject, &head, report)?;
     entries::check(subject, &head, (names, depth), report)?;
     match with_schema && report.summary.damage == torn {
         true => trajectory::check(subject, report),

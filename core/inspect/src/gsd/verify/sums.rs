@@ -88,9 +88,14 @@ impl<'s, S: Subject> Sums<'s, S> {
         if !self.frame.is_empty() {
             self.check_frame(report)?;
         }
-        if let Some((frame, count)) = self.unsealed.0.filter(|_| self.sealed > 0 || self.is_sealed)
-        {
-            report.add(FindingKind::FramesUnsealed { frame, count });
+        match self.unsealed.0 {
+            Some((frame, count)) if self.is_sealed => {
+                report.add(FindingKind::FramesLackChecksums { frame, count });
+            }
+            Some((frame, count)) if self.sealed > 0 => {
+                report.add(FindingKind::FramesUnsealed { frame, count });
+            }
+            _ => {}
         }
         Ok(())
     }
