@@ -1,4 +1,4 @@
-//! Speed of striae, for comparison with that of gsd: see `tests/bench-gsd/driver.c`, which does the
+//! Speed of striae, for comparison with that of gsd: see `tests/bench/driver.c`, which does the
 //! same things by the same names.
 //!
 //! `gsd_speed CASE FILE COUNT` prints how many seconds one takes, or how many KiB more there are.

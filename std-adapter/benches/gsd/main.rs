@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p striae --bench gsd`, or with `-- writing`, `-- reading`, `-- program` or
 //! `-- small` a part of it; files go to `STRIAE_BENCH_DIR`, or else to the folder for temporary
-//! files. Against the gsd library, see `tests/run bench-gsd`.
+//! files. Against the gsd library, see `STRIAE_BENCHES=peer tests/run bench`.
 #![allow(
     missing_docs,
     clippy::arithmetic_side_effects,

@@ -66,6 +66,8 @@ struct Line {
     /// Speed over that of the first way, by medians and by minima of the times.
     times_first: f64,
     times_first_min: f64,
+    /// The time of each turn over that of the first way in the same turn.
+    over_first: Vec<f64>,
     collectives: u64,
     messages: u64,
     message_bytes: u64,
@@ -88,9 +90,15 @@ impl Range {
     }
 }
 
+/// The ratios of times of the same turns.
+fn over(times: &[Duration], first: &[Duration]) -> Vec<f64> {
+    times.iter().zip(first).map(|(time, first)| time.as_secs_f64() / first.as_secs_f64()).collect()
+}
+
 impl<H: Serialize + fmt::Display> Report<H> {
     /// A report about ways that write or read `bytes` in each turn.
     pub(super) fn new(heading: H, bytes: u64, rows: &[Row]) -> Self {
+        let first_times = rows.first().map_or(&[][..], |row| &row.times);
         let first = rows.first().map(|row| Range::of(&row.times));
         let mib = as_f64(bytes) / as_f64(1 << 20);
         let line = |row: &Row| {
@@ -102,6 +110,7 @@ impl<H: Serialize + fmt::Display> Report<H> {
                 mib_per_s: mib / (ms.median / 1e3),
                 times_first: ratio(|range| range.median),
                 times_first_min: ratio(|range| range.min),
+                over_first: over(&row.times, first_times),
                 ms,
                 collectives: row.traffic.calls,
                 messages: row.traffic.messages,

@@ -1,6 +1,7 @@
 /* Speed of the gsd library, and of plain writes of as many bytes.
 
-   driver gsd|raw CASE FILE COUNT prints how many seconds one takes.
+   driver gsd|raw|batch CASE FILE COUNT prints how many seconds one takes. `raw` writes each frame, `batch` the
+   frames of a flush together, or those of 64 KiB.
 
    Cases that write: frames of 3 small chunks (`small`), or of one of 12 MB (`large`), COUNT of them,
    flushed when the file is closed, which counts (`small`, `large`), each 100 frames (`small-100`), or
@@ -97,22 +98,26 @@ static void put(int fd, const void* bytes, size_t len, uint64_t at) {
     }
 }
 
-/* Data and index of a frame, each with one write; a flush makes the data durable, then the index. */
-static void write_raw(const char* name, const char* path, uint64_t count) {
-    uint64_t each = frames_per_flush(name);
+/* Data and index of so many frames, each with one write; a flush makes the data durable, then the index. */
+static void write_raw(const char* name, const char* path, uint64_t count, int is_batch) {
+    uint64_t each = frames_per_flush(name), most = 1;
     int is_large = strncmp(name, "large", 5) == 0;
     size_t len = is_large ? LARGE : 280, entries = is_large ? 32 : 96;
+    if (is_batch && !is_large)
+        most = each ? each : (1 << 16) / len;
     char* all = (char*)values(LARGE / 4);
     uint64_t index = 512, data = 512 + count * entries;
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
     check(fd < 0, "open");
     start();
-    for (uint64_t frame = 0; frame < count; frame++) {
-        put(fd, all, len, data + frame * len);
-        if (each && (frame + 1) % each == 0)
+    for (uint64_t frame = 0, frames; frame < count; frame += frames) {
+        frames = count - frame < most ? count - frame : most;
+        int is_flush = each && (frame + frames) % each == 0;
+        put(fd, all, frames * len, data + frame * len);
+        if (is_flush)
             check(fdatasync(fd), "fdatasync");
-        put(fd, all, entries, index + frame * entries);
-        if (each && (frame + 1) % each == 0)
+        put(fd, all, frames * entries, index + frame * entries);
+        if (is_flush)
             check(fdatasync(fd), "fdatasync");
     }
     check(fdatasync(fd) | close(fd), "fdatasync");
@@ -200,14 +205,14 @@ static void memory(const char* path, int finds) {
 
 int main(int argc, char** argv) {
     if (argc != 5) {
-        fprintf(stderr, "usage: driver gsd|raw CASE FILE COUNT\n");
+        fprintf(stderr, "usage: driver gsd|raw|batch CASE FILE COUNT\n");
         return 2;
     }
     const char *what = argv[1], *name = argv[2], *path = argv[3];
     uint64_t count = strtoull(argv[4], NULL, 10);
     int writes = strncmp(name, "small", 5) == 0 || strncmp(name, "large", 5) == 0;
-    if (strcmp(what, "raw") == 0)
-        write_raw(name, path, count);
+    if (strcmp(what, "gsd") != 0)
+        write_raw(name, path, count, strcmp(what, "batch") == 0);
     else if (strncmp(name, "memory", 6) == 0)
         memory(path, strcmp(name, "memory-find") == 0);
     else if (writes)

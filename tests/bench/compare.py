@@ -1,6 +1,6 @@
 """Names the rows of a table of ratios that are worse than in an older one by more than their range.
 
-    bench.py OLD NEW
+    compare.py OLD NEW
 
 A row is `| what | baseline | median | low to high |` below a heading that says which bench and file system it is
 of; a smaller ratio is better. A row is worse if its median is more than the older row's high end, and the older
