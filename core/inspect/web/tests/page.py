@@ -239,6 +239,8 @@ class Tests:
         yield [golden / "gsd/v10_unsorted_ids.gsd"], {"namelist.name"}
         for name in ("cdf1_pn_default.nc", "cdf5_alltypes.nc"):
             yield [golden / "cdf" / name], {"header.magic", "name.bytes"}
+        yield [golden / "map/z1.dat"], {f"map.{field}" for field in (
+            "word", "version", "npes", "ndims", "dim", "rank", "count", "element")}
 
     def test_each_field_of_a_dump_has_a_sentence(self):
         index = re.compile(r"\[\d+\]")
@@ -270,7 +272,10 @@ class Tests:
                 "seal_row.crc[0][17][3]": "CRC-32C of the bytes of a blob of a variable, in all records",
                 "name.bytes[2][0]": "The bytes of the name follow, in UTF-8",
             },
-            "sion/s03_eight_mixed.sion": {"META1.ntasks": "N, the tasks in this", "seal_row.crc[0][17][3]": ""},
+            "sion/s03_eight_mixed.sion": {"META1.ntasks": "N, the tasks in this", "seal_row.crc[0][17][3]": "",
+                                          "map.rank[3]": ""},
+            "map/z1.dat": {"map.rank[3]": "The number of a rank, from 0",
+                           "map.element[3][0]": "An element of the rank: its offset in the flattened array plus 1"},
         }
         for path, wanted in sentences.items():
             self.choose([self.golden / path])
