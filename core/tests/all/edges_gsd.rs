@@ -25,9 +25,9 @@ const OLD: Version = Version { major: 1, minor: 0 };
 const SLOTS: [Slot; 6] = [Slot::EMPTY; 6];
 
 /// What a name of a file holds: frame, id, bytes.
-type Held = (u64, u16, Vec<u8>);
+pub(crate) type Held = (u64, u16, Vec<u8>);
 
-fn held(file: &[u8]) -> Vec<Held> {
+pub(crate) fn held(file: &[u8]) -> Vec<Held> {
     let reader = Reader::open(file, &mut [0; 256]).unwrap();
     let chunks = reader.chunks([0; 512]).map(|chunk| {
         let chunk = chunk.unwrap();
