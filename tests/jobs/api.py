@@ -15,8 +15,8 @@ STANDARD = {"core", "alloc", "std"}
 # Packages whose types may be in a signature. Each is re-exported, by the package or by core.
 SHOWN = {"zerocopy", "embedded_io", "embedded_io_async", "defmt"}
 # What a package re-exports for those that depend on it alone.
-BELOW = {"striae": {"striae_core", "striae_inspect", "striae_hoomd"} | SHOWN, "striae_core": SHOWN}
-ADAPTED = {"striae_sdmmc": {"embedded_sdmmc_types"}}  # what a package is for
+BELOW = {"striae": {"striae_core", "striae_inspect", "striae_hoomd"} | SHOWN, "striae_core": SHOWN, "mpi": {"mpi_sys"}}
+ADAPTED = {"striae_sdmmc": {"embedded_sdmmc_types"}, "striae_mpi": {"mpi", "mpi_sys"}}  # what a package is for
 OPEN = "Other crates may implement it; a method of a later version has a default."
 SEALED = "Other crates cannot implement it."
 ADDED = "A later version may add fields: end a literal with `..Default::default()`."
@@ -390,7 +390,7 @@ def main():
     api.say()
     api.print()
     own = api.index[api.root]["name"]
-    shown = {text.split(" = ")[1] for module, _, _, text in api.lines if not module and text.startswith("use ")}
+    shown = {text.split(" = ")[1].removeprefix("::") for module, _, _, text in api.lines if not module and text.startswith("use ")}
     shown |= {crate for above in shown for crate in BELOW.get(above, ())}
     for crate, places in sorted(api.foreign.items()):
         allowed = SHOWN | ADAPTED.get(own, set())

@@ -48,6 +48,8 @@ check_open() {
 check_open sion/s03_eight_mixed.sion 1047
 check_open cdf/cdf5_alltypes.nc 77996
 check_open ffrecord/five_one_empty.ffr 382
+check_open gsd/v21_hoomd_full_single.gsd 23710
+check_open hdf5/superblock0.h5 72522 # and the list of its 22 datasets
 
 # What verbs of the program take for a frame, as the difference of two files.
 for frames in 1000 11000; do

@@ -1,10 +1,13 @@
 //! What callers get at the edges: the words of errors that few files lead to, machines that are fed
 //! after their end, windows without room, layouts of numbers that no file has.
 
+use crate::edges_gsd::held;
 use embedded_io::{Error as _, ErrorKind};
 use std::error::Error as _;
 use striae_core::align::{self, Alignment, Rules, Run};
 use striae_core::endian::{ByteOrder, I32};
+use striae_core::gsd::ChunkType;
+use striae_core::gsd::fixed::Fault as LogFault;
 use striae_core::sion::{Meta1, VarheaderShape};
 use striae_core::source::{Fault, Miss};
 use striae_core::span::Span;
@@ -237,4 +240,28 @@ fn a_task_that_a_file_does_not_have_is_not_looked_for() {
     let head = drive_read(&mut sion::open::Open::new(file.len() as u64), &file[..], &mut [0; 4096]);
     let none = sion::locate::Locate::new(&head.unwrap(), 1).unwrap_err();
     assert_eq!(none, sion::Error::NoTask { task: 1, ntasks: 1 });
+}
+
+#[test]
+fn a_chunk_or_a_name_that_a_log_cannot_have_is_refused_and_costs_nothing() {
+    let refused = |fault| Err(DriveError::Format(fault));
+    let mut card = vec![0xFF; 1 << 15];
+    let shape = gsd::Shape::new(&gsd::Attributes::DEFAULT, ["a", "b"]).unwrap();
+    let mut log = gsd::FixedLogger::open_or_create(card.as_mut_slice(), &shape).unwrap();
+    log.chunk(0, ChunkType::U8, 1, b"first").unwrap();
+    assert_eq!(log.chunk(0, ChunkType::U8, 1, b"again"), refused(LogFault::Duplicate));
+    log.chunk(1, ChunkType::U8, 1, b"other").unwrap();
+    assert_eq!(log.end_frame(), Ok(0));
+    log.chunk(0, ChunkType::U8, 1, b"next").unwrap();
+    assert_eq!(log.end_frame(), Ok(1));
+    let [first, other, next] = [&b"first"[..], b"other", b"next"].map(<[u8]>::to_vec);
+    assert_eq!(held(&card), [(0, 0, first), (0, 1, other), (1, 0, next)]);
+
+    card.fill(0xFF);
+    let shape = gsd::Shape::new(&gsd::Attributes::DEFAULT, []).unwrap();
+    let mut log = gsd::OwnLogger::<_, 2>::open_or_create(card.as_mut_slice(), &shape).unwrap();
+    for name in ["", "\0", "a\0b"] {
+        assert_eq!(log.name(name), Err(DriveError::Format(LogFault::BadName)), "{name:?}");
+    }
+    assert_eq!((log.names(), log.name("a"), log.names()), (0, Ok(0), 1));
 }

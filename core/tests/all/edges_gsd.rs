@@ -25,9 +25,9 @@ const OLD: Version = Version { major: 1, minor: 0 };
 const SLOTS: [Slot; 6] = [Slot::EMPTY; 6];
 
 /// What a name of a file holds: frame, id, bytes.
-type Held = (u64, u16, Vec<u8>);
+pub(crate) type Held = (u64, u16, Vec<u8>);
 
-fn held(file: &[u8]) -> Vec<Held> {
+pub(crate) fn held(file: &[u8]) -> Vec<Held> {
     let reader = Reader::open(file, &mut [0; 256]).unwrap();
     let chunks = reader.chunks([0; 512]).map(|chunk| {
         let chunk = chunk.unwrap();
@@ -104,6 +104,19 @@ fn the_names_of_a_shape_are_those_of_a_list() {
 fn a_name_with_a_nul_is_told_with_its_place() {
     let text = "a name cannot have a NUL, as this one at byte 1";
     assert_eq!(BadName::Nul { at: 1 }.to_string(), text);
+    let text = "a name cannot have 70 bytes in this file, must be at most 63";
+    assert_eq!(BadName::Long { len: 70, max: 63 }.to_string(), text);
+}
+
+#[test]
+fn a_shape_has_room_for_its_names_even_if_its_attributes_have_less() {
+    let long = "x".repeat(200); // with its end in 256 bytes, as lists have units of 64
+    let len = |names_len| {
+        let about = Attributes { names_len, ..PLAIN };
+        Shape::new(&about, [long.as_str()]).unwrap().least_len()
+    };
+    assert_eq!([len(64), len(192)], [len(256); 2]);
+    assert!(len(1024) > len(256));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::error::Error as _;
 use striae_core::align::{Alignment, Plan, Rules, Run};
 use striae_core::gsd;
 use striae_core::source::Fault;
-use striae_core::span::Span;
+use striae_core::span::{Span, Stride};
 use striae_core::store::{BlockStore, Cached, FixedSize, ReadAhead, ReadAt, StoreBlocks, WriteAt};
 use striae_kit::growing::Growing;
 
@@ -248,4 +248,59 @@ mod ready {
         assert_eq!(device.0.flushes, 1);
         assert_eq!(device.0.bytes, [vec![0; 1024], vec![5; 512], vec![0; 512]].concat());
     }
+}
+
+/// A store that says which cache its writes go to, or one that does not.
+#[derive(Debug)]
+struct Named(Vec<u8>);
+
+impl ReadAt for Named {
+    type Error = ErrorKind;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ErrorKind> {
+        Ok(self.0.as_slice().read_at(offset, buf).unwrap())
+    }
+
+    fn size(&self) -> Result<u64, ErrorKind> {
+        Ok(self.0.len() as u64)
+    }
+}
+
+impl WriteAt for Named {
+    fn write_all_at(&mut self, _: u64, _: &[u8]) -> Result<(), ErrorKind> {
+        Err(ErrorKind::Unsupported)
+    }
+
+    fn set_size(&mut self, _: u64) -> Result<(), ErrorKind> {
+        Err(ErrorKind::Unsupported)
+    }
+
+    fn order(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+
+    fn cache(&self) -> Option<[u64; 3]> {
+        Some([1, 2, 3])
+    }
+}
+
+#[test]
+fn a_reference_to_a_store_names_the_same_cache_and_most_stores_name_none() {
+    fn cache<S: WriteAt>(store: S) -> Option<[u64; 3]> {
+        store.cache()
+    }
+    let mut named = Named(vec![0; 3]);
+    assert_eq!((cache(&mut named), cache(named)), (Some([1, 2, 3]), Some([1, 2, 3])));
+    assert_eq!(cache([0; 3].as_mut_slice()), None);
+}
+
+#[test]
+fn a_stride_has_no_span_after_its_last_one() {
+    let spans = Stride::new(Span::new(10, 2).unwrap(), 5, 3).unwrap();
+    let found = [0, 1, 2, 3, u64::MAX].map(|number| spans.get(number).map(Span::offset));
+    assert_eq!(found, [Some(10), Some(15), Some(20), None, None]);
 }

@@ -11,6 +11,7 @@
 
 mod blob;
 mod cdf;
+mod edges;
 mod gsd;
 mod gsd_entries;
 mod gsd_places;

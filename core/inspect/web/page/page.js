@@ -369,7 +369,8 @@ function meaningOf(parts, field) {
 
 function isFormat(format) {
   const own = known[shown.file].format;
-  return format === own || (format === "cdf" && (own === "blob" || own === "map"));
+  // Text maps are in the specification of blob sets, and headers in CDF-5 in that of netCDF.
+  return format === own || (own === "map" && format === "blob") || (format === "cdf" && (own === "blob" || own === "map"));
 }
 
 const kindOf = (name) => legend.find((kind) => kind.kind === name) ?? { letter: "?", colour: "#ffffff", odd: "#ffffff" };

@@ -13,56 +13,12 @@ import sys
 import tempfile
 
 from browser import Browser
+from compare import Failed, check, differs, program
 
-# What the page leaves out: it would need the lists of all elements of all subfiles.
-LEFT_OUT = {"covered", "overlaps"}
 ALL = 1 << 40  # rows
+MAP_CELLS = 80 * 16  # of the program's JSON, at most
 GIB = 1 << 30
 MOST_READ = 32 << 20  # bytes of a file of 6 GiB
-
-
-class Failed(Exception):
-    pass
-
-
-def check(is_so, *what):
-    if not is_so:
-        raise Failed(" ".join(str(one) for one in what)[:2000])
-
-
-def program(striae, folder, *words):
-    """What the program prints: the values of its JSON, if any, and its complaints."""
-    run = subprocess.run([striae, *words], cwd=folder, capture_output=True, text=True)
-    told = json.loads(run.stdout) if run.stdout.strip() else None
-    complaints = [line.removeprefix("striae: ") for line in run.stderr.splitlines()]
-    return told, complaints, run.returncode
-
-
-def is_large(number):
-    """Whether it is an integer that JavaScript would round: the page has it as a text."""
-    return isinstance(number, int) and len(str(abs(number))) > 15
-
-
-def differs(told, shown, where=""):
-    """Where the page says something else than the program; `None` if nowhere."""
-    if isinstance(told, dict) and isinstance(shown, dict):
-        for name in told.keys() - shown.keys() - LEFT_OUT:
-            return f"{where}.{name}: the page does not say {told[name]}"
-        for name in shown.keys() - told.keys() - {"remark"}:
-            return f"{where}.{name}: only the page says {shown[name]}"
-        pairs = [(name, told[name], shown[name]) for name in told.keys() & shown.keys()]
-    elif isinstance(told, list) and isinstance(shown, list):
-        if len(told) != len(shown):
-            return f"{where}: {len(told)} and {len(shown)} values"
-        pairs = [(f"[{index}]", *pair) for index, pair in enumerate(zip(told, shown))]
-    else:
-        same = told == shown or (is_large(told) and str(told) == shown)
-        # JavaScript prints a large number as an integer, and Python compares all of its digits.
-        if isinstance(told, float) and isinstance(shown, (int, float)):
-            same = told == float(shown)
-        return None if same else f"{where}: {told!r} and {shown!r}"
-    found = (differs(*pair, f"{where}.{name}") for name, *pair in pairs)
-    return next((one for one in found if one), None)
 
 
 class Tests:
@@ -130,6 +86,45 @@ class Tests:
             check(told is not None, where, "only the program refuses it:", complaints)
             different = differs(told, answer)
             check(different is None, where, different)
+        self.compare_map(folder, name, number)
+
+    def compare_map(self, folder, name, number):
+        """What is where in a file, in cells as large as the program's."""
+        where = f"map {folder.name}/{name}"
+        # Of a set, the page shows one file at a time.
+        alone = self.format_of(number) == "sion"
+        words = ["map", "--json", *["--alone"] * alone, name]
+        told, complaints, _ = program(self.striae, folder, *words)
+        if told and '"hole"' in json.dumps(told["files"]):
+            # A browser does not say what is stored on the disk: the program gets a copy that is stored as a whole.
+            with tempfile.TemporaryDirectory() as whole:
+                (pathlib.Path(whole) / name).write_bytes((folder / name).read_bytes())
+                told, complaints, _ = program(self.striae, whole, *words)
+        size = (folder / name).stat().st_size
+        pictures = [one for one in told["files"] if one["file"] == name] if told else []
+        most = -(-size // pictures[0]["cell_bytes"]) if pictures else MAP_CELLS
+        shown = self.ask("map", number, 0, ALL, most)
+        self.compared += 1
+        if error := shown.get("error"):
+            check(told is None, where, "only the page refuses it:", error)
+            check(any(line == error or line.startswith(f"{error}; ") for line in complaints), where, [error], complaints)
+            return
+        check(len(pictures) == 1, where, "only the program refuses it:", complaints)
+        answer = shown["answer"]
+        damage = answer.pop("damage")
+        check(len(pictures[0]["cells"]) <= MAP_CELLS, where, len(pictures[0]["cells"]))
+        different = differs(pictures[0], answer | {"file": answer.pop("path"), "format": self.format_of(number)})
+        check(different is None, where, different)
+        # What the program says of it is the page's reason, or that there is no reason for what is unknown.
+        is_unknown = any(kind["kind"] == "unknown" for kind in answer["kinds"])
+        said = [line for line in complaints if line.startswith(f"{name}: ")]
+        check(bool(said) == bool(damage or is_unknown), where, damage, complaints)
+        check(not damage or any(line == damage or line.startswith(f"{damage}; ") for line in said), where, damage, said)
+        legend = [{key: one[key] for key in ("kind", "letter", "description")} for one in self.ask("legend")["answer"]]
+        check(told["legend"] == legend, where, legend)
+
+    def format_of(self, number):
+        return self.browser.run(f"known[{number}].format")
 
     def compare_all(self, folder, names):
         found = []
@@ -244,6 +239,8 @@ class Tests:
         yield [golden / "gsd/v10_unsorted_ids.gsd"], {"namelist.name"}
         for name in ("cdf1_pn_default.nc", "cdf5_alltypes.nc"):
             yield [golden / "cdf" / name], {"header.magic", "name.bytes"}
+        yield [golden / "map/z1.dat"], {f"map.{field}" for field in (
+            "word", "version", "npes", "ndims", "dim", "rank", "count", "element")}
 
     def test_each_field_of_a_dump_has_a_sentence(self):
         index = re.compile(r"\[\d+\]")
@@ -275,7 +272,10 @@ class Tests:
                 "seal_row.crc[0][17][3]": "CRC-32C of the bytes of a blob of a variable, in all records",
                 "name.bytes[2][0]": "The bytes of the name follow, in UTF-8",
             },
-            "sion/s03_eight_mixed.sion": {"META1.ntasks": "N, the tasks in this", "seal_row.crc[0][17][3]": ""},
+            "sion/s03_eight_mixed.sion": {"META1.ntasks": "N, the tasks in this", "seal_row.crc[0][17][3]": "",
+                                          "map.rank[3]": ""},
+            "map/z1.dat": {"map.rank[3]": "The number of a rank, from 0",
+                           "map.element[3][0]": "An element of the rank: its offset in the flattened array plus 1"},
         }
         for path, wanted in sentences.items():
             self.choose([self.golden / path])

@@ -3,6 +3,7 @@
 //!
 //! The files are described in `tests/golden/hdf5/README.md`.
 
+mod forms;
 mod golden;
 mod hostile;
 mod written;

@@ -52,7 +52,10 @@ impl fmt::Display for OfSet {
                 write!(f, "all files are of commit {number} of the set")?;
                 match brought.as_slice() {
                     [] => Ok(()),
-                    files => write!(f, ", to which {} were brought", Listed(files)),
+                    files => {
+                        let verb = if files.len() == 1 { "was" } else { "were" };
+                        write!(f, ", to which {} {verb} brought", Listed(files))
+                    }
                 }
             }
             Self::Others { files } => {
