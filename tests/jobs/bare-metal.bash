@@ -6,6 +6,9 @@ readonly build="$target/bare-metal"
 readonly library="$build/$triple/release/libstriae_bare_metal.a"
 readonly cpu=(-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16)
 
+# The library needs none, but cargo compiles `core` anew for another linker; the job firmware uses this one, too.
+export CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=arm-none-eabi-ld
+
 readonly programs=$dir/programs
 readonly linked="$build/$triple/release"
 
@@ -102,8 +105,7 @@ text_size() {
 
 # Builds the programs, each optimised as a whole, as firmware is.
 build_programs() {
-    CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=arm-none-eabi-ld debian_cargo build --release \
-        --target "$triple" -Zbuild-std=core --target-dir "$build" \
+    debian_cargo build --release --target "$triple" -Zbuild-std=core --target-dir "$build" \
         --manifest-path "$programs/Cargo.toml"
 }
 
@@ -154,7 +156,6 @@ report() {
 }
 
 check_names
-own bare-metal
 need_debian_rust gcc-arm-none-eabi
 
 build 3

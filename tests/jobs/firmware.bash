@@ -7,7 +7,8 @@ readonly least="$build/thumbv7m-none-eabi/release/least"
 readonly netcdf="$build/thumbv7m-none-eabi/release/netcdf"
 readonly board="$build/thumbv7m-none-eabi/release/board"
 readonly same="$build/thumbv7m-none-eabi/release/same"
-readonly same_m4="$build/thumbv7em-none-eabihf/release/same"
+readonly devices="$target/bare-metal" # the job bare-metal builds `core` for that device there, too
+readonly same_m4="$devices/thumbv7em-none-eabihf/release/same"
 readonly images="$build/images"
 readonly defmt_print="$target/tools/bin/defmt-print"
 
@@ -29,7 +30,7 @@ build() {
         cd "$dir" # for the settings in .cargo
         CARGO_TARGET_THUMBV7M_NONE_EABI_LINKER=arm-none-eabi-ld \
             CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=arm-none-eabi-ld \
-            debian_cargo build --release -Zbuild-std=core --target-dir "$build" "$@"
+            debian_cargo build --release -Zbuild-std=core "$@"
     )
 }
 
@@ -91,9 +92,11 @@ need_debian_rust gcc-arm-none-eabi qemu-system-arm
     --target-dir "$build/tools" defmt-print@1.2.0 || skip "cannot install defmt-print"
 build_tested --bin striae
 
-build --bin least --no-default-features
+# All programs with the same features of what they stand on: each crate is compiled once.
+readonly features=netcdf,same,board
+build --target-dir "$build" --bin least --no-default-features --features "$features"
 without=$(text_size "$least")
-build
+build --target-dir "$build" --features "$features"
 rm -rf "$images"
 mkdir "$images"
 run "$elf" report.txt
@@ -115,19 +118,18 @@ agree "$target/venv-gsd-5.0.1/bin/python" firmware.py --gsd "$target/debug/stria
 
 need_python netCDF4
 need_program ncdump netcdf-bin
-build --bin netcdf --features netcdf
 run "$netcdf" netcdf.txt
 (($(reported wrong_without_syncs netcdf.txt) > 0)) ||
     fail "no cut of the netCDF logger was checked"
 note "netCDF: $(reported cuts netcdf.txt) cuts, $(reported runs netcdf.txt) runs"
 agree "$target/venv/bin/python" firmware_netcdf.py "$target/debug/striae" "$images"
 
-build --bin same --no-default-features --features same
-build --bin same --no-default-features --features same --target thumbv7em-none-eabihf
+# As bare-metal builds `core`, which takes as long as all else here.
+CARGO_PROFILE_RELEASE_DEBUG=0 build --bin same --no-default-features --features same \
+    --target thumbv7em-none-eabihf --target-dir "$devices"
 same_bytes "Cortex-M3" write_logs lm3s6965evb "$same"
 same_bytes "Cortex-M4" write_logs mps2-an386 "$same_m4"
 
 need_program mformat mtools
-build --bin board --no-default-features --features board
 agree "$target/venv-gsd-5.0.1/bin/python" board.py --kills 10 "$target/debug/striae" "$board" \
     "$build/cards"

@@ -2,7 +2,13 @@
 
 need_program valgrind valgrind
 
+# Packages of which nothing is counted are not optimised: those of tests, which cargo builds too, and those whose
+# work is the same in both runs of a pair.
 packages=(-p striae-core -p striae)
+for package in assert_cmd bstr clap clap_builder clap_complete clap_mangen difflib predicates proptest rand \
+    regex-automata regex-syntax roff seccompiler striae-kit; do
+    packages+=(--config "profile.release.package.$package.opt-level=0")
+done
 cargo build --quiet --release "${packages[@]}" --bin striae --example frames --example openings \
     --example gsd_frames --example gsd_steps
 readonly programs="$target/release/examples"
