@@ -36,14 +36,16 @@ fi
 
 # Tries the mutants of a shard that were not caught yet.
 try() {
-    local file=$1 what=$2 out=$3 status=0 programs=(--test all) which=(--exclude-re ' -> ')
+    local file=$1 what=$2 out=$3 first status=0 programs=(--test all) which=(--exclude-re ' -> ')
+    first=$(cut -d / -f 3 <<<"$file")
+    [[ $file != */recover/* ]] || first=recover
     [[ $what == operators ]] || which=(--re ' -> ')
     ! grep -qF '#[cfg(test)]' "$file" || programs=(--lib "${programs[@]}")
     mkdir -p "$out"
     keep_unviable "$out"
     (
         cd "$tree"
-        MUTANTS_FIRST=$(cut -d / -f 3 <<<"$file") cargo mutants --in-place --iterate --output "$out" \
+        MUTANTS_FIRST=$first cargo mutants --in-place --iterate --output "$out" \
             --package striae-core --file "$file" "${which[@]}" --profile mutants --baseline skip --timeout 300 \
             "${programs[@]/#/--cargo-arg=}"
     ) || status=$?
