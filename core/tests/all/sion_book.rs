@@ -108,6 +108,19 @@ fn a_block_whose_data_could_not_be_committed_is_not_entered() {
 }
 
 #[test]
+fn blocks_end_at_the_largest_offset_at_most() {
+    let most = 9_223_372_036_854_775_807; // 2^63 - 1
+    let blocks = |first| Blocks { first, globalskip: 1 << 62 };
+    assert_eq!(blocks((1 << 62) - 1).end(1), Some(most));
+    assert_eq!(blocks(1 << 62).end(1), None);
+    // a sum and a product that no u64 holds
+    assert_eq!(blocks(u64::MAX).end(1), None);
+    assert_eq!(blocks(4096).end(4), None);
+    assert_eq!(blocks(most).end(0), Some(most));
+    assert_eq!(blocks(most + 1).end(0), None);
+}
+
+#[test]
 fn a_varheader_is_behind_meta1_and_ends_where_a_file_can_end() {
     let shape = |rows, mapping_len| VarheaderShape::new(meta1().layout(), rows, mapping_len, true);
     // maxchunks is stored as an i32, and 0 is that of a file that was never closed.

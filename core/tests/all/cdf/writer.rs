@@ -245,6 +245,33 @@ fn values_at_their_places_are_those_of_the_records() {
     assert_eq!(opened.head().numrecs, 3);
 }
 
+/// Records of 3 bytes follow each other without a gap (`spec/cdf.md#records`): padding would be
+/// written over the next one, which may be there already.
+#[test]
+fn records_of_the_only_record_variable_have_no_padding() {
+    use striae_core::store::WriteAt;
+    let label = VarDef { name: "label", nc_type: Type::Char, dimids: &[0, 1] };
+    let definition = Definition { dims: &DIMS, attrs: &[], vars: &[(label, &[])] };
+    let plan = Plan::new(&definition, Version::Cdf1, Alignment::COMPACT).unwrap();
+    let (slots, window) = (vec![Slot::EMPTY; 1], vec![0; 64]);
+    let store = Growing::default();
+    let mut file = Writer::create(store, &definition, &plan, Fill::Values, slots, window).unwrap();
+    let write = |file: &mut Written, early: &[u8], late: &str| {
+        let place = file.place(0, file.records() + 1).unwrap();
+        file.store_mut().write_all_at(place.offset(), early).unwrap();
+        file.put(0, late).unwrap();
+        file.end_record().unwrap();
+        file.end_records(1).unwrap();
+        file.close().unwrap();
+    };
+    write(&mut file, b"def", "abc");
+    let bytes = file.into_store().0;
+    assert!(bytes.ends_with(b"abcdef"), "{bytes:?}");
+    let mut file = reopen(&bytes, Fill::Values).unwrap();
+    write(&mut file, b"jkl", "ghi");
+    assert!(file.into_store().0.ends_with(b"abcdefghijkl"));
+}
+
 #[test]
 fn a_record_that_is_discarded_leaves_nothing() {
     let mut file = sampled(Version::Cdf2, Fill::Values);

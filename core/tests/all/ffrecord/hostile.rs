@@ -69,7 +69,10 @@ fn every_flipped_bit_is_found_if_the_tables_have_a_checksum() {
 
 #[test]
 fn a_number_of_samples_is_refused_unless_the_file_has_room_for_their_tables() {
-    let most = i64::try_from(Layout::MAX_SAMPLES).unwrap();
+    let most = 768_614_336_404_564_649_i64; // 12 + 12 most <= i64::MAX
+    assert!(12 + 12 * i128::from(most) <= i64::MAX.into());
+    assert!(12 + 12 * i128::from(most + 1) > i64::MAX.into());
+    assert_eq!(Layout::MAX_SAMPLES, most.unsigned_abs());
     for (n, file_len, is_read) in [
         (0, 12, true),
         (1, 23, false),

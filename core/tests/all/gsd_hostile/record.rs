@@ -228,6 +228,41 @@ fn an_index_that_no_append_can_have_moved_is_damage() {
     }
 }
 
+/// "Neither shadow has that magic and crc, and index or name list is behind data_end and larger
+/// than the record says."
+#[test]
+fn without_a_shadow_only_a_larger_block_behind_the_data_is_an_append() {
+    for file in committed() {
+        let whole = file.whole();
+        let data_end = file.u64_at(176 + 24);
+        assert_eq!(data_end, file.len());
+        let without_shadow = |bytes: Vec<u8>| with(&bytes, 256, &[0; 512]);
+        let moved = |start: u64, count: u64| [start.to_le_bytes(), count.to_le_bytes()].concat();
+        let index = without_shadow(appended(&file, &[]));
+        let place = file.names.0..file.names.0 + 256;
+        let names = [without_shadow(file.bytes.clone()), file.bytes[place].to_vec()].concat();
+        let appends = [(&index, 8, 10), (&index, 8, 6), (&names, 24, 4)];
+        for (bytes, at, count) in appends {
+            let read = read_everything(&with(bytes, at, &moved(data_end, count))).unwrap();
+            assert_eq!(read.head.state, State::Appended, "{} {at} {count}", file.name);
+            assert_eq!((read.chunks, read.names), (whole.chunks.clone(), whole.names.clone()));
+        }
+        // one byte too early; no larger; larger, but where it was; as it was, with another checksum
+        let said = if file.name.ends_with('1') { 3 } else { 0 };
+        let mut wrong = vec![
+            with(&index, 8, &moved(data_end - 1, 10)),
+            with(&index, 8, &moved(data_end, 5)),
+            with(&index, 8, &moved(1024, 6)),
+            with(&names, 24, &moved(data_end - 1, 4)),
+            with(&names, 24, &moved(data_end, said)),
+        ];
+        wrong.push(without_shadow(file.with(252, &[!file.bytes[252]])));
+        for bytes in wrong {
+            assert_eq!(open_error(&bytes), Some(checksum_error(&bytes)), "{}", file.name);
+        }
+    }
+}
+
 #[test]
 fn a_file_that_gsd_truncates_or_rewrites_has_no_record_any_more() {
     for file in committed() {
