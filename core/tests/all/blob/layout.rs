@@ -212,3 +212,17 @@ fn sums_that_exceed_a_file_are_refused() {
     assert_eq!(width.of_blob(1, &[Share::default()]), Some(1));
     assert_eq!(width.of_blob(0, &[Share::default()]), None);
 }
+
+/// `spec/blob.md#process-centric`: one int32, two int64, then two int32 for each request.
+#[test]
+fn the_parts_of_a_map_follow_each_other_to_the_end_of_the_longest_file() {
+    let share = Share { nreqs: 3, start: 7, count: 9 };
+    let span = |offset, len| Span::new(offset, len).unwrap();
+    for at in [0, 1000, u64::MAX - 44] {
+        let [offsets, lengths] = [span(at + 20, 12), span(at + 32, 12)];
+        assert_eq!(share.requests(at), Some([offsets, lengths]));
+        let head = [span(at, 4), span(at + 4, 8), span(at + 12, 8)];
+        assert_eq!(share.parts(at), Some([head[0], head[1], head[2], offsets, lengths]));
+    }
+    assert_eq!((share.requests(u64::MAX - 43), share.parts(u64::MAX - 43)), (None, None));
+}

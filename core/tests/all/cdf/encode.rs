@@ -287,3 +287,21 @@ fn a_definition_that_changes_is_refused_and_nothing_is_written_after_the_header(
     let refused = Encode::new(&fickle, &plan, 0, &mut window).map(|_| ());
     assert_eq!(refused, Err(Error::Window { len: 63, min: 64 }));
 }
+
+/// "Bytes of the values, padded to 4; a larger size than 2^32 - 4 is stored as 0xFFFFFFFF in CDF-1
+/// and CDF-2." In CDF-5 the field has 64 bits.
+#[test]
+fn a_vsize_is_padded_and_has_all_bits_set_if_it_is_too_large() {
+    let most = 0xffff_fffc;
+    for version in [Version::Cdf1, Version::Cdf2, Version::Cdf5] {
+        for (len, vsize) in [(0, 0), (1, 4), (4, 4), (5, 8), (most - 3, most), (most, most)] {
+            assert_eq!(version.stored_vsize(len), vsize, "{version:?} {len}");
+        }
+    }
+    for version in [Version::Cdf1, Version::Cdf2] {
+        assert_eq!(version.stored_vsize(most + 1), 0xffff_ffff);
+        assert_eq!(version.stored_vsize(u64::MAX), 0xffff_ffff);
+    }
+    assert_eq!(Version::Cdf5.stored_vsize(most + 1), 1 << 32);
+    assert_eq!(Version::Cdf5.stored_vsize(u64::MAX), u64::MAX);
+}
