@@ -79,7 +79,7 @@ readonly all=$((1 << 18))
 create=$(instructions "$sion" memory create "$folder/tasks")
 check "a task that is created and closed" $((create / all)) 98
 list=$(instructions "$sion" memory list "$folder/tasks")
-check "a task that is listed" $((list / all)) 187
+check "a task that is listed" $((list / all)) 158
 one=$(instructions "$sion" memory one "$folder/tasks")
 check "1000 tasks of which one is found" $((one * 1000 / all)) 3951
 write=$(instructions "$sion" memory write "$folder/records")

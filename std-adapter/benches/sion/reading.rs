@@ -40,8 +40,22 @@ fn opening(dir: &Path, ntasks: u64) {
         let file = File::open(&path).unwrap();
         assert_eq!(file.task(ntasks / 2).unwrap().bytes, 512);
     };
-    let what = format!("open, list all of {ntasks} tasks");
-    row(&what, "read of META1 and META2", ROUNDS, list, read_tables);
+    let keep = || {
+        read_tables();
+        let rows: Vec<(i64, u64, u64, u64)> = (0..ntasks).map(|task| (0, task, task, 1)).collect();
+        black_box(rows);
+    };
+    let sum = || {
+        let file = File::open(&path).unwrap();
+        let bytes: u64 = file.tasks().unwrap().map(|task| task.unwrap().bytes).sum();
+        assert_eq!(bytes, 512 * ntasks);
+    };
+    let baseline = "read of META1 and META2";
+    row(&format!("open, list all of {ntasks} tasks"), baseline, ROUNDS, list, read_tables);
+    let what = format!("its limit: read of them, and a list of {ntasks} rows kept");
+    row(&what, baseline, ROUNDS, keep, read_tables);
+    let what = format!("open, add up the lengths of {ntasks} tasks");
+    row(&what, baseline, ROUNDS, sum, read_tables);
     let what = format!("open one of {ntasks} tasks");
     row(&what, "read of META1 and META2", ROUNDS, one, read_tables);
     peak_memory("start, and no file", "none", &path);
@@ -71,13 +85,12 @@ pub(crate) fn read_records(path: &Path) {
 
 /// What a reader of all tasks keeps of each: globalrank, offset, chunk size and bytes.
 fn list_all(file: &File) -> Vec<(i64, u64, u64, u64)> {
-    let tasks = file.tasks().unwrap().map(Result::unwrap);
-    tasks
-        .map(|task| {
-            let chunks = task.place.chunks;
-            (task.place.globalrank, chunks.start, chunks.chunksize, task.bytes)
-        })
-        .collect()
+    let mut rows = Vec::with_capacity(usize::try_from(file.ntasks()).unwrap());
+    rows.extend(file.tasks().unwrap().map(Result::unwrap).map(|task| {
+        let chunks = task.place.chunks;
+        (task.place.globalrank, chunks.start, chunks.chunksize, task.bytes)
+    }));
+    rows
 }
 
 /// Read one task's stream from start to end, against pread of the same bytes.

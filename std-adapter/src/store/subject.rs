@@ -38,6 +38,8 @@ pub(crate) struct Inspected<'a, B> {
 struct Reader {
     ahead: Ahead,
     zeros: Vec<u8>,
+    /// A part of the file without a hole, that of the last search.
+    dense: Option<Span>,
 }
 
 impl<'a, B: Borrow<Bulk>> Inspected<'a, B> {
@@ -159,8 +161,7 @@ impl Reader {
         while at < span.end() {
             let (start, end) = match span.len() < SHORTEST_HOLE {
                 true => (at, span.end()),
-                // The end may have moved: reading tells.
-                false => next_data(bulk.file(), at, span.end()).unwrap_or((at, span.end())),
+                false => self.next_data(bulk, at, span.end()),
             };
             let hole = Span::between(at, start).into_iter();
             for piece in hole.flat_map(|hole| hole.pieces(WINDOW)) {
@@ -179,5 +180,20 @@ impl Reader {
             at = end;
         }
         Ok(crc)
+    }
+
+    /// Start and end of the next data at or after `at`, up to `last`. On tmpfs a search looks at
+    /// each page up to the next hole, so that one is for all spans before it. If a hole is made
+    /// later, its zeros are read.
+    fn next_data(&mut self, bulk: &Bulk, at: u64, last: u64) -> (u64, u64) {
+        let known = self.dense.filter(|dense| dense.offset() <= at && at < dense.end());
+        self.dense = known.or_else(|| {
+            let found = next_data(bulk.file(), at, u64::MAX);
+            found.and_then(|(start, end)| Span::between(start, end))
+        });
+        match self.dense {
+            Some(dense) => (dense.offset().clamp(at, last), dense.end().min(last)),
+            None => (at, last), // the end may have moved: reading tells
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::step::read_exact;
 use crate::store::ReadAt;
 use crate::store::usize_to_u64;
 use striae_twin::twin;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, IntoBytes, transmute};
 
 /// A task and the length of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,15 +83,15 @@ impl<'w> Columns<'w> {
 }
 
 impl Columns<'_> {
-    /// The most chunks of a task. Marks tasks that META2 is wrong about with [`WRONG`]: which error
-    /// comes first must not depend on the window.
+    /// The most chunks of a task. Begins the sums, and marks tasks that META2 is wrong about with
+    /// [`WRONG`]: which error comes first must not depend on the window.
     fn longest(&mut self, maxchunks: u32) -> u64 {
         let mut rows = 0;
         for (count, sum) in self.blockcounts.iter().zip(&mut *self.sums) {
-            match check_blockcount(count.get(ByteOrder::HOST), 0, maxchunks) {
-                Ok(count) => rows = rows.max(count),
-                Err(_) => *sum = I64::new(WRONG, ByteOrder::HOST),
-            }
+            let count = check_blockcount(count.get(ByteOrder::HOST), 0, maxchunks);
+            rows = rows.max(*count.as_ref().unwrap_or(&0));
+            let begin = if count.is_ok() { 0 } else { WRONG };
+            *sum = I64::new(begin, ByteOrder::HOST);
         }
         rows
     }
@@ -136,15 +136,13 @@ impl<S, W: AsMut<[u8]>> Tasks<'_, S, W> {
     /// Task `local`, which is in the window, and the sum of its blocksizes.
     #[inline]
     fn in_window(&mut self, local: u32) -> (Task, i64) {
-        let index = usize::try_from(local.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let mut at = usize::try_from(local.wrapping_sub(self.first)).unwrap_or(usize::MAX);
         let stride = usize::try_from(self.count).unwrap_or(usize::MAX);
-        let window = self.window.as_mut();
-        let (entries, _) =
-            <[I64]>::ref_from_prefix_with_elems(window, window.len() >> 3).unwrap_or_default();
-        let mut at = index;
+        let (entries, _) = self.window.as_mut().as_chunks();
+        let value = |entry: &[u8; 8]| I64::get(transmute!(*entry), ByteOrder::HOST);
         let [globalrank, chunksize, count, sum, start] = [(); COLUMNS].map(|()| {
-            let value = entries.get(at).map_or(0, |entry| entry.get(ByteOrder::HOST));
-            at = at.saturating_add(stride);
+            let value = entries.get(at).map_or(0, value);
+            at = at.wrapping_add(stride);
             value
         });
         let chunks = Chunks {
@@ -226,8 +224,6 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
             // All of them were checked when they were added up.
             signed(layout.stored_chunksize(requested.unsigned_abs()).unwrap_or(0))
         });
-        columns.blockcounts.as_mut_bytes().fill(0);
-        columns.sums.as_mut_bytes().fill(0);
         if let Some(meta2) = &head.meta2 {
             let counts = columns.blockcounts.as_mut_bytes();
             read_exact(store, place(meta2.blockcounts()), counts).await?;
@@ -249,6 +245,9 @@ impl<'a, S: ReadAt, W: AsMut<[u8]>> Tasks<'a, S, W> {
                 columns.sum_rows(len, chunk, self.start, self.globalskip, head.file_len);
                 chunk = chunk.saturating_add(usize_to_u64(batch));
             }
+        } else {
+            columns.blockcounts.as_mut_bytes().fill(0);
+            columns.sums.as_mut_bytes().fill(0);
         }
         self.start = columns.place_chunks(self.start);
         (self.first, self.count, self.end) = (first, count, first.saturating_add(count));
