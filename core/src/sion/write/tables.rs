@@ -392,8 +392,11 @@ impl<T: Written> Pieces for Tables<T> {
 
     fn fill(&mut self, publication: &Publication, bytes: &mut [u8]) {
         let order = publication.meta1.order();
-        if !self.is_old {
-            bytes.fill(0);
+        let counts = matches!(self.kind, Kind::Entries { column: Column::Blockcounts, .. });
+        match self.is_old {
+            false if counts && publication.old.is_none() => fill(bytes, I64::new(1, order)),
+            false => bytes.fill(0),
+            true => {}
         }
         match self.kind {
             Kind::MappingSize { .. } if self.is_old => {}
@@ -403,9 +406,6 @@ impl<T: Written> Pieces for Tables<T> {
             }
             Kind::Entries { column: Column::Mapping, .. } if self.is_old => {}
             Kind::Entries { column, first } => {
-                if column == Column::Blockcounts && publication.old.is_none() {
-                    fill(bytes, I64::new(1, order));
-                }
                 let mut entries = Entries { column, order, first, bytes };
                 self.written.lay_over(&mut entries);
             }
