@@ -37,8 +37,7 @@ gsd_suite() {
 
 [[ -x $target/python-build/bin/maturin ]] || environment "$target/python-build" 'maturin>=1.7,<2'
 rm -rf "$target/wheels"
-(cd std-adapter/python && "$target/python-build/bin/maturin" build --quiet --profile dev --features tested \
-    --out "$target/wheels")
+(cd std-adapter/python && "$target/python-build/bin/maturin" build --quiet --profile dev --out "$target/wheels")
 environment "$target/python-venv" pytest freud-analysis MDAnalysis "$target"/wheels/striae-*.whl
 python="$target/python-venv/bin/python"
 note "$(cd "$target/wheels" && echo striae-*.whl)"
