@@ -8,8 +8,8 @@
    each frame (`small-1`, `large-1`).
 
    Cases that read, from a file of COUNT frames of one chunk of 4 bytes, which `make` makes, or of
-   1 to 7 of them at random, which `make-uneven` makes: COUNT times `open`; COUNT times `find` a chunk of a random frame, or of the next one (`find-next`), or
-   find and `read` it.
+   1 to 7 of them at random, which `make-uneven` makes: COUNT times `open`; COUNT times `find` a chunk
+   of a random frame, or of the next one (`find-next`), or find and `read` it.
 
    `memory` prints by how many KiB the memory of the process grows when FILE is opened, and
    `memory-find` when one of its chunks is found, too. It was done with FILE.small before: what the
