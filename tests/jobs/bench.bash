@@ -43,7 +43,7 @@ if [[ ! -v STRIAE_BENCH_DIR && -w /dev/shm ]]; then
 fi
 printf '# %s processors, Linux %s, load %s\n' "$(nproc)" "$(uname -r)" "$(cut -d ' ' -f 1 /proc/loadavg)" >"$new"
 for folder in "${folders[@]}"; do
-    kind=$(findmnt -no FSTYPE -T "$folder")
+    kind=$(findmnt --first-only -no FSTYPE -T "$folder")
     for part in $parts; do
         begin=$SECONDS
         case $part in

@@ -1,9 +1,17 @@
 //! Aligned memory that engines write to, and a pool to use it again.
 #![expect(unsafe_code, reason = "the kernel and other threads write to parts of it")]
 
+use memmap2::{Advice, MmapMut};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use striae_core::align::{Plan, Read};
+
+/// Length of a huge page where it is shortest.
+///
+/// A disk is told of the places of a read's bytes in memory, one for each piece that is in one run.
+/// With pages of 4 KiB, 1 MiB may be 256 pieces, as many as a queue of a virtual disk has room for,
+/// so that it does one read at a time; in a huge page it is one.
+const HUGE: usize = 2 << 20;
 
 /// Memory whose first byte is aligned.
 ///
@@ -11,8 +19,8 @@ use striae_core::align::{Plan, Read};
 /// covers more than the part that is asked for.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// Owns the allocation; it is not used otherwise.
-    _owner: Vec<u8>,
+    /// Owns the mapping; it is not used otherwise.
+    _owner: MmapMut,
     start: NonNull<u8>,
     len: usize,
     /// The number of its registered buffer in a ring.
@@ -25,13 +33,16 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Allocates `len` zero bytes at a multiple of `align`, a power of two; `None` if there cannot
-    /// be so many.
+    /// Maps `len` zero bytes at a multiple of `align`, a power of two; `None` if there cannot be
+    /// so many. Huge pages are asked for if they are as long as one.
     fn new(len: usize, align: usize) -> Option<Self> {
-        let whole = len.checked_add(align)?;
-        Vec::<u8>::new().try_reserve_exact(whole).ok()?;
-        let mut owner = vec![0; whole]; // zeros of the kernel's: nothing is touched
+        let is_huge = len >= HUGE;
+        let align = if is_huge { align.max(HUGE) } else { align };
+        let mut owner = MmapMut::map_anon(len.checked_add(align)?).ok()?; // nothing is touched
         let skip = owner.as_ptr().align_offset(align);
+        if is_huge {
+            let _ = owner.advise_range(Advice::HugePage, skip, len); // pages stay short otherwise
+        }
         let start = owner.get_mut(skip..)?.get_mut(..len)?;
         Some(Self { start: NonNull::from(start).cast(), len, _owner: owner, slot: None })
     }

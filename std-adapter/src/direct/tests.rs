@@ -12,6 +12,7 @@
 use super::aio::Pace;
 use super::engine::Completion;
 use super::lane::Fault;
+use super::memory::Pool;
 use super::{DirectFile, OpenOptions, Order, Policy, Rung};
 use crate::error::ErrorKind;
 use rustix::io::Errno;
@@ -257,4 +258,18 @@ fn ten_thousand_left_streams_leave_nothing_behind() {
     assert_eq!(open(), before);
     check(&file);
     assert_eq!(file.take().flights(), 0);
+}
+
+#[test]
+fn memory_that_can_have_huge_pages_begins_at_one() {
+    const HUGE: usize = 2 << 20;
+    let pool = Pool::new(512);
+    for (len, multiple) in [(1, 512), (HUGE - 1, HUGE), (HUGE, HUGE), (2 * HUGE, HUGE)] {
+        let mut memory = pool.take(len).unwrap();
+        assert!(memory.len() >= len);
+        let bytes = memory.bytes_mut();
+        assert!(bytes.as_ptr().addr().is_multiple_of(multiple), "{len} bytes");
+        bytes.fill(1); // all of it can be written
+        pool.give_back(memory);
+    }
 }
