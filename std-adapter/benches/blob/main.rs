@@ -62,6 +62,8 @@ fn main() {
                 writing(dir, kind, threads, Turn::Rank);
             }
         }
+        pieces(dir, Turn::Variable);
+        pieces(dir, Turn::Rank);
     }
     if wanted("reading") {
         opening(dir);
@@ -150,6 +152,60 @@ enum Turn {
     Rank,
 }
 
+impl Turn {
+    const fn first(self) -> &'static str {
+        match self {
+            Self::Variable => "variable by variable",
+            Self::Rank => "rank by rank",
+        }
+    }
+}
+
+/// Writes as many bytes to a new file, each thread its share from start to end.
+fn plain(path: &Path, size: u64, threads: u32) {
+    let file = fs::File::create(path).unwrap();
+    let share = size / u64::from(threads);
+    std::thread::scope(|scope| {
+        for thread in 0..u64::from(threads) {
+            let file = &file;
+            scope.spawn(move || {
+                let piece = vec![7; 1 << 18];
+                for at in (0..share).step_by(piece.len()) {
+                    let len = (share - at).min(piece.len() as u64) as usize;
+                    file.write_all_at(&piece[..len], thread * share + at).unwrap();
+                }
+            });
+        }
+    });
+}
+
+/// The limit of `writing`: the pieces of 64 variables that the ranks have, each by one `pwrite` at
+/// its place. A piece is as long as those of the large variables of the set.
+fn pieces(dir: &Path, turn: Turn) {
+    let raw = dir.join("raw");
+    let (variables, ranks, piece) = (64, u64::from(RANKS), vec![7; 33_000]);
+    let len = piece.len() as u64;
+    let write = || {
+        let file = fs::File::create(&raw).unwrap();
+        let mut write = |variable, rank| {
+            file.write_all_at(&piece, (variable * ranks + rank) * len).unwrap();
+        };
+        match turn {
+            Turn::Variable => {
+                (0..variables).for_each(|v| (0..ranks).for_each(|rank| write(v, rank)));
+            }
+            Turn::Rank => (0..ranks).for_each(|rank| (0..variables).for_each(|v| write(v, rank))),
+        }
+    };
+    let size = variables * ranks * len;
+    let clean = || drop(fs::remove_file(&raw));
+    let what = format!("the same by pwrite of each piece, {}", turn.first());
+    row_prepared(&what, "pwrite of as many bytes", 3 * ROUNDS, clean, write, || {
+        plain(&raw, size, 1);
+    });
+    clean();
+}
+
 /// Ranks hand over their values, many threads at once.
 fn writing(dir: &Path, container: Container, threads: u32, turn: Turn) {
     let (path, raw) = (dir.join("out"), dir.join("raw"));
@@ -177,28 +233,9 @@ fn writing(dir: &Path, container: Container, threads: u32, turn: Turn) {
         });
         writer.close().unwrap();
     };
-    let plain = || {
-        let file = fs::File::create(&raw).unwrap();
-        let share = size / u64::from(threads);
-        std::thread::scope(|scope| {
-            for thread in 0..u64::from(threads) {
-                let file = &file;
-                scope.spawn(move || {
-                    let piece = vec![7; 1 << 18];
-                    for at in (0..share).step_by(piece.len()) {
-                        let len = (share - at).min(piece.len() as u64) as usize;
-                        file.write_all_at(&piece[..len], thread * share + at).unwrap();
-                    }
-                });
-            }
-        });
-    };
+    let plain = || plain(&raw, size, threads);
     let (name, size) = (container.name(), size >> 20);
-    let first = match turn {
-        Turn::Variable => "variable by variable",
-        Turn::Rank => "rank by rank",
-    };
-    let what = format!("write {size} MiB by {threads} threads, {name}, {first}");
+    let what = format!("write {size} MiB by {threads} threads, {name}, {}", turn.first());
     row_prepared(&what, "pwrite of as many bytes", 3 * ROUNDS, clean, ours, plain);
     clean();
 }
