@@ -3,7 +3,8 @@
 use crate::direct::{Destination, DirectCopy, OpenOptions, Order};
 pub use crate::error::copy::CopyError;
 use crate::posix::PosixFile;
-use rustix::fs::{FallocateFlags, SeekFrom};
+use crate::posix::holes::HoleSearch;
+use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
 use std::num::NonZeroU64;
@@ -45,19 +46,9 @@ pub struct Copier {
     in_kernel: bool,
     /// The copy buffer; empty until it is needed.
     buf: Vec<u8>,
-    /// The range without holes that the last search found. On some file systems the search for the
-    /// next hole takes time in proportion to the data before it, and spans are often adjacent.
-    dense: Option<Dense>,
+    holes: HoleSearch,
     /// The direct copier, if direct I/O was asked for; it replaces both of the above.
     direct: Option<Box<DirectCopy>>,
-}
-
-/// A range of a file that has no holes.
-#[derive(Debug, Clone, Copy)]
-struct Dense {
-    file: (u64, u64),
-    start: u64,
-    end: u64,
 }
 
 impl Default for Copier {
@@ -70,7 +61,7 @@ impl Copier {
     /// Makes a copier that copies in the kernel until the kernel refuses.
     #[must_use]
     pub const fn new() -> Self {
-        Self { in_kernel: true, buf: Vec::new(), dense: None, direct: None }
+        Self { in_kernel: true, buf: Vec::new(), holes: HoleSearch::new(), direct: None }
     }
 
     /// With `Some` options, reads and writes past the page cache where possible. Data that is
@@ -158,31 +149,15 @@ impl Copy<'_> {
     /// Start and end of the next data at or after `at`. Both are the end of the span or of the file
     /// if only a hole follows.
     fn next_data(&mut self, at: u64) -> Result<(u64, u64), CopyError> {
-        let (last, file) = (self.span.end(), self.from.identity());
+        let last = self.span.end();
         if self.span.len() < SHORTEST_HOLE {
             return Ok((at, last));
         }
-        let dense = self.copier.dense.filter(|dense| dense.file == file);
-        if let Some(dense) = dense.filter(|dense| dense.start <= at && at < dense.end) {
-            return Ok((at, dense.end.min(last)));
+        if let Some(found) = self.copier.holes.next_data(self.from, at, last) {
+            return Ok(found);
         }
-        let start = match rustix::fs::seek(self.from, SeekFrom::Data(at)) {
-            Ok(start) => start.clamp(at, last),
-            // lseek(2): "offset is within a hole at the end of the file", or behind that.
-            Err(Errno::NXIO) => self.from.size().map_err(CopyError::Read)?.clamp(at, last),
-            Err(_) => return Ok((at, last)), // the file system does not know its holes
-        };
-        if start == last {
-            return Ok((last, last));
-        }
-        match rustix::fs::seek(self.from, SeekFrom::Hole(start)) {
-            Ok(end) if end > start => {
-                self.copier.dense = Some(Dense { file, start, end });
-                Ok((start, end.min(last)))
-            }
-            Err(Errno::NXIO) => Ok((start, start)), // the file ends here
-            _ => Ok((start, last)),
-        }
+        let end = self.from.size().map_err(CopyError::Read)?.max(at).min(last);
+        Ok((end, end))
     }
 
     /// Offset in the target file for the byte at `offset` of the source.

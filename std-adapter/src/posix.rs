@@ -1,6 +1,7 @@
 //! One file, read and written by offset.
 
 mod cache;
+pub(crate) mod holes;
 mod pin;
 mod spans;
 mod store;

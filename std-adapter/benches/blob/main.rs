@@ -187,7 +187,7 @@ fn pieces(dir: &Path, turn: Turn) {
     let len = piece.len() as u64;
     let write = || {
         let file = fs::File::create(&raw).unwrap();
-        let mut write = |variable, rank| {
+        let write = |variable, rank| {
             file.write_all_at(&piece, (variable * ranks + rank) * len).unwrap();
         };
         match turn {

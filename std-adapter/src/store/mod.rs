@@ -28,6 +28,6 @@ mod written;
 
 pub(crate) use gatherer::Gatherer;
 pub(crate) use run::Run;
-pub(crate) use sparse::{SparseFile, existing, next_data};
+pub(crate) use sparse::{SparseFile, existing};
 pub(crate) use subject::Inspected;
 pub use written::{Durability, WriteOptions};

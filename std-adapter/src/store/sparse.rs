@@ -1,8 +1,7 @@
 //! A file whose holes are known and not read.
 
 use crate::posix::PosixFile;
-use rustix::fs::SeekFrom;
-use rustix::io::Errno;
+use crate::posix::holes::next_data;
 use std::cell::OnceCell;
 use std::io;
 use std::sync::Arc;
@@ -96,18 +95,4 @@ fn parts_with_data(file: &PosixFile) -> io::Result<Vec<Span>> {
         at = end;
     }
     Ok(parts)
-}
-
-/// Start and end of the next data at or after `at`, in a part of the file that ends at `last`. Both
-/// are `last` if only a hole follows there, and `None` is a hole up to the end of the file.
-pub(crate) fn next_data(file: &PosixFile, at: u64, last: u64) -> Option<(u64, u64)> {
-    let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
-        Ok(start) => start.clamp(at, last),
-        Err(Errno::NXIO) => return None,
-        Err(_) => return Some((at, last)), // the file system does not know its holes
-    };
-    match rustix::fs::seek(file, SeekFrom::Hole(start)) {
-        Ok(end) if end > start => Some((start, end.min(last))),
-        _ => Some((start, last)),
-    }
 }

@@ -1,9 +1,9 @@
 //! A file under inspection: its data is read ahead, by many threads, or past the page cache.
 
 use super::bulk::{Ahead, Bulk};
-use super::sparse::next_data;
 use crate::each::{all_processors, for_each};
 use crate::posix::PosixFile;
+use crate::posix::holes::{HoleSearch, next_data};
 use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -33,19 +33,17 @@ pub(crate) struct Inspected<'a, B> {
     ahead: RefCell<Reader>,
 }
 
-/// The buffers and the file that one thread reads with.
-#[derive(Default)]
+/// What one thread reads with.
 struct Reader {
     ahead: Ahead,
     zeros: Vec<u8>,
-    /// A part of the file without a hole, that of the last search.
-    dense: Option<Span>,
+    holes: HoleSearch,
 }
 
 impl<'a, B: Borrow<Bulk>> Inspected<'a, B> {
     /// Wraps the file; `progress` gets the length of each piece of data that was checksummed.
     pub(crate) fn new(bulk: B, progress: &'a (dyn Fn(u64) + Sync)) -> Self {
-        Self { bulk, progress, ahead: RefCell::default() }
+        Self { bulk, progress, ahead: RefCell::new(Reader::new()) }
     }
 
     /// The number of threads that pay for these spans.
@@ -130,7 +128,7 @@ impl<B: Borrow<Bulk>> Subject for Inspected<'_, B> {
         let done = Mutex::new(Vec::new());
         let items = (0_usize..).zip(spans).map(Ok);
         let all = for_each(items, threads, || {
-            let (mut reader, done) = (Reader::default(), &done);
+            let (mut reader, done) = (Reader::new(), &done);
             move |(index, &span): (usize, &Span)| {
                 let crc = reader.sum(bulk, span, checksum, progress);
                 done.lock().unwrap_or_else(PoisonError::into_inner).push((index, crc));
@@ -145,6 +143,10 @@ impl<B: Borrow<Bulk>> Subject for Inspected<'_, B> {
 }
 
 impl Reader {
+    fn new() -> Self {
+        Self { ahead: Ahead::default(), zeros: Vec::new(), holes: HoleSearch::new() }
+    }
+
     /// The checksum of the bytes of `span`. Holes are not read.
     fn sum(
         &mut self,
@@ -161,7 +163,10 @@ impl Reader {
         while at < span.end() {
             let (start, end) = match span.len() < SHORTEST_HOLE {
                 true => (at, span.end()),
-                false => self.next_data(bulk, at, span.end()),
+                // The end may have moved: reading tells.
+                false => {
+                    self.holes.next_data(bulk.file(), at, span.end()).unwrap_or((at, span.end()))
+                }
             };
             let hole = Span::between(at, start).into_iter();
             for piece in hole.flat_map(|hole| hole.pieces(WINDOW)) {
@@ -180,20 +185,5 @@ impl Reader {
             at = end;
         }
         Ok(crc)
-    }
-
-    /// Start and end of the next data at or after `at`, up to `last`. On tmpfs a search looks at
-    /// each page up to the next hole, so that one is for all spans before it. If a hole is made
-    /// later, its zeros are read.
-    fn next_data(&mut self, bulk: &Bulk, at: u64, last: u64) -> (u64, u64) {
-        let known = self.dense.filter(|dense| dense.offset() <= at && at < dense.end());
-        self.dense = known.or_else(|| {
-            let found = next_data(bulk.file(), at, u64::MAX);
-            found.and_then(|(start, end)| Span::between(start, end))
-        });
-        match self.dense {
-            Some(dense) => (dense.offset().clamp(at, last), dense.end().min(last)),
-            None => (at, last), // the end may have moved: reading tells
-        }
     }
 }

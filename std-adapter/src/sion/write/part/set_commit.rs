@@ -7,8 +7,8 @@
 use super::{Part, WINDOW, lock};
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
+use crate::posix::holes::next_data;
 use crate::sion::write::snapshot::Snapshot;
-use crate::store::next_data;
 use std::io;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
