@@ -24,7 +24,7 @@ IN_MEMORY = [
 ]
 ANYWHERE = [("F case", 8, ["blob"], "pwrite", ["cdf", "hdf5"])]
 ON_DISK = [
-    ("commit of a record a rank", ranks, ["commit", "--commits", "20"], first, ["set"])
+    ("commit of a record a rank", ranks, ["commit", "--commits", "20"], first, ["meet", "set"])
     for ranks in (8, 64)
     for first in ("once", "twice")
 ]

@@ -75,10 +75,11 @@ fn check_bench(run: impl Fn(&[&str]) -> Output, folder: &Path) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&report["ranks"], &report["commits"]), (&3.into(), &3.into()));
-    assert_eq!(report["ways"].as_array().unwrap().len(), 5);
+    assert_eq!(report["ways"].as_array().unwrap().len(), 6);
     for name in ["once", "twice", "chunks"] {
         assert_eq!(way(&report, name)["collectives"], 1);
     }
+    assert_eq!(way(&report, "meet")["collectives"], 2 + 2 * 3, "twice a commit");
     assert!(way(&report, "set")["collectives"].as_u64().unwrap() >= 3, "a commit is collective");
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "a file is left");
 

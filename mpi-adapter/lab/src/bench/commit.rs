@@ -42,6 +42,8 @@ enum CommitWay {
     Twice,
     /// As `Twice`, with the record of each rank in a chunk of its own.
     Chunks,
+    /// As `Chunks`, by the ranks, which have to meet before rank 0 syncs, and after it.
+    Meet,
     /// A SIONlib set; every rank writes its record.
     Set,
     /// A SIONlib set; records are written by `coll_write`, and few ranks write for all.
@@ -54,6 +56,7 @@ impl CommitWay {
             Self::Once => "one write, one sync",
             Self::Twice => "two writes, two syncs",
             Self::Chunks => "a write a chunk, two syncs",
+            Self::Meet => "a write a rank, two syncs, ranks meet twice",
             Self::Set => "set, a write a rank",
             Self::Coll => "set, coll_write, few writers",
         }
@@ -70,6 +73,7 @@ impl CommitWay {
             Self::Once => plain(comm, Place::Together { is_shown: false }),
             Self::Twice => plain(comm, Place::Together { is_shown: true }),
             Self::Chunks => plain(comm, Place::Chunks),
+            Self::Meet => args.write_and_meet(comm),
             Self::Set => args.write_set(comm, None),
             Self::Coll => args.write_set(comm, Some(Collect::new())),
         }
@@ -144,6 +148,33 @@ impl CommitArgs {
             }
         }
         Ok(())
+    }
+
+    /// The least of a commit of ranks that learn of each other's errors.
+    fn write_and_meet<C: Collective>(&self, comm: C) -> Result<C, Error> {
+        let failed = |error| Failure::io("writing the file", &error);
+        let created = match comm.rank() {
+            0 => fs::File::create(self.path()).map(drop),
+            _ => Ok(()),
+        };
+        comm.agree(created.map_err(failed))?;
+        let file = fs::File::options().write(true).open(self.path());
+        let file = comm.agree(file.map_err(failed))?;
+        let record = vec![1; usize::try_from(self.size.get()).unwrap_or(0)];
+        let chunk = self.bytes().next_multiple_of(4096).saturating_mul(comm.rank().into());
+        for number in 0..u64::from(self.commits.get()) {
+            let at = number.saturating_mul(self.size.get().into()).saturating_add(4096);
+            let written = file.write_all_at(&record, chunk.saturating_add(at));
+            comm.agree(written.map_err(failed))?;
+            let show = || {
+                file.sync_data()?;
+                file.write_all_at(&number.to_le_bytes(), 0)?;
+                file.sync_data()
+            };
+            let shown = if comm.rank() == 0 { show() } else { Ok(()) };
+            comm.agree(shown.map_err(failed))?;
+        }
+        Ok(comm)
     }
 
     fn write_set<C: Collective>(&self, comm: C, collect: Option<Collect>) -> Result<C, Error> {
