@@ -36,6 +36,20 @@ fn a_block_that_was_left_unused_is_not_open_once_a_close_may_have_put_meta2_ther
 }
 
 #[test]
+fn a_task_that_enters_an_earlier_block_takes_none_back_and_moves_nothing() {
+    let mut book = created();
+    assert_eq!(book.enter(4, Ahead::NONE), Ok(Enter::GoOn));
+    for publishes in [Outcome::Published, Outcome::Unknown] {
+        let new = book.commit(5, Ahead::NONE).unwrap();
+        book.conclude(publishes(new));
+        for block in 0..=4 {
+            assert_eq!(book.enter(block, Ahead::NONE), Ok(Enter::GoOn), "{block}");
+            assert_eq!(book.entered(), 5);
+        }
+    }
+}
+
+#[test]
 fn a_commit_has_at_least_as_many_rows_as_the_last_one() {
     // Tasks that wrote nothing since keep their chunks, and a commit is told of the others only.
     let book = reopened(5, BLOCKS.end(5).unwrap());
