@@ -38,7 +38,7 @@ pub(crate) fn held(file: &[u8]) -> Vec<Held> {
     chunks.collect()
 }
 
-fn created(about: &Attributes<'_>) -> Writer<Growing, [Slot; 6]> {
+pub(crate) fn created(about: &Attributes<'_>) -> Writer<Growing, [Slot; 6]> {
     Writer::create(Growing::default(), about, SLOTS).unwrap()
 }
 
