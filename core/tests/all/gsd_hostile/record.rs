@@ -3,7 +3,7 @@
 use super::*;
 use striae_kit::gsd_everything::Counted;
 
-use striae_core::gsd::{Reader, State};
+use striae_core::gsd::{Reader, Record, State};
 
 /// Offset of the shadow.
 fn shadow(file: &Specimen) -> usize {
@@ -41,6 +41,38 @@ fn a_committed_file_opens_in_two_reads_and_its_checksums_are_right() {
         assert_eq!(record.names_crc, crc32c(&[names]));
         let ident = crc32c(&[&file.bytes[40..44], &file.bytes[48..176]]);
         assert_eq!(record.ident_crc, ident);
+    }
+}
+
+#[test]
+fn a_record_says_what_its_bytes_say() {
+    for file in committed() {
+        for (checksums, one_sync) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 3), (255, 255)] {
+            let bytes = file.with(176 + 40, &4u64.to_le_bytes());
+            let bytes = signed(with(&bytes, 176 + 72, &[9, checksums]));
+            let bytes = signed(with(&bytes, 176 + 75, &[one_sync]));
+            let reader = Reader::open(bytes.as_slice(), &mut [0; 256]).unwrap();
+            let u32_at = |at: usize| u32::from_le_bytes(bytes[176 + at..][..4].try_into().unwrap());
+            let is_1 = file.name.ends_with('1');
+            let record = Record {
+                entries: 5,
+                index_reserved: 8,
+                data_end: 1304,
+                shadow: 256,
+                crc_from: 4,
+                sequence: 2,
+                names_len: if is_1 { 192 } else { 9 },
+                names: 3,
+                index_crc: u32_at(60),
+                names_crc: u32_at(64),
+                ident_crc: u32_at(68),
+                align: 9,
+                checksums: checksums == 1,
+                one_sync: one_sync == 1,
+                layer: if is_1 { 1 } else { 2 },
+            };
+            assert_eq!(reader.head().state, State::Committed(record), "{}", file.name);
+        }
     }
 }
 
@@ -257,6 +289,10 @@ fn without_a_shadow_only_a_larger_block_behind_the_data_is_an_append() {
             with(&names, 24, &moved(data_end, said)),
         ];
         wrong.push(without_shadow(file.with(252, &[!file.bytes[252]])));
+        // no append has made a record whose shadows cannot be where it says
+        for place in [0, 255, index.len() - 511, usize::MAX] {
+            wrong.push(with(&index, 176 + 32, &(place as u64).to_le_bytes()));
+        }
         for bytes in wrong {
             assert_eq!(open_error(&bytes), Some(checksum_error(&bytes)), "{}", file.name);
         }
