@@ -3,7 +3,7 @@
 use super::Disk;
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, State, Writer};
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
-use striae_kit::gsd_files::{image, with_image};
+use striae_kit::gsd_files::{image, signed, with, with_image};
 
 /// A disk that counts its syncs.
 struct Counting<'a>(&'a mut Disk, &'a mut usize);
@@ -130,6 +130,31 @@ fn a_commit_of_which_a_byte_is_missing_was_not_made() {
         let (found, state) = frames(&file);
         assert_eq!(found, 3, "byte {at}");
         assert!(matches!(state, State::Committed(_)));
+    }
+}
+
+/// "Its `old` is that header."
+#[test]
+fn a_shadow_proves_no_commit_behind_another_header_than_its_old_one() {
+    let files: Vec<_> = commits(&ONE_SYNC, 4).into_iter().map(|(file, _)| file).collect();
+    let old = image(&files[2]);
+    let ahead = with_image(&files[3], &old);
+    assert!(matches!(frames(&ahead).1, State::Ahead(_)));
+    // The schema's version is in no checksum of the record; the one of all else is made right.
+    for at in (0..116).filter(|at| !(36..40).contains(at)) {
+        let mut other = old.clone();
+        other[at] ^= 1;
+        let file = signed(with_image(&files[3], &other));
+        if let Ok(reader) = Reader::open(file.as_slice(), &mut [0; 256]) {
+            assert!(!matches!(reader.head().state, State::Ahead(_)), "byte {at}");
+        }
+    }
+    let schema_version = with_image(&files[3], &[&old[..32], &[9], &old[33..]].concat());
+    assert!(matches!(frames(&schema_version).1, State::Committed(_)));
+    // gsd raises the minor version when it opens a file, and never lowers it
+    for (minor, is_ahead) in [(0, false), (1, true), (2, true), (255, true)] {
+        let file = with(&ahead, 44, &[minor]);
+        assert_eq!(matches!(frames(&file).1, State::Ahead(_)), is_ahead, "{minor}");
     }
 }
 
