@@ -1,10 +1,15 @@
 //! What is proven, and what is not.
 
 use super::{Stream, recover, recover_in};
+use std::cell::RefCell;
 use striae_core::endian::ByteOrder;
-use striae_core::sion::recover::{Certainty, Doubt, Proof, WINDOW, first_nonzero, used_len};
+use striae_core::integrity::crc32c;
+use striae_core::sion::recover::{
+    Certainty, Doubt, Proof, Remains, Scratch, Sparse, WINDOW, first_nonzero, used_len,
+};
 use striae_core::sion::{Attributes, Meta1};
-use striae_core::span::Span;
+use striae_core::span::{Span, Stride};
+use striae_core::store::{FixedSize, ReadAt};
 use zerocopy::IntoBytes;
 
 /// An unclosed file whose tasks wrote these streams, filling chunks of these sizes. It has all of
@@ -128,6 +133,52 @@ fn empty_records_of_key_0_are_not_told_from_nothing() {
     let streams = recover(&unclosed(order, true, &[(24, &rubbish), (8, &[1; 80])])).unwrap();
     assert_eq!(certainty(&streams), Certainty::Guess(Doubt::NoRecord));
     assert_eq!(streams[0].bytes, last);
+}
+
+/// A store that notes what it is told of.
+struct Listening<'f>(&'f [u8], RefCell<Vec<Span>>);
+
+impl ReadAt for Listening<'_> {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.0.size()
+    }
+
+    fn will_read(&self, spans: &[Stride]) {
+        self.1.borrow_mut().extend(spans.iter().flat_map(|stride| stride.spans()));
+    }
+}
+
+impl Sparse for Listening<'_> {}
+
+/// A store is told of all chunks that a header of a record is in, and of none behind the stream.
+#[test]
+fn of_a_header_in_many_chunks_the_store_is_told_before_it_is_read() {
+    let order = ByteOrder::HOST;
+    let (first, last) = (record(order, 1, b"ab"), record(order, 2, b""));
+    for (stream, headers) in [(last.clone(), vec![0]), ([first, last].concat(), vec![0, 18])] {
+        let file = unclosed(order, true, &[(4, &stream)]);
+        let store = Listening(&file, RefCell::default());
+        let (mut tables, mut window) = (vec![0; 4096], vec![0; 4096]);
+        let remains = Remains::read(&store, crc32c, &mut tables).unwrap();
+        let task = remains.tasks(&store, &mut tables).unwrap().next().unwrap().unwrap().task;
+        store.1.borrow_mut().clear();
+        let recovered =
+            remains.recover(&store, &task, &mut Scratch::new(&mut window), &mut |_, _| Ok(()));
+        assert_eq!(recovered.unwrap().bytes, stream.len() as u64);
+        let (start, told) = (task.chunks.start, store.1.borrow());
+        let end = start + stream.len().next_multiple_of(4) as u64;
+        assert!(told.iter().all(|span| start <= span.offset() && span.end() <= end), "{told:?}");
+        for at in headers.into_iter().flat_map(|header| header..header + 16) {
+            let is_in = |span: &Span| (span.offset()..span.end()).contains(&(start + at));
+            assert!(told.iter().any(is_in), "byte {at} of {told:?}");
+        }
+    }
 }
 
 #[test]
