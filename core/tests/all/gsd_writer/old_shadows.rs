@@ -2,9 +2,11 @@
 //! of the header. They keep these places, and are continued after all that they survived before.
 
 use super::Disk;
+use striae_core::gsd::fixed::Fault;
 use striae_core::gsd::raw::{Image, Shadow};
 use striae_core::gsd::{Attributes, FixedLogger, Logger, OwnLogger, Reader, Shape};
-use striae_kit::gsd_files::with_image;
+use striae_core::step::DriveError;
+use striae_kit::gsd_files::{image, with_image};
 use zerocopy::IntoBytes;
 
 /// Five frames; see its README.
@@ -144,4 +146,34 @@ fn a_shadow_at_768_says_nothing_of_a_file_with_shadows_at_256() {
         bytes[..512].fill(0xFF);
         assert_eq!(go_on(bytes, 0).1, 5, "{name}");
     }
+}
+
+/// "Otherwise: damaged, refused": it is no front of a header that is the new one of a shadow, with
+/// the rest of the old one, and no byte is erased.
+#[test]
+fn a_log_whose_header_is_neither_torn_nor_erased_is_refused_and_left_as_it_is() {
+    let right = image(FILE);
+    let is_mixed = |wrong: &[u8]| {
+        shadows(FILE).iter().any(|Shadow { old, new, .. }| {
+            (0..=120).any(|cut| [&new.as_bytes()[..cut], &old.as_bytes()[cut..]].concat() == wrong)
+        })
+    };
+    let mut refused = 0;
+    for at in (0..32).chain(48..120) {
+        let mut wrong = right.clone();
+        wrong[at] ^= 0x12;
+        if [0x00, 0xFF].contains(&wrong[at]) || is_mixed(&wrong) {
+            continue;
+        }
+        let damaged = with_image(FILE, &wrong);
+        let mut disk = Disk::new(damaged.clone());
+        let own = OwnLogger::<_, 2>::open_or_create(&mut disk, &OWN).err();
+        assert_eq!(own, Some(DriveError::Format(Fault::Damaged)), "byte {at}");
+        let fixed = FixedLogger::open_or_create(&mut disk, &FIXED).err();
+        assert_eq!(fixed, Some(DriveError::Format(Fault::Damaged)), "byte {at}");
+        assert!(Logger::<_, 4>::open_or_create(&mut disk, &ABOUT).is_err(), "byte {at}");
+        assert!(disk.bytes == damaged, "byte {at}");
+        refused += 1;
+    }
+    assert!(refused > 90, "{refused}");
 }
