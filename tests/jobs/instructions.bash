@@ -42,7 +42,7 @@ many=$(in_file 6000)
 check "a frame of three chunks in a file, committed each 100" $(((many - few) / 5000)) 825
 few=$(instructions "$programs/frames" 1000)
 many=$(instructions "$programs/frames" 6000)
-check "a committed frame of three chunks, by a Logger in memory" $(((many - few) / 5000)) 4960
+check "a committed frame of three chunks, by a Logger in memory" $(((many - few) / 5000)) 3880
 
 # The instructions of opening a golden file in memory, by the blocking path.
 check_open() {
