@@ -3,7 +3,6 @@
 # STRIAE_BENCHES names parts: sion, gsd, blob and direct are benches of striae; peer is beside gsd 5.0.1, whose sources
 # pip fetches, fio beside fio, mpi of ranks. STRIAE_BENCH_DIR is a folder for files; otherwise there are two, in memory
 # and on a disk.
-need_python pip
 parts=${STRIAE_BENCHES-sion gsd blob direct peer fio mpi}
 mkdir -p "$target/bench"
 new="$target/bench/table.md"
@@ -11,13 +10,8 @@ new="$target/bench/table.md"
 gsd_driver() {
     local sources="$target/bench/gsd-5.0.1"
     need_program cc gcc
-    rm -rf "$sources"
-    mkdir "$sources"
-    "$target/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary gsd \
-        --dest "$sources" gsd==5.0.1 || skip "pip cannot fetch the sources of gsd 5.0.1"
-    tar -xzf "$sources/gsd-5.0.1.tar.gz" -C "$sources" --strip-components 2 \
-        gsd-5.0.1/gsd/gsd.c gsd-5.0.1/gsd/gsd.h
-    cc -O3 -DNDEBUG -I "$sources" -o "$sources/driver" tests/bench/driver.c "$sources/gsd.c"
+    need_gsd_source 5.0.1 "$target/bench"
+    cc -O3 -DNDEBUG -I "$sources/gsd" -o "$sources/driver" tests/bench/driver.c "$sources/gsd/gsd.c"
     cargo build --quiet --release -p striae-tests --example gsd_speed
 }
 

@@ -4,7 +4,7 @@ need_program gcc gcc
 need_program g++ g++
 need_program pkg-config pkg-config
 need_program valgrind valgrind
-need_python cython==3.1.4 numpy "setuptools>=77" wheel pytest
+need_python cython==3.1.4 numpy pytest
 python="$target/venv/bin/python"
 "$python" -c 'import os, sysconfig, sys
 sys.exit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))' || need_debian python3-dev
@@ -61,13 +61,6 @@ g++ -fsyntax-only -Wall -Wextra -Werror -I"$prefix/include" -x c++ - <<<'#includ
 read -ra python_flags <<<"$("$python" -c 'import numpy, sysconfig
 print("-I" + numpy.get_include(), "-I" + sysconfig.get_paths()["include"])')"
 
-# The source of gsd, as PyPI has it: in $work/gsd-VERSION.
-get_gsd() {
-    "$target/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary gsd \
-        --no-build-isolation --dest "$work" "gsd==$1" || skip "pip cannot download the source of gsd $1"
-    tar -xf "$work/gsd-$1.tar.gz" -C "$work"
-}
-
 # Runs the tests of a version: version, how many there are at least, tests to leave out, options of gcc.
 gsd_suite() {
     local tree="$work/gsd-$1"
@@ -75,14 +68,14 @@ gsd_suite() {
     "$target/venv/bin/cython" -3 "$tree/gsd/fl.pyx" -o "$tree/fl.c"
     gcc -O1 -w -shared -fPIC "${python_flags[@]}" -DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION \
         "$tree/fl.c" -o "$tree/gsd/fl.so" "${flags[@]}" "${@:4}"
-    (cd "$tree" && PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider \
+    (cd "$tree" && "$python" -m pytest -q -p no:cacheprovider \
         -p gsd.pytest_plugin_validate --basetemp "$work/pytest" gsd/test \
         -k "not $3") | tee "$work/suite" || fail "the tests of gsd $1 do not pass"
     (($(awk '/ passed/ { print $1 }' "$work/suite") >= $2)) || fail "the tests of gsd $1 did not run"
     note "gsd $1's own tests: $(tail -n 1 "$work/suite" | sed 's/ in .*//')"
 }
 
-get_gsd 5.0.1
+need_gsd_source 5.0.1 "$work"
 # Programs that were compiled with gsd's own header run with our library.
 mkdir "$work/header"
 cp "$work/gsd-5.0.1/gsd/gsd.h" "$work/header/"
@@ -95,5 +88,5 @@ note "$count C tests"
 # It compares the size of the file after each write with the size before. striae puts new names in a
 # new list, so that a crash never shows half of them, which adds 1024 bytes at the first write.
 gsd_suite 5.0.1 145 test_maximum_write_buffer_size
-get_gsd 3.4.1
+need_gsd_source 3.4.1 "$work"
 gsd_suite 3.4.1 131 test_of_this_name -DSTRIAE_GSD_3

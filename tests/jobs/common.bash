@@ -2,6 +2,7 @@
 # errexit, nounset and pipefail, in the top folder of the repository.
 
 readonly target=$CARGO_TARGET_DIR
+export PYTHONPYCACHEPREFIX="$target/pycache" # compiled modules are not left beside sources
 
 # What the job test builds. Others that need a program or a library for this machine build it from
 # the same packages and, because of the example, with their features for tests: each crate is compiled once.
@@ -98,31 +99,41 @@ has_program() {
 
 # Python in a virtual environment, with these packages.
 need_python() {
-    alone has_python "$@"
+    alone has_packages "$target/venv" "$@"
 }
 
-has_python() {
+# A virtual environment in a folder, with these packages. The pip of one installs for all: to make one with a pip of
+# its own takes as long as to install packages. Modules are compiled when they are first used, which most never are.
+has_packages() {
+    local folder=$1 pip="$target/venv/bin/pip"
+    shift
     need_program python3 python3
-    if [[ ! -x $target/venv/bin/pip ]]; then
-        python3 -m venv "$target/venv" || { need_debian python3-venv; python3 -m venv "$target/venv"; }
-    fi
-    "$target/venv/bin/pip" install --quiet --disable-pip-version-check "$@" ||
+    [[ -x $pip ]] || python3 -m venv "$target/venv" ||
+        { need_debian python3-venv; python3 -m venv "$target/venv"; }
+    [[ -x $folder/bin/python ]] || python3 -m venv --without-pip "$folder"
+    "$pip" --python "$folder/bin/python" install --quiet --no-compile --disable-pip-version-check "$@" ||
         skip "pip cannot install $*"
 }
 
 # A Python with this version of gsd, in a virtual environment of its own.
 need_gsd() {
-    alone has_gsd "$@"
+    alone has_packages "$target/venv-gsd-$1" --only-binary gsd "gsd==$1" kaitaistruct==0.11 pytest
 }
 
-has_gsd() {
-    local venv="$target/venv-gsd-$1"
-    need_program python3 python3
-    [[ -x $venv/bin/pip ]] || python3 -m venv "$venv" ||
-        { need_debian python3-venv; python3 -m venv "$venv"; }
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --only-binary gsd \
-        "gsd==$1" kaitaistruct==0.11 pytest ||
-        skip "pip cannot install gsd $1"
+# The source of a version of gsd, as PyPI has it, unpacked as gsd-VERSION in a folder. pip asks it for its name, which
+# takes these packages.
+need_gsd_source() {
+    need_python cython==3.1.4 numpy "setuptools>=77" wheel
+    alone has_gsd_source "$1"
+    mkdir -p "$2"
+    tar -xzf "$target/gsd-sources/gsd-$1.tar.gz" -C "$2"
+}
+
+has_gsd_source() {
+    [[ -f $target/gsd-sources/gsd-$1.tar.gz ]] ||
+        "$target/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary gsd \
+            --no-build-isolation --dest "$target/gsd-sources" "gsd==$1" ||
+        skip "pip cannot download the source of gsd $1"
 }
 
 # These npm packages, and node; NODE_PATH leads to them.

@@ -43,7 +43,7 @@ gsd_suite() {
     need_gsd "$1"
     tests=$("$python" -c 'import gsd, os; print(os.path.dirname(gsd.__file__))')/test
     rm -rf "$target/gsd-suite"
-    GSD_OPS="$target/debug/examples/gsd_ops" PYTHONPATH=tests/interop PYTHONDONTWRITEBYTECODE=1 \
+    GSD_OPS="$target/debug/examples/gsd_ops" PYTHONPATH=tests/interop \
         "$python" -m pytest -q -p no:cacheprovider -p gsd.pytest_plugin_validate -p gsd_suite \
         --basetemp "$target/gsd-suite" "$tests" | tee "$RUN_STATE/suite" ||
         fail "gsd's own tests do not pass"

@@ -14,7 +14,7 @@ page="$target/page/striae.html"
 python3 core/inspect/web/assemble.py "$target/wasm-page/wasm32-unknown-unknown/release/striae_web.wasm" "$page"
 note "the page has $(($(stat -c %s "$page") / 1000)) kB"
 
-PYTHONDONTWRITEBYTECODE=1 python3 core/inspect/web/tests/page.py \
+python3 core/inspect/web/tests/page.py \
     "$(command -v chromium)" "$page" "$target/debug/striae" tests/golden "$target/page" |
     tee "$RUN_STATE/page" || fail "the page is not what it should be"
 note "$(tail -n 1 "$RUN_STATE/page")"
