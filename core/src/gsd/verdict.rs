@@ -288,7 +288,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
     /// ones, that of the later shadow.
     #[inline(never)]
     fn feed_shadow(&mut self, both: u64, bytes: &[u8], before: Option<Opinion>) -> Option<Opinion> {
-        // the header may be wrong about the place
+        // The header may be wrong about the place.
         let fits = |one: &&Shadow| !DEEP || one.new.commit.shadow.get() == both;
         let Some(shadow) = Shadow::parse(bytes).filter(fits) else { return before };
         let settled = match OWN {

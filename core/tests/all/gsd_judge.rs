@@ -22,7 +22,7 @@ fn deep(file: &[u8]) -> Judge<true> {
         assert!(need <= Judge::<true>::WINDOW);
         let window = file[offset as usize..].iter().take(want as usize);
         let window: Vec<_> = window.take(Judge::<true>::WINDOW).copied().collect();
-        assert!(window.len() >= need, "read behind the end");
+        assert!(window.len() >= need, "read after the end");
         let Ok(()) = judge.feed(&window);
     }
     panic!("no judgement after 16 reads");
@@ -218,7 +218,7 @@ fn a_damaged_header_is_the_image_of_a_shadow_that_it_differs_least_from() {
     }
 }
 
-/// Of shadows of which one was lost, and is that of an earlier commit again, the later one counts.
+/// If the write of a shadow was lost, an earlier one is still there. The later of the two counts.
 #[test]
 fn the_later_shadow_counts_however_many_commits_are_between_the_two() {
     let files = five();
@@ -272,7 +272,7 @@ fn without_a_shadow_one_wrong_bit_is_corrected_and_two_are_not() {
 }
 
 #[test]
-fn nothing_behind_the_end_of_a_file_is_read() {
+fn nothing_after_the_end_of_a_file_is_read() {
     for (file, number) in sound() {
         let damaged = flipped(&without_shadows(&file), MAGIC + 72, 0x11);
         for len in [256, 511, 512, 767, 768, 1023] {

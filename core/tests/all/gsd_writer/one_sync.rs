@@ -135,7 +135,7 @@ fn a_commit_of_which_a_byte_is_missing_was_not_made() {
 
 /// "Its `old` is that header."
 #[test]
-fn a_shadow_proves_no_commit_behind_another_header_than_its_old_one() {
+fn a_shadow_proves_no_commit_if_the_header_is_not_its_old_one() {
     let files: Vec<_> = commits(&ONE_SYNC, 4).into_iter().map(|(file, _)| file).collect();
     let old = image(&files[2]);
     let ahead = with_image(&files[3], &old);

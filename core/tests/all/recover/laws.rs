@@ -156,7 +156,7 @@ impl ReadAt for Listening<'_> {
 
 impl Sparse for Listening<'_> {}
 
-/// A store is told of all chunks that a header of a record is in, and of none behind the stream.
+/// A store is told of all chunks that a header of a record is in, and of none after the stream.
 #[test]
 fn of_a_header_in_many_chunks_the_store_is_told_before_it_is_read() {
     let order = ByteOrder::HOST;
