@@ -3,9 +3,10 @@
 #[cfg(not(target_os = "none"))]
 use crc::{CRC_32_ISCSI, CRC_32_ISO_HDLC, Crc, Table};
 
-/// How many bytes are taken at once; each has a table of 1024 bytes. A page is sent with its own.
+/// How many bytes are taken at once. Each has a table of 1024 bytes, which a web page has to send,
+/// and ESP-IDF to keep in flash.
 #[cfg(not(target_os = "none"))]
-const AT_ONCE: usize = if cfg!(target_family = "wasm") { 1 } else { 16 };
+const AT_ONCE: usize = if cfg!(any(target_family = "wasm", target_os = "espidf")) { 1 } else { 16 };
 
 #[cfg(not(target_os = "none"))]
 type Tables = Crc<u32, Table<AT_ONCE>>;
@@ -16,7 +17,7 @@ static CASTAGNOLI: Tables = Tables::new(&CRC_32_ISCSI);
 #[cfg(not(target_os = "none"))]
 static ZLIB: Tables = Tables::new(&CRC_32_ISO_HDLC);
 
-// On a device, flash is dearer than time: its table has 64 bytes, not those.
+// On a device, flash is dearer than time: its table has 64 bytes.
 #[cfg(target_os = "none")]
 use nibbles::{CASTAGNOLI, ZLIB, append};
 
