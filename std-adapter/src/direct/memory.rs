@@ -6,11 +6,11 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use striae_core::align::{Plan, Read};
 
-/// Length of a huge page where it is shortest.
+/// The length of a huge page where pages have 4 KiB.
 ///
-/// A disk is told of the places of a read's bytes in memory, one for each piece that is in one run.
-/// With pages of 4 KiB, 1 MiB may be 256 pieces, as many as a queue of a virtual disk has room for,
-/// so that it does one read at a time; in a huge page it is one.
+/// A request to a disk names each run of memory that its bytes go to. In short pages, 1 MiB may be
+/// 256 runs, as many as the queue of a virtual disk has room for, so that the disk does one read at
+/// a time; in a huge page it is one run.
 const HUGE: usize = 2 << 20;
 
 /// Memory whose first byte is aligned.

@@ -184,6 +184,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
             let start = rules.down(span.offset());
             // Exact: the whole span is in the file, or it is empty.
             let end = span.end().min(start.saturating_add(rules.max_io()));
+            // A gap to the next span may be read, too.
             let need = rules.up(end).saturating_sub(start).saturating_add(rules.max_gap());
             if !parts.is_empty() && room.saturating_add(need) > most {
                 self.rest = Some(part);
