@@ -260,7 +260,8 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         if let Some(next) = next.filter(|&next| DEEP && shadows(next, self.file_len).is_some()) {
             return Stage::Shadow(next);
         }
-        if !OWN && self.image.is_moved() {
+        let may_be_there = !DEEP || shadows(said, self.file_len).is_some(); // or it is no record
+        if !OWN && may_be_there && self.image.is_moved() {
             self.kind = Kind::Appended;
             return Stage::Done;
         }

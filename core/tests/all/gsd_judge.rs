@@ -2,10 +2,11 @@
 //! damaged (`spec/gsd.md#recovery`, *The header*).
 
 use crate::edges_gsd::created;
+use striae_core::gsd::Reader;
 use striae_core::gsd::raw::{Image, Shadow};
 use striae_core::gsd::verdict::{Damage, Judge};
 use striae_core::gsd::{Attributes, Basis, ChunkType, Error, State};
-use striae_core::step::{ReadMachine, ReadStep};
+use striae_core::step::{DriveError, ReadMachine, ReadStep};
 use striae_kit::gsd_files::{
     Entry, committed_file, crc32c, image as bytes_of_image, signed, with, with_image,
 };
@@ -371,6 +372,30 @@ fn a_wrong_bit_in_a_record_that_gsd_made_stale_leaves_the_rest_of_the_header() {
             assert_eq!((judge.state(), judge.record()), (State::Plain, None), "{at}");
             assert_eq!(judge.image().as_bytes(), image(&damaged).as_bytes(), "{at}");
             assert_eq!(judge.restored().unwrap().as_bytes(), image(&right).as_bytes(), "{at}");
+        }
+    }
+}
+
+/// "Neither shadow has that magic and crc": if they cannot be where the record says, it is none that
+/// gsd has made stale.
+#[test]
+fn without_a_shadow_opening_and_the_judge_agree_on_what_gsd_has_appended() {
+    for (file, number) in sound() {
+        let file = without_shadows(&appended(&file));
+        let len = file.len() as u64;
+        for place in [0, 255, 256, 512, len - 512, len - 511, u64::MAX] {
+            let case = format!("{place} of commit {number}");
+            let file = with(&file, 176 + 32, &place.to_le_bytes());
+            let opened = Reader::open(&file[..], &mut [0; 256]);
+            if (256..=len - 512).contains(&place) {
+                assert_eq!(opened.expect(&case).head().state, State::Appended, "{case}");
+                assert_whole(&deep(&file), Basis::Appended, &file);
+                continue;
+            }
+            let Err(DriveError::Format(Error::Checksum { offset: 252, .. })) = opened else {
+                panic!("{case}: {opened:?}");
+            };
+            assert_lost(&file, &case);
         }
     }
 }

@@ -260,8 +260,8 @@ fn an_index_that_no_append_can_have_moved_is_damage() {
     }
 }
 
-/// "Neither shadow has that magic and crc, and index or name list is behind data_end and larger
-/// than the record says."
+/// "Neither shadow has that magic and crc, though they can be where the record says, and index or
+/// name list is behind data_end and larger than the record says."
 #[test]
 fn without_a_shadow_only_a_larger_block_behind_the_data_is_an_append() {
     for file in committed() {

@@ -6,6 +6,7 @@ use striae_core::gsd::book::Book;
 use striae_core::gsd::raw::Shadow;
 use striae_core::gsd::{Attributes, Checksums, Chunk, ChunkType, Error, Reader, Slot, Writer};
 use striae_core::integrity::crc32c;
+use striae_core::span::Span;
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
 
 const SLOTS: usize = 8;
@@ -199,7 +200,7 @@ fn a_chunk_is_added_once_and_to_the_frame_that_it_was_placed_in() {
         let second = Chunk { id: 1, ..chunk };
         assert!(matches!(book.add(second, 0), Err(Error::Outside { .. })), "one place, one chunk");
         let file_len = book.data_end();
-        let far = striae_core::span::Span::new(file_len, 1).unwrap();
+        let far = Span::new(file_len, 1).unwrap();
         let far = Chunk { span: far, n: 1, id: 2, ..chunk };
         assert!(matches!(book.add(far, 0), Err(Error::Outside { .. })));
         book.end_frame(&mut disk).unwrap();
@@ -209,6 +210,32 @@ fn a_chunk_is_added_once_and_to_the_frame_that_it_was_placed_in() {
         book.discard_frame();
         let again = book.place(0, ChunkType::U8, 10, 1).unwrap();
         assert_eq!(first, again, "what was given up takes no room");
+    }
+}
+
+#[test]
+fn a_chunk_is_within_what_the_current_frame_was_given() {
+    for about in all_kinds() {
+        let (mut disk, mut book) = begun(&about);
+        book.place(0, ChunkType::U8, 10, 1).unwrap();
+        book.end_frame(&mut disk).unwrap(); // nobody used it
+        let from = book.data_end();
+        let chunk = book.place(1, ChunkType::U8, 10, 1).unwrap();
+        book.place(2, ChunkType::U8, 10, 1).unwrap();
+        let end = book.data_end();
+        for (offset, len) in [(from - 1, 10), (from - 10, 10), (end - 9, 10), (end, 1), (end + 1, 0)] {
+            let elsewhere = Chunk { span: Span::new(offset, len).unwrap(), n: len, ..chunk };
+            let error = book.add(elsewhere, 0);
+            let Err(Error::Outside { start, len: said, file_len, .. }) = error else {
+                panic!("{offset}, {len}: {error:?}");
+            };
+            assert_eq!((start, said, file_len), (offset, len, end));
+        }
+        for frame in [chunk.frame - 1, chunk.frame + 1] {
+            let other = Chunk { frame, ..chunk };
+            assert!(matches!(book.add(other, 0), Err(Error::Outside { .. })), "frame {frame}");
+        }
+        assert_eq!(book.add(chunk, 0), Ok(()), "nothing was used up");
     }
 }
 
