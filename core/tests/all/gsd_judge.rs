@@ -33,13 +33,16 @@ fn image(file: &[u8]) -> Image {
     Image::read_from_bytes(&bytes_of_image(file)).unwrap()
 }
 
-/// A file as it is created, and after each of some commits of a frame: its shadows are at 512.
+/// A file as it is created, and after each of some commits of a frame of 1 to 3 chunks: its shadows
+/// are at 512.
 fn history(about: &Attributes<'_>, commits: usize) -> Vec<Vec<u8>> {
     let mut file = created(about);
     let mut files = vec![file.store().0.clone()];
-    let id = file.name(b"a").unwrap();
-    for _ in 0..commits {
-        file.write_chunk(id, ChunkType::U8, 1, &[7; 8]).unwrap();
+    let ids = [b"a", b"b", b"c"].map(|name| file.name(name).unwrap());
+    for number in 0..commits {
+        for id in ids.into_iter().take(1 + number % 3) {
+            file.write_chunk(id, ChunkType::U8, 1, &[7; 8]).unwrap();
+        }
         file.end_frame().unwrap();
         file.commit().unwrap();
         files.push(file.store().0.clone());

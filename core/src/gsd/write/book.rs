@@ -47,9 +47,12 @@ use tail::{Found, Tail};
 use waiting::{Counts, Waiting};
 use zerocopy::IntoBytes;
 
-/// Of a large memory, this much of its end is for copies: an index of millions of entries is copied
-/// in pieces of this length.
+/// Of a memory that no frame can fill, this much of its end is for copies: an index of millions of
+/// entries is copied in pieces of this length.
 const WINDOW: usize = 1 << 16;
+
+/// The memory for a chunk of each name, of which there are less than 2^16, and for their checksums.
+const FULL: usize = size_of::<Slot>() << 16;
 
 /// A writer's state of a file. See the [module](self).
 ///
@@ -473,7 +476,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
 /// Bytes of the memory that waiting entries and rows may use.
 fn memory_len(memory: &mut [Slot]) -> usize {
     let len = memory.as_mut_bytes().len();
-    len.saturating_sub(if len >= 2 * WINDOW { WINDOW } else { 0 })
+    len.saturating_sub(if len >= FULL + WINDOW { WINDOW } else { 0 })
 }
 
 /// The number of rows of `m` values in `len` bytes.

@@ -173,3 +173,25 @@ fn next_nonzero<S: Sparse>(
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "Only zeros follow" is said of a whole header of them; less is the end of the room.
+    #[test]
+    fn zeros_of_a_whole_header_are_more_than_an_end() {
+        let mut bytes = [0; 48];
+        bytes[0] = 1; // key 1 with a value of 4 bytes
+        bytes[8] = 4;
+        bytes[16..20].fill(7);
+        let chunks = Chunks { start: 0, chunksize: 48, globalskip: Some(48) };
+        for end in 20..=48 {
+            let room = Room { chunks, end, limit: 1 };
+            let walked = walk(&&bytes[..], &room, ByteOrder::Little, &mut [0; 64]).unwrap();
+            let stop = if end < 36 { Stop::End } else { Stop::Zeros };
+            let whole = Walked { len: 20, stop, zero_records: false, ends_in_zero: false };
+            assert_eq!(walked, whole, "{end}");
+        }
+    }
+}

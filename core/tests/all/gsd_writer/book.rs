@@ -223,7 +223,9 @@ fn a_chunk_is_within_what_the_current_frame_was_given() {
         let chunk = book.place(1, ChunkType::U8, 10, 1).unwrap();
         book.place(2, ChunkType::U8, 10, 1).unwrap();
         let end = book.data_end();
-        for (offset, len) in [(from - 1, 10), (from - 10, 10), (end - 9, 10), (end, 1), (end + 1, 0)] {
+        for (offset, len) in
+            [(from - 1, 10), (from - 10, 10), (end - 9, 10), (end, 1), (end + 1, 0)]
+        {
             let elsewhere = Chunk { span: Span::new(offset, len).unwrap(), n: len, ..chunk };
             let error = book.add(elsewhere, 0);
             let Err(Error::Outside { start, len: said, file_len, .. }) = error else {
@@ -236,6 +238,80 @@ fn a_chunk_is_within_what_the_current_frame_was_given() {
             assert!(matches!(book.add(other, 0), Err(Error::Outside { .. })), "frame {frame}");
         }
         assert_eq!(book.add(chunk, 0), Ok(()), "nothing was used up");
+    }
+}
+
+/// Notes the longest read.
+struct Longest(Disk, std::cell::Cell<usize>);
+
+impl ReadAt for Longest {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.1.set(self.1.get().max(buf.len()));
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.0.size()
+    }
+}
+
+impl WriteAt for Longest {
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        self.0.write_all_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        self.0.set_size(len)
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        self.0.sync()
+    }
+}
+
+/// Of a memory that no frame can fill, 64 KiB are for copies.
+#[test]
+fn a_long_index_is_moved_in_long_pieces() {
+    let (frames, moved) = (5000, 4000 * 32);
+    let least = (1 << 16) + (64_usize << 10).div_ceil(size_of::<Slot>());
+    for (slots, piece) in [(least, 64 << 10), (least - 1, moved)] {
+        let store = Longest(Disk::new(Vec::new()), 0.into());
+        let about = Attributes { index_slots: 4096, ..Attributes::DEFAULT };
+        let mut writer = Writer::create(store, &about, vec![Slot::EMPTY; slots]).unwrap();
+        let id = writer.name(b"a").unwrap();
+        for frame in 0..frames {
+            writer.write_chunk(id, ChunkType::U8, 1, &[]).unwrap();
+            writer.end_frame().unwrap();
+            if frame % 2000 == 1999 {
+                writer.commit().unwrap();
+            }
+        }
+        writer.commit().unwrap();
+        let Longest(disk, longest) = writer.into_store();
+        assert_eq!(chunks(&disk.bytes).len(), frames);
+        assert_eq!(longest.get(), piece, "{slots}");
+    }
+}
+
+/// Of less memory, all is for chunks: "a slot for each chunk, and one more with checksums."
+#[test]
+fn a_frame_has_as_many_chunks_as_there_are_slots() {
+    for (slots, checksums) in [(2, false), (2, true), (2049, true), (4095, false), (4095, true)] {
+        let (about, own) =
+            (Attributes { checksums, ..Attributes::DEFAULT }, usize::from(checksums));
+        let memory = vec![Slot::EMPTY; slots + own];
+        let mut writer = Writer::create(Disk::new(Vec::new()), &about, memory).unwrap();
+        for number in 0..slots {
+            let id = writer.name(format!("{number}").as_bytes()).unwrap();
+            writer.write_chunk(id, ChunkType::U8, 1, &[7]).unwrap();
+        }
+        writer.end_frame().unwrap();
+        writer.commit().unwrap();
+        let file = Reader::open(&writer.store().bytes[..], &mut [0; 256]).unwrap();
+        assert_eq!(file.head().frames, 1);
+        assert_eq!(file.chunks([0; 4096]).filter(Result::is_ok).count(), slots + own);
     }
 }
 

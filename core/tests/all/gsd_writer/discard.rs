@@ -196,6 +196,25 @@ fn a_frame_that_found_no_room_costs_none() {
     }
 }
 
+/// As a store does that has written none of the bytes yet.
+#[test]
+fn a_store_may_be_shorter_when_a_frame_is_given_up() {
+    for shape in shapes() {
+        let mut writer =
+            Writer::create(Disk::new(Vec::new()), &shape, vec![Slot::EMPTY; 8]).unwrap();
+        let id = writer.name(b"a").unwrap();
+        for frame in 0..9 {
+            writer.write_chunk(id, ChunkType::U8, 1, &[9; 10_000]).unwrap();
+            writer.discard_frame_with(|disk, end| disk.bytes.truncate(end as usize));
+            writer.write_chunk(id, ChunkType::U8, 1, &[1; 10]).unwrap();
+            writer.end_frame().unwrap();
+            writer.commit().unwrap();
+            assert!(writer.store().size().unwrap() >= writer.data_end(), "{frame}, {shape:?}");
+            assert_eq!(chunks(&writer.store().bytes).len(), frame + 1, "{shape:?}");
+        }
+    }
+}
+
 /// What a commit has made part of the file stays part of it.
 #[test]
 fn a_frame_that_is_given_up_after_a_commit_leaves_a_file_that_can_be_closed() {

@@ -202,6 +202,11 @@ fn a_chunk_has_a_name_columns_and_whole_rows() {
 fn text_is_for_layer_2_1() {
     let want = Error::Layer { gsd_version: OLD.number(), kind: Some(ChunkType::Character) };
     refused(&old(), want, |w| w.write_chunk(0, ChunkType::Character, 1, b"x").map(drop));
+    let mut writer = create(&old(), 4);
+    let [first, next] = [b"a", b"b"].map(|name| writer.name(name).unwrap());
+    writer.write_chunk(first, ChunkType::U8, 1, b"x").unwrap(); // of a type that it has
+    let refused = writer.write_chunk(next, ChunkType::Character, 1, b"x").unwrap_err();
+    assert_eq!(refused, DriveError::Format(want));
 }
 
 #[test]

@@ -3,9 +3,12 @@
 use super::{Stream, recover};
 use striae_core::endian::{ByteOrder, I32, I64, U32};
 use striae_core::integrity::crc32c;
-use striae_core::sion::Meta1;
 use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::recover::{Certainty, Doubt, Proof, Remains};
+use striae_core::sion::verdict::{FoundTrailer, Verdict};
+use striae_core::sion::{FindSeal, Head, Meta1, Opened, Physical};
+use striae_core::span::Span;
+use striae_core::step::drive_read;
 use striae_kit::golden_sets::golden_set;
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -160,6 +163,61 @@ fn an_altered_meta1_proves_nothing_of_a_sealed_file() {
             );
             assert!(!has_room || is_by_records || !found.is_sound(), "{:?}", found.recovered);
             assert_eq!(found.bytes, whole.bytes);
+        }
+    }
+}
+
+/// What a search for the seal finds if META2 is not where the commit fields say.
+fn search(bytes: &[u8]) -> FoundTrailer {
+    let file_len = bytes.len() as u64;
+    let head = Head { file_len, meta1: Meta1::parse(bytes, file_len).unwrap(), meta2: None };
+    let mut find = FindSeal::new(&head, file_len, crc32c);
+    drive_read(&mut find, bytes, &mut [0; 64]).unwrap().unwrap()
+}
+
+/// If a commit field is all that has changed since, the seal contradicts it: of META1
+/// and META2, what that field leads to must be as sealed.
+#[test]
+fn a_seal_contradicts_a_commit_field_only_with_the_tables_that_do_not_depend_on_it() {
+    for file in files() {
+        let meta1 = Meta1::parse(&file.bytes, u64::MAX).unwrap();
+        let (fields, letter) = (meta1.layout().commit_fields().offset() as usize, 60);
+        // the low bytes of maxchunks and start_of_varheader
+        let low = |len: usize| if meta1.order() == ByteOrder::Little { 0 } else { len - 1 };
+        let (maxchunks, start) = (fields + low(4), fields + 4 + low(8));
+        let verdict = |damaged: &[usize]| {
+            let mut bytes = file.bytes.clone();
+            damaged.iter().for_each(|&at| bytes[at] ^= 2);
+            *search(&bytes).verdict()
+        };
+        let contradicts = |damaged: &[usize]| matches!(verdict(damaged), Verdict::Contradicted(_));
+        assert!(matches!(verdict(&[]), Verdict::Current(_)));
+        for field in [maxchunks, start] {
+            assert!(contradicts(&[field]));
+            assert!(!contradicts(&[field, file.meta2.start]));
+        }
+        assert!(contradicts(&[maxchunks, letter]), "the place of META2 is as sealed");
+        assert!(!contradicts(&[start, letter]));
+    }
+}
+
+#[test]
+fn the_table_of_a_damaged_trailer_is_where_meta2_ends() {
+    for file in files() {
+        let Opened::Closed(whole) = Physical::open(&file.bytes[..], &mut [0; 1076]).unwrap() else {
+            panic!("the file is closed");
+        };
+        let (file_len, end) = (file.bytes.len() as u64, file.meta2.end as u64);
+        let head = Head { file_len, meta1: *whole.meta1(), meta2: Some(*whole.meta2()) };
+        let span = Span::new(end, file.table.len() as u64).unwrap();
+        for at in file.bytes.len() - 64..file.bytes.len() {
+            let mut bytes = file.bytes.clone();
+            bytes[at] ^= 0x40;
+            let mut find = FindSeal::new(&head, end, crc32c);
+            let found = drive_read(&mut find, &bytes[..], &mut [0; 64]).unwrap().unwrap();
+            assert!(matches!(found.verdict(), Verdict::Damaged(..)), "{at}");
+            let ntasks = head.meta1.layout().ntasks;
+            assert_eq!(found.table(&head.meta1), Some((span, ntasks)), "{at}");
         }
     }
 }

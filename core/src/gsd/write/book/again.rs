@@ -17,7 +17,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
     #[inline]
     pub(in crate::gsd) fn note_checks(&mut self) {
         let tail = &self.tail;
-        let is_plain = !tail.checksums && !tail.sums.is_known() && tail.version >= Version::LAYER;
+        let is_plain = !tail.sums.is_known() && tail.version >= Version::LAYER;
         // Of later frames, each has a chunk at least: they never need more padding than this one.
         let is_plain = is_plain && tail.align == 0 && tail.is_writable();
         let is_plain = is_plain && tail.frame < u64::MAX / 2;
