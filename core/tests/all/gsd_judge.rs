@@ -379,8 +379,8 @@ fn a_wrong_bit_in_a_record_that_gsd_made_stale_leaves_the_rest_of_the_header() {
     }
 }
 
-/// "Neither shadow has that magic and crc": if they cannot be where the record says, it is none that
-/// gsd has made stale.
+/// "Neither shadow has that magic and crc": if they cannot be where the record says, it is none
+/// that gsd has made stale.
 #[test]
 fn without_a_shadow_opening_and_the_judge_agree_on_what_gsd_has_appended() {
     for (file, number) in sound() {
