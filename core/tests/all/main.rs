@@ -42,6 +42,7 @@ mod recover;
 mod requests;
 mod requests_of_sets;
 mod sion_book;
+mod sion_fixed;
 mod source;
 mod stores;
 mod traces;

@@ -11,7 +11,6 @@
 
 mod asynchronous;
 mod blank;
-mod fixed_streams;
 mod fuzz_mutate;
 mod fuzz_replay;
 mod limits;

@@ -148,6 +148,8 @@ mod tests {
         let next = cursor.next_chunk().unwrap();
         assert_eq!((next.chunk(), next.used()), (1, 0));
         assert_eq!(next.place(1).unwrap().offset(), 1024 + 512);
+        assert_eq!(cursor.rewound(20).place(1).unwrap().offset(), 1024 + 40);
+        assert_eq!(cursor.rewound(61).used(), 0);
     }
 
     #[test]

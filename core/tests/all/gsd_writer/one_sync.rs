@@ -214,6 +214,27 @@ fn a_commit_is_there_wherever_a_writer_is_cut_that_mends_the_headers_before_it()
     assert!(cuts > 4000, "{cuts}");
 }
 
+/// A closed file's header is durable: who closes after commits of one sync waits for one more.
+#[test]
+fn closing_makes_the_last_header_durable() {
+    for (attributes, wanted) in [(ONE_SYNC, 1), (Attributes { one_sync: false, ..ONE_SYNC }, 0)] {
+        let (mut disk, mut syncs) = (Disk::new(Vec::new()), 0);
+        let store = Counting(&mut disk, &mut syncs);
+        let mut writer = Writer::create(store, &attributes, [Slot::EMPTY; 4]).unwrap();
+        let id = writer.name(b"step").unwrap();
+        for _ in 0..2 {
+            writer.write_chunk(id, ChunkType::U64, 1, &[1; 8]).unwrap();
+            writer.end_frame().unwrap();
+            writer.commit().unwrap();
+        }
+        let before = *writer.store().1;
+        writer.close().unwrap();
+        assert_eq!(*writer.store().1 - before, wanted, "one sync: {}", attributes.one_sync);
+        writer.close().unwrap();
+        assert_eq!(*writer.store().1 - before, wanted, "it is durable already");
+    }
+}
+
 #[test]
 fn the_first_commit_makes_what_was_found_durable() {
     for attributes in [ONE_SYNC, Attributes { one_sync: false, ..ONE_SYNC }] {
