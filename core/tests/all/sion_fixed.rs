@@ -216,6 +216,11 @@ fn what_a_fixed_writer_did_not_write_is_refused_and_left_alone() {
     let store = PowerStore::new(&[]);
     open(&store, &of(other_shape, 0)).unwrap().commit().unwrap();
     let other_shape = store.live().to_vec();
+    let store = PowerStore::new(&[]);
+    let mut writer = open(&store, &SHAPES[0]).unwrap();
+    writer.write(0, &bytes(1000, 1)).unwrap();
+    writer.commit().unwrap();
+    let mut of_later_chunk = store.live().to_vec();
     let whole = of_writer(false, 100);
     let with = |at: usize, value: u8| {
         let mut image = whole.clone();
@@ -223,13 +228,19 @@ fn what_a_fixed_writer_did_not_write_is_refused_and_left_alone() {
         image
     };
     let fields = 1076 + 16 * 3;
-    let meta2 =
-        usize::try_from(i64::from_le_bytes(whole[fields + 4..fields + 12].try_into().unwrap()));
-    let meta2 = meta2.unwrap();
+    let meta2 = |image: &[u8]| {
+        let start = i64::from_le_bytes(image[fields + 4..fields + 12].try_into().unwrap());
+        usize::try_from(start).unwrap()
+    };
+    let second_row = meta2(&of_later_chunk) + 24 * 2;
+    assert_eq!(of_later_chunk[second_row..][..24], [&[44, 1][..], &[0; 22]].concat());
+    of_later_chunk[second_row + 8] = 5; // of task 1, which has only one chunk
+    let meta2 = meta2(&whole);
     for (image, fault) in [
         (of_writer(false, 200), Fault::Another), // a chunk that was left
         (of_writer(true, 100), Fault::Another),
         (other_shape, Fault::Another),
+        (of_later_chunk, Fault::Another),
         (with(30, 1), Fault::Another),
         (with(0, b'S'), Fault::NotBlank),
         (vec![7; 100], Fault::NotBlank),

@@ -214,6 +214,32 @@ fn a_commit_is_there_wherever_a_writer_is_cut_that_mends_the_headers_before_it()
     assert!(cuts > 4000, "{cuts}");
 }
 
+#[test]
+fn a_commit_of_chunks_in_pieces_takes_one_sync_unless_others_write_them() {
+    let (mut disk, mut syncs) = (Disk::new(Vec::new()), 0);
+    let store = Counting(&mut disk, &mut syncs);
+    let mut writer = Writer::create(store, &ONE_SYNC, [Slot::EMPTY; 4]).unwrap();
+    let ids = [b"a", b"b"].map(|name| writer.name(name).unwrap());
+    for (frame, wanted) in [2, 1, 2, 1].into_iter().enumerate() {
+        for id in ids {
+            let mut chunk = writer.begin_chunk(id, ChunkType::U16, 1).unwrap();
+            chunk.write(&[7; 3]).unwrap();
+            chunk.write(&[8; 5]).unwrap();
+            if frame == 2 {
+                let put =
+                    |store: &mut Counting<'_>, at, _| store.write_all_at(at, &[9; 2]).map(|()| 0);
+                chunk.put(2, put).unwrap();
+            }
+            chunk.finish().unwrap();
+        }
+        writer.end_frame().unwrap();
+        let before = *writer.store().1;
+        writer.commit().unwrap();
+        assert_eq!(*writer.store().1 - before, wanted, "frame {frame}");
+    }
+    assert_eq!(frames(&disk.bytes).0, 4);
+}
+
 /// A closed file's header is durable: who closes after commits of one sync waits for one more.
 #[test]
 fn closing_makes_the_last_header_durable() {
