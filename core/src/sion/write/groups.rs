@@ -203,6 +203,24 @@ impl<I: Iterator<Item: Into<Request>>> Iterator for Groups<I> {
 mod tests {
     use super::*;
 
+    /// A step counts only if there is data for more collectors than it gives.
+    #[test]
+    fn data_for_just_a_steps_collectors_leave_the_choice_to_the_next_step() {
+        let unit = NonZeroU64::new(1000).unwrap();
+        let collectors = |ntasks, units| {
+            Grouping::Automatic.collectors(&Total { ntasks, bytes: 1000 * units }, unit)
+        };
+        for (ntasks, steps) in
+            [(600, [32, 16, 8, 4].as_slice()), (300, &[16, 8, 4]), (100, &[8, 4]), (20, &[4])]
+        {
+            for (step, most) in steps.iter().enumerate() {
+                let next = steps.get(step + 1).unwrap_or(most);
+                assert_eq!(collectors(ntasks, most + 1), *most, "{ntasks}");
+                assert_eq!(collectors(ntasks, *most), *next, "{ntasks}");
+            }
+        }
+    }
+
     #[test]
     fn more_tasks_than_sionlib_can_count_are_refused() {
         let all_but_one = Total { ntasks: MAX_TASKS - 1, bytes: 7 };

@@ -47,11 +47,6 @@ impl Pen {
         Self { cursor, local, since: cursor.chunk(), crc, sealed, dirty: false }
     }
 
-    /// Sets globalskip, which is known only after all tasks were listed.
-    pub(in crate::sion) const fn with_globalskip(self, globalskip: u64) -> Self {
-        Self { cursor: self.cursor.with_globalskip(globalskip), ..self }
-    }
-
     /// The local rank of the task.
     #[must_use]
     pub const fn local(&self) -> u32 {
@@ -257,5 +252,72 @@ impl<P: Pens> Written for Since<P> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHUNKS: Chunks = Chunks { start: 1024, chunksize: 100, globalskip: Some(512) };
+
+    #[test]
+    fn a_task_is_committed_until_it_accepts_a_byte() {
+        let mut pen = Pen::new(3, CHUNKS, false);
+        assert!(pen.is_committed());
+        pen.accepted(0);
+        assert!(pen.is_committed());
+        pen.accepted(40);
+        assert!(!pen.is_committed());
+        pen.accepted(0);
+        assert!(!pen.is_committed(), "it has bytes that no commit has");
+        let seen = pen;
+        pen.committed(&seen);
+        assert!(pen.is_committed());
+        pen.accepted(1);
+        pen.committed(&seen);
+        assert!(!pen.is_committed(), "the byte came while the commit was made");
+    }
+
+    impl Ledger for heapless::Vec<Finished, 12> {
+        fn push(&mut self, chunk: Finished) -> Result<(), Error> {
+            self.push(chunk).map_err(|_| Error::LedgerFull { capacity: 12 })
+        }
+
+        fn retain(&mut self, keep: impl FnMut(&Finished) -> bool) {
+            self.retain(keep);
+        }
+    }
+
+    #[test]
+    fn what_is_taken_back_leaves_the_chunks_before_the_mark_and_those_of_other_tasks() {
+        let done = |local, chunk| Finished { local, chunk, used: 100, crc: 0 };
+        let all = (2..5).flat_map(|local| (0..4).map(move |chunk| done(local, chunk)));
+        let mut ledger: heapless::Vec<_, 12> = all.clone().collect();
+        let mark = Pen::resume(3, Cursor::resume(CHUNKS, 2, 40).unwrap(), Some(5));
+        let mut pen = Pen::resume(3, Cursor::resume(CHUNKS, 4, 7).unwrap(), Some(6));
+        pen.take_back(&mark, &mut ledger);
+        assert_eq!((pen.cursor(), pen.crc()), (mark.cursor(), 5));
+        assert!(ledger.into_iter().eq(all.filter(|done| done.local != 3 || done.chunk < 2)));
+    }
+
+    #[test]
+    fn a_commit_tells_of_the_chunks_that_its_task_had_left() {
+        let seen = Pen::resume(3, Cursor::resume(CHUNKS, 2, 7).unwrap(), None);
+        for (local, chunk) in (0..6).flat_map(|local| (0..5).map(move |chunk| (local, chunk))) {
+            let done = Finished { local, chunk, used: 100, crc: 0 };
+            assert_eq!(done.is_told_by(&seen), local == 3 && chunk < 2, "{done:?}");
+        }
+    }
+
+    #[test]
+    fn all_chunks_of_a_task_are_new_in_a_file_that_is_to_be_sealed() {
+        let cursor = Cursor::resume(CHUNKS, 2, 7).unwrap();
+        let mut pen = Pen::resume(3, cursor, Some(9));
+        assert!(pen.is_committed());
+        assert_eq!((pen.since, pen.crc()), (2, 9));
+        pen.renew();
+        assert!(!pen.is_committed());
+        assert_eq!(pen.since, 0);
     }
 }

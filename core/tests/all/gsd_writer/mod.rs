@@ -228,6 +228,23 @@ fn a_streamed_chunk_of_partial_rows_is_none() {
 }
 
 #[test]
+fn a_frame_without_chunks_has_no_checksums_when_entries_wait() {
+    let mut writer = create(&sealed(), 4);
+    let ids = [b"a", b"b"].map(|name| writer.name(name).unwrap());
+    for _ in 0..3 {
+        for id in ids {
+            writer.write_chunk(id, ChunkType::U8, 1, &[1]).unwrap();
+        }
+        writer.end_frame().unwrap(); // of three entries: more than half of what there is memory for
+        writer.end_frame().unwrap();
+    }
+    writer.close().unwrap();
+    let file = Reader::open(&writer.store().bytes[..], &mut [0; 256]).unwrap();
+    let frames: Vec<_> = file.chunks([0; 4096]).map(|chunk| chunk.unwrap().frame).collect();
+    assert_eq!(frames, [0, 0, 0, 2, 2, 2, 4, 4, 4]);
+}
+
+#[test]
 fn a_frame_has_as_many_chunks_as_there_is_memory_for() {
     for (attributes, most) in [(Attributes::default(), 5), (sealed(), 3)] {
         let mut writer = create(&attributes, 4); // 160 bytes: 32 an entry, 8 a row of checksums

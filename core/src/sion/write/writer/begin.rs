@@ -112,10 +112,9 @@ impl<'m, S: WriteAt> Writer<'m, S> {
             let cursor = Cursor::resume(task.chunks, last, used)?;
             *kept.pen_mut(task.local)? = Pen::resume(task.local, cursor, crc);
         }
-        let blocks = Blocks {
-            first: file.meta1().layout().first_chunk(),
-            globalskip: set_globalskip(kept.pens()),
-        };
+        let chunksizes = kept.pens().iter().map(|pen| pen.cursor().chunksize());
+        let globalskip = chunksizes.fold(0, u64::saturating_add);
+        let blocks = Blocks { first: file.meta1().layout().first_chunk(), globalskip };
         let book = Book::reopen(file.meta1(), &blocks, published, seal.is_some());
         let (disk, book) = (Disk::new(file.into_store()), book.with_meta1_crc(meta1_crc));
         Ok(Self { disk, book, tasks: kept, window, terms: terms(&options) })
@@ -136,16 +135,6 @@ fn start(pens: &mut [Pen], tasks: &(impl TaskTable + ?Sized), blocks: &Blocks, s
         *pen = Pen::new(local, chunks, sealed);
         start = start.saturating_add(chunksize);
     }
-}
-
-/// Tells the Pens of all tasks the globalskip, and returns it.
-fn set_globalskip(pens: &mut [Pen]) -> u64 {
-    let chunksizes = pens.iter().map(|pen| pen.cursor().chunksize());
-    let globalskip = chunksizes.fold(0, u64::saturating_add);
-    for pen in pens {
-        *pen = pen.with_globalskip(globalskip);
-    }
-    globalskip
 }
 
 /// Refuses a file that was never closed.
