@@ -240,6 +240,23 @@ fn a_commit_of_chunks_in_pieces_takes_one_sync_unless_others_write_them() {
     assert_eq!(frames(&disk.bytes).0, 4);
 }
 
+/// It is what a commit adds that may not be too long.
+#[test]
+fn a_commit_takes_one_sync_in_a_long_file_unless_it_adds_much() {
+    let (mut disk, mut syncs) = (Disk::new(Vec::new()), 0);
+    let store = Counting(&mut disk, &mut syncs);
+    let mut writer = Writer::create(store, &ONE_SYNC, [Slot::EMPTY; 4]).unwrap();
+    let id = writer.name(b"a").unwrap();
+    let most = 1 << 20;
+    for (len, wanted) in [(2 * most, 2), (8, 1), (most + 1, 2), (most / 2, 1), (8, 1)] {
+        writer.write_chunk(id, ChunkType::U8, 1, &vec![7; len]).unwrap();
+        writer.end_frame().unwrap();
+        let before = *writer.store().1;
+        writer.commit().unwrap();
+        assert_eq!(*writer.store().1 - before, wanted, "{len}");
+    }
+}
+
 /// A closed file's header is durable: who closes after commits of one sync waits for one more.
 #[test]
 fn closing_makes_the_last_header_durable() {
