@@ -260,8 +260,9 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         if let Some(next) = next.filter(|&next| DEEP && shadows(next, self.file_len).is_some()) {
             return Stage::Shadow(next);
         }
-        let may_be_there = !DEEP || shadows(said, self.file_len).is_some(); // or it is no record
-        if !OWN && may_be_there && self.image.is_moved() {
+        // A record is stale only if a writer made it: its shadows can be where it says.
+        let was_made = !DEEP || shadows(said, self.file_len).is_some();
+        if !OWN && was_made && self.image.is_moved() {
             self.kind = Kind::Appended;
             return Stage::Done;
         }
