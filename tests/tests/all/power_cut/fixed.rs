@@ -125,6 +125,48 @@ fn the_file_is_that_of_a_writer_that_can_do_more_at_every_sync() {
     }
 }
 
+/// What is found in a file of any commit, whole or damaged, does not depend on waiting.
+#[test]
+fn a_file_is_found_alike_by_the_form_that_waits() {
+    let tasks = [(0, 700), (1, 100), (2, 512)];
+    let shape = Shape::new(&Attributes::DEFAULT, b"log", tasks).unwrap();
+    let store = PowerStore::new(&[]);
+    let mut writer = FixedWriter::open_or_create(store.clone(), &shape).unwrap();
+    for turn in 0..4_u32 {
+        for local in 0..3 {
+            writer.write(local, &vec![7; (turn * 300 + local * 50) as usize]).unwrap();
+        }
+        writer.commit().unwrap();
+    }
+    let (mut found, mut refused) = (0, 0);
+    for image in synced(&store) {
+        for at in (0..image.len()).step_by(13).map(Some).chain([None]) {
+            let mut image = image.clone();
+            at.into_iter().for_each(|at| image[at] ^= 0x10);
+            let [store, other] = [(); 2].map(|()| PowerStore::new(&image));
+            let waits = Waits::new(9);
+            let slow = Slow::new(other.clone(), &waits);
+            let plain = FixedWriter::open_or_create(store.clone(), &shape);
+            let waited = waits.run(FixedWriter::open_or_create_async(slow, &shape)).unwrap();
+            assert!(store.live()[..] == other.live()[..], "{at:?}");
+            match (plain, waited) {
+                (Ok(plain), Ok(waited)) => {
+                    found += 1;
+                    for local in 0..3 {
+                        assert_eq!(plain.cursor(local).unwrap(), waited.cursor(local).unwrap());
+                    }
+                }
+                (plain, waited) => {
+                    refused += 1;
+                    let faults = (plain.map(drop), waited.map(drop));
+                    assert_eq!(format!("{:?}", faults.0), format!("{:?}", faults.1), "{at:?}");
+                }
+            }
+        }
+    }
+    assert!(found > 100 && refused > 100, "{found} {refused}");
+}
+
 /// What is in a store after each sync.
 fn synced(store: &PowerStore) -> Vec<Vec<u8>> {
     let log = store.log();
