@@ -1,5 +1,6 @@
 //! A writer of a fixed shape goes on with its own file after any power cut, and with no other.
 
+use striae_core::endian::ByteOrder;
 use striae_core::sion::fixed::{Fault, FixedError};
 use striae_core::sion::{
     Attributes, Finished, FixedWriter, Memory, Meta1, Opened, Options, Pen, Physical, Shape, Writer,
@@ -10,14 +11,17 @@ use striae_kit::power::{Crash, Lost, Model, PowerStore, Promises, describe};
 
 const TASKS: [(i64, u64); 3] = [(0, 700), (1, 100), (2, 512)];
 
-const fn of(tasks: [(i64, u64); 3], ahead: u32) -> Shape<3> {
-    match Shape::new(&Attributes::DEFAULT, b"log", tasks) {
+const LITTLE: Attributes = Attributes { order: ByteOrder::Little, ..Attributes::DEFAULT };
+const BIG: Attributes = Attributes { order: ByteOrder::Big, ..Attributes::DEFAULT };
+
+const fn of(about: &Attributes, tasks: [(i64, u64); 3], ahead: u32) -> Shape<3> {
+    match Shape::new(about, b"log", tasks) {
         Ok(shape) => shape.with_ahead(ahead),
         Err(_) => panic!("no shape"),
     }
 }
 
-static SHAPES: [Shape<3>; 2] = [of(TASKS, 0), of(TASKS, 3)];
+static SHAPES: [Shape<3>; 2] = [of(&LITTLE, TASKS, 0), of(&BIG, TASKS, 3)];
 
 type Streams = Vec<Vec<u8>>;
 
@@ -177,7 +181,7 @@ fn a_fixed_writer_goes_on_as_the_writer_that_can_do_more() {
         let mut fixed = OPEN[turn % OPEN.len()](&stores[0], &SHAPES[0]).unwrap();
         let mut other = match turn {
             0 => {
-                let (about, tasks) = (&Attributes::DEFAULT, &TASKS[..]);
+                let (about, tasks) = (&LITTLE, &TASKS[..]);
                 Writer::create(stores[1].clone(), about, b"log", tasks, memory, options).unwrap()
             }
             _ => Writer::reopen(stores[1].clone(), memory, options).unwrap(),
@@ -202,10 +206,9 @@ fn what_a_fixed_writer_did_not_write_is_refused_and_left_alone() {
     let of_writer = |sealed, record: usize| -> Vec<u8> {
         let (store, mut lent) = (PowerStore::new(&[]), Lent::new());
         let options = Options { sealed, ..Options::default() };
-        let about = &Attributes::DEFAULT;
+        let (tasks, memory) = (&TASKS[..], lent.memory());
         let mut writer =
-            Writer::create(store.clone(), about, b"log", &TASKS[..], lent.memory(), options)
-                .unwrap();
+            Writer::create(store.clone(), &LITTLE, b"log", tasks, memory, options).unwrap();
         writer.write_record(0, &bytes(600, 1)).unwrap();
         writer.write_record(0, &bytes(record, 2)).unwrap();
         writer.commit().unwrap();
@@ -214,7 +217,7 @@ fn what_a_fixed_writer_did_not_write_is_refused_and_left_alone() {
     let mut other_shape = TASKS;
     other_shape[1].1 = 200;
     let store = PowerStore::new(&[]);
-    open(&store, &of(other_shape, 0)).unwrap().commit().unwrap();
+    open(&store, &of(&LITTLE, other_shape, 0)).unwrap().commit().unwrap();
     let other_shape = store.live().to_vec();
     let store = PowerStore::new(&[]);
     let mut writer = open(&store, &SHAPES[0]).unwrap();
