@@ -262,6 +262,7 @@ fn the_name_of_checksums_is_not_for_others_if_it_is_found_late() {
     disk.write_all_at(chunk.span.offset(), b"new").unwrap();
     book.add(chunk, crc32c(0, b"new")).unwrap();
     assert_eq!(book.found_name(SUMS, Some(sums)), Some(sums));
+    assert_eq!(book.found_name(b"b", Some(sums + 1)), None, "the file has two names");
     let refused = DriveError::Format(Error::Duplicate { id: sums, frame: 1 });
     assert_eq!(book.end_frame(&mut disk), Err(refused));
     assert_eq!(book.frames(), 1, "the frame has not ended");
@@ -477,7 +478,7 @@ fn a_file_of_another_program_is_no_log_of_ones_own() {
 #[test]
 fn as_many_frames_fit_as_a_log_says_whose_names_are_not_committed() {
     let about = Attributes { checksums: true, index_slots: 400, ..PLAIN };
-    let mut card = vec![0xFF; 1 << 15];
+    let mut card = vec![0xFF; 23000];
     let mut log = Logger::<_, 4>::open_or_create(card.as_mut_slice(), &about).unwrap();
     let id = log.name("a").unwrap();
     let frames = log.frames_left(1, 4).unwrap();
@@ -485,5 +486,37 @@ fn as_many_frames_fit_as_a_log_says_whose_names_are_not_committed() {
     for frame in 0..frames {
         log.chunk(id, ChunkType::U8, 1, b"four").unwrap();
         assert_eq!(log.end_frame().unwrap(), frame);
+    }
+    // The name of the checksums may have taken less than a sector more; a frame takes 20 bytes.
+    let more = log.frames_left(1, 4).unwrap();
+    assert!(more <= 512 / 20, "{more}");
+}
+
+/// How many frames fit after a list of `names_len` bytes in `units` of 64, in a file of `file_len`
+/// bytes. The header shows the list, so that the name of the checksums makes another.
+fn left_after_names(names_len: u64, units: u64, file_len: u64) -> u64 {
+    let about = Attributes { align: 512, checksums: true, ..PLAIN };
+    let file = created(&about).into_store().0;
+    let location = 1_u64 << 14;
+    let file = with(&file, 24, &[location.to_le_bytes(), units.to_le_bytes()].concat());
+    let file = with(&file, 200, &(location + 64 * units).to_le_bytes());
+    let file = with(&file, 228, &u32::try_from(names_len).unwrap().to_le_bytes());
+    let file = signed(with(&file, 232, &1_u32.to_le_bytes()));
+    let head = *Reader::open(&Long(file, file_len), &mut [0; 256]).unwrap().head();
+    Book::new(&head, SLOTS, crc32c).unwrap().frames_left(1, 4, file_len)
+}
+
+#[test]
+fn as_many_frames_fit_after_2_gib_of_names_as_a_log_says() {
+    let most = MAX_NAMES_LEN / 64;
+    // 14 bytes of the name of the checksums fit exactly; and a list doubles to no more than fits.
+    for (names_len, units) in [(MAX_NAMES_LEN - 14, most), ((1 << 30) + 64, (1 << 24) + 1)] {
+        let end = (1_u64 << 14) + (64 * units).next_multiple_of(512) + MAX_NAMES_LEN;
+        let first = end.next_multiple_of(512) + 512;
+        for left in 0..3 {
+            let file_len = first + left * 1024 - 512 + 16;
+            assert_eq!(left_after_names(names_len, units, file_len), left);
+            assert_eq!(left_after_names(names_len, units, file_len - 1), left.saturating_sub(1));
+        }
     }
 }

@@ -76,6 +76,20 @@ fn as_many_frames_fit_as_the_log_says() {
     assert!(grown[0] > 5 && grown[1] > 5, "{grown:?}");
 }
 
+/// Frames without chunks take no bytes, and have no checksums.
+#[test]
+fn frames_without_chunks_fit_where_no_chunk_does() {
+    let about = Attributes { checksums: true, ..ROOM };
+    let mut card = vec![0xFF; usize::try_from(about.least_len().unwrap()).unwrap()];
+    let mut log = Logger::<_, 6>::open_or_create(card.as_mut_slice(), &about).unwrap();
+    assert_eq!(log.frames_left(1, 1).unwrap(), 0);
+    let count = log.frames_left(0, 0).unwrap();
+    assert!(count > 3, "{count}");
+    for _ in 0..count {
+        log_frame(&mut log, &[], 0).unwrap();
+    }
+}
+
 /// The bytes of the smallest card on which a name and a chunk of four bytes can be logged.
 fn smallest(about: &Attributes<'_>) -> usize {
     let first = usize::try_from(about.least_len().unwrap()).unwrap();

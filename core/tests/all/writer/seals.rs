@@ -15,7 +15,7 @@ use striae_core::sion::{
 };
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// CRC-32C, bit by bit.
 fn crc(bytes: &[u8]) -> u32 {
@@ -403,6 +403,9 @@ fn a_seal_names_the_set_at_the_price_of_no_byte_and_is_of_its_place() {
             assert_eq!(seal_holds(&good, crc), Ok(true));
             let trailer = good.len() - 64;
             assert_eq!((good.len(), &good[..trailer]), (plain.len(), &plain[..trailer]));
+            let version =
+                |bytes: &[u8]| I32::read_from_bytes(&bytes[trailer..][..4]).unwrap().get(order);
+            assert_eq!((version(&good), version(&plain)), (2, 1));
             for at in trailer..good.len() {
                 for bit in 0..8 {
                     let mut bytes = good.clone();
