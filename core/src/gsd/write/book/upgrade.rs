@@ -44,8 +44,7 @@ impl<S, E> Drop for Undo<'_, '_, S, E> {
         if self.desk.tail.is_torn {
             self.desk.waiting.counts.clear();
         } else {
-            let Tail { store_len, stands, .. } = *self.desk.tail;
-            *self.desk.tail = Tail { store_len, stands, ..before };
+            *self.desk.tail = Tail { store_len: self.desk.tail.store_len, ..before };
         }
     }
 }
