@@ -355,7 +355,7 @@ fn bytes_that_a_caller_puts_into_a_chunk_are_in_it() {
 
 /// A store as long as it says, with zeros after its first bytes; what is written there is lost.
 #[derive(Debug)]
-struct Long(Vec<u8>, u64);
+pub(crate) struct Long(pub(crate) Vec<u8>, pub(crate) u64);
 
 impl ReadAt for Long {
     type Error = FixedSize;
@@ -490,33 +490,4 @@ fn as_many_frames_fit_as_a_log_says_whose_names_are_not_committed() {
     // The name of the checksums may have taken less than a sector more; a frame takes 20 bytes.
     let more = log.frames_left(1, 4).unwrap();
     assert!(more <= 512 / 20, "{more}");
-}
-
-/// How many frames fit after a list of `names_len` bytes in `units` of 64, in a file of `file_len`
-/// bytes. The header shows the list, so that the name of the checksums makes another.
-fn left_after_names(names_len: u64, units: u64, file_len: u64) -> u64 {
-    let about = Attributes { align: 512, checksums: true, ..PLAIN };
-    let file = created(&about).into_store().0;
-    let location = 1_u64 << 14;
-    let file = with(&file, 24, &[location.to_le_bytes(), units.to_le_bytes()].concat());
-    let file = with(&file, 200, &(location + 64 * units).to_le_bytes());
-    let file = with(&file, 228, &u32::try_from(names_len).unwrap().to_le_bytes());
-    let file = signed(with(&file, 232, &1_u32.to_le_bytes()));
-    let head = *Reader::open(&Long(file, file_len), &mut [0; 256]).unwrap().head();
-    Book::new(&head, SLOTS, crc32c).unwrap().frames_left(1, 4, file_len)
-}
-
-#[test]
-fn as_many_frames_fit_after_2_gib_of_names_as_a_log_says() {
-    let most = MAX_NAMES_LEN / 64;
-    // 14 bytes of the name of the checksums fit exactly; and a list doubles to no more than fits.
-    for (names_len, units) in [(MAX_NAMES_LEN - 14, most), ((1 << 30) + 64, (1 << 24) + 1)] {
-        let end = (1_u64 << 14) + (64 * units).next_multiple_of(512) + MAX_NAMES_LEN;
-        let first = end.next_multiple_of(512) + 512;
-        for left in 0..3 {
-            let file_len = first + left * 1024 - 512 + 16;
-            assert_eq!(left_after_names(names_len, units, file_len), left);
-            assert_eq!(left_after_names(names_len, units, file_len - 1), left.saturating_sub(1));
-        }
-    }
 }

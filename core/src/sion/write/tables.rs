@@ -399,7 +399,6 @@ impl<T: Written> Pieces for Tables<T> {
             true => {}
         }
         match self.kind {
-            Kind::MappingSize { .. } if self.is_old => {}
             Kind::MappingSize { entries } => {
                 let size = I32::new(i32::try_from(entries).unwrap_or(i32::MAX), order);
                 copy_front(size.as_bytes(), bytes);

@@ -4,6 +4,7 @@ use super::{Disk, Failure};
 use striae_core::gsd::raw::Header;
 use striae_core::gsd::{Attributes, ChunkType, Error, Logger, Version};
 use striae_core::step::DriveError;
+use zerocopy::FromBytes;
 
 const ABOUT: Attributes<'static> = Attributes {
     application: "probe 1.0",
@@ -120,6 +121,55 @@ fn a_card_is_blank_far_after_the_bytes_that_a_log_reaches() {
         log.name("t").unwrap();
     }
     assert_eq!(Log::open_or_create(Disk::new(vec![0; 7]), &ABOUT).unwrap().frames(), 0);
+}
+
+/// A creation clears the names and the slots that the header shows first, the last ones.
+#[test]
+fn a_card_is_blank_where_a_creation_was_cut_in_the_middle_of_a_sector() {
+    let half_cleared = |sector: usize| {
+        let mut card = vec![0xFF; 1 << 16];
+        card[sector..sector + 200].fill(0);
+        card
+    };
+    for sector in [1024, 1536, REACH - 128 * 32, REACH - 512] {
+        let log = Log::open_or_create(Disk::new(half_cleared(sector)), &ABOUT).unwrap();
+        assert_eq!(log.frames(), 0, "{sector}");
+    }
+    for sector in [2048, REACH - 128 * 32 - 512, REACH] {
+        let expected = Error::NotBlank { offset: sector as u64 + 200, value: 0xFF };
+        assert_eq!(refused(&half_cleared(sector), &ABOUT), expected);
+    }
+}
+
+#[test]
+fn a_card_is_blank_where_a_creation_was_cut_in_a_shadow() {
+    let made = Log::create(Disk::new(Vec::new()), &ABOUT).unwrap().into_store().bytes;
+    for end in [513, 520, 600, 768] {
+        let mut card = vec![0xFF; 1 << 16];
+        card[512..end].copy_from_slice(&made[512..end]);
+        assert_eq!(Log::open_or_create(Disk::new(card), &ABOUT).unwrap().frames(), 0, "{end}");
+    }
+}
+
+/// `spec/gsd.md`, *A new file*: an index has 256 slots, and the header shows the last 128.
+#[test]
+fn the_blocks_of_a_new_file_are_at_multiples_of_its_alignment() {
+    for (align, index, data) in [
+        (1, 2048, 10_240),
+        (512, 2048, 10_240),
+        (1024, 2048, 10_240),
+        (2048, 2048, 10_240),
+        (4096, 4096, 12_288),
+        (1 << 14, 1 << 14, 1 << 15),
+    ] {
+        let about = Attributes { align, ..ABOUT };
+        assert_eq!(about.least_len(), Ok(data), "{align}");
+        let made = Log::create(Disk::new(Vec::new()), &about).unwrap().into_store().bytes;
+        let header = Header::read_from_bytes(&made[..256]).unwrap();
+        assert_eq!(header.namelist_location.get(), 1024, "{align}");
+        let shown = (header.index_location.get(), header.index_allocated_entries.get());
+        assert_eq!(shown, (index + 128 * 32, 128), "{align}");
+    }
 }
 
 /// Also over an older file, whose shadows would be forgotten first.

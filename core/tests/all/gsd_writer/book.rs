@@ -7,6 +7,7 @@ use striae_core::gsd::raw::Shadow;
 use striae_core::gsd::{Attributes, Checksums, Chunk, ChunkType, Error, Reader, Slot, Writer};
 use striae_core::integrity::crc32c;
 use striae_core::span::Span;
+use striae_core::step::DriveError;
 use striae_core::store::{FixedSize, ReadAt, WriteAt};
 
 const SLOTS: usize = 8;
@@ -165,6 +166,27 @@ fn a_writer_whose_bytes_others_write_makes_the_same_file() {
         assert!(files[0] == files[1], "{about:?}");
         assert_eq!(chunks(&files[1]).len(), 27, "{about:?}");
     }
+}
+
+/// Also if the chunks after it are of the kind that needs few checks.
+#[test]
+fn a_place_has_its_memory_whatever_is_written_before_its_bytes() {
+    let about = Attributes::default();
+    let mut writer = Writer::create(Disk::new(Vec::new()), &about, [Slot::EMPTY; 3]).unwrap();
+    let ids = [b"a", b"b", b"c", b"d"].map(|name| writer.name(name).unwrap());
+    writer.commit().unwrap();
+    let placed = writer.place_chunk(ids[0], ChunkType::U8, 5, 1).unwrap();
+    writer.write_chunk(ids[1], ChunkType::U8, 1, b"one").unwrap();
+    writer.write_chunk(ids[2], ChunkType::U8, 1, b"two").unwrap();
+    let full = DriveError::Format(Error::FrameFull { frame: 0, chunks: 2 });
+    assert_eq!(writer.write_chunk(ids[3], ChunkType::U8, 1, b"three"), Err(full));
+    writer.add_placed(placed, 0).unwrap();
+    writer.end_frame().unwrap();
+    writer.close().unwrap();
+    let mut disk = writer.into_store();
+    disk.write_all_at(placed.span.offset(), b"bytes").unwrap();
+    let found: Vec<_> = chunks(&disk.bytes).into_iter().map(|chunk| chunk.5).collect();
+    assert_eq!(found, [&b"bytes"[..], b"one", b"two"]);
 }
 
 #[test]

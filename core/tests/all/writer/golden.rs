@@ -31,9 +31,7 @@ fn the_files_of_every_golden_set_are_written_byte_for_byte() {
 /// Writes file `number` of the set again, if it is of fileformat_version 5.
 fn check_file(set: &GoldenSet, number: usize) -> bool {
     let bytes = set.files[number].as_slice();
-    let Opened::Closed(file) = Physical::open(bytes, &mut [0; 2048]).unwrap() else {
-        panic!("{} is closed", set.name)
-    };
+    let file = closed(bytes);
     let meta1 = *file.meta1();
     if meta1.fileformat_version() != FormatVersion::V5 {
         return false;
@@ -88,6 +86,13 @@ fn check_file(set: &GoldenSet, number: usize) -> bool {
     true
 }
 
+fn closed(bytes: &[u8]) -> Physical<&[u8]> {
+    match Physical::open(bytes, &mut [0; 2048]).unwrap() {
+        Opened::Closed(file) => file,
+        _ => panic!("the file is closed"),
+    }
+}
+
 fn mapping_of(file: &Physical<&[u8]>) -> Vec<(u32, u32)> {
     let Some(mapping) = file.mapping().unwrap() else { return Vec::new() };
     let entry = |rank| {
@@ -95,4 +100,33 @@ fn mapping_of(file: &Physical<&[u8]>) -> Vec<(u32, u32)> {
         mapping.address(&file.store()[at..at + 8]).unwrap()
     };
     (0..mapping.len()).map(entry).collect()
+}
+
+/// It is longer than the window, and stays as it is wherever META2 moves, whatever who goes on says.
+#[test]
+fn a_long_mapping_is_written_in_parts_and_kept() {
+    let mapping: Vec<_> = [(0, 0), (0, 1)].into_iter().chain((0..400).map(|at| (1, at))).collect();
+    let attributes = Attributes { nfiles: 2, filenumber: 0, ..Attributes::DEFAULT };
+    let mut store = Growing::default();
+    with_memory(1100, |memory| {
+        let (tasks, options) =
+            (&[(0, 9), (1, 9)][..], Options { mapping: &mapping, ..Options::default() });
+        let writer = Writer::create(&mut store, &attributes, b"set", tasks, memory, options);
+        writer.unwrap().close().unwrap();
+    });
+    let other = vec![(1, 7); mapping.len()];
+    let mut places = Vec::new();
+    for _ in 0..3 {
+        let file = closed(&store.0);
+        assert!(mapping_of(&file) == mapping);
+        places.push(file.meta2().start());
+        with_memory(1100, |memory| {
+            let options = Options { mapping: &other, ..Options::default() };
+            let mut writer = Writer::reopen(&mut store, memory, options).unwrap();
+            writer.write(0, &[1; 512]).unwrap();
+            writer.close().unwrap();
+        });
+    }
+    places.dedup();
+    assert_eq!(places.len(), 3);
 }

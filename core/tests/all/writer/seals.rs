@@ -2,7 +2,7 @@
 
 use super::model::Tasks;
 use super::{Growing, with_memory, written};
-use striae_core::endian::{ByteOrder, I32};
+use striae_core::endian::{ByteOrder, I32, I64};
 use striae_core::integrity::crc32c;
 use striae_core::sion::book::{Ahead, Book};
 use striae_core::sion::publish::{Desk, Terms};
@@ -194,7 +194,8 @@ fn commit_by(shows: bool, file: &mut Growing, start: u64, maxchunks: u32, value:
     let file_len = 0; // so that it does not look for an old seal either
     let (meta1_crc, checksum) = (0, crc32c);
     let publication = Publication { meta1, meta1_crc, old, new, file_len, checksum };
-    let mut tables = Tables::all(Rows(value));
+    let rows = &Rows(value);
+    let mut tables = Tables::all(rows);
     tables::write(&publication, &mut tables, file, &mut [0; 256]).unwrap();
     file.sync().unwrap();
     if shows {
@@ -219,6 +220,9 @@ fn a_commit_may_be_durable_before_it_is_visible() {
     commit_by(true, &mut visible, start, old.maxchunks(), 3);
     assert!(file.0 == visible.0);
     assert_eq!(closed(&file.0).unwrap().meta2().start(), start);
+    let first = usize::try_from(start).unwrap();
+    let blockcounts = I64::read_from_bytes(&file.0[first..first + 8]).unwrap();
+    assert_eq!(blockcounts.get(ByteOrder::HOST), 3);
 }
 
 #[test]
