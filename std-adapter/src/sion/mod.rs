@@ -98,5 +98,5 @@ pub use striae_core::sion::{
     ChunkRule, Error, Grouping, Head, KeyvalMode, Meta1, Record, SealState, Task,
 };
 pub use tasks::Tasks;
-pub use write::{Builder, Durability, FileWriter, FinishedChunks, Reopen, SetOptions, TaskWriter};
+pub use write::{Builder, Durability, FileWriter, Reopen, SetOptions, TaskWriter};
 pub use write::{check_buddies, new_identity};

@@ -10,7 +10,7 @@ use striae_core::sion::book::{Ahead, Book, Enter};
 use striae_core::sion::create::{Front, TaskTable, blocks, write_meta1, write_tables};
 use striae_core::sion::cursor::Cursor;
 use striae_core::sion::layout::Chunks;
-use striae_core::sion::pen::{Ledger, Pens, Since};
+use striae_core::sion::pen::{Pens, Since};
 use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::seal::checksum_of;
@@ -288,19 +288,6 @@ impl Pens for One {
     }
 }
 
-impl Ledger for One {
-    fn push(&mut self, chunk: Finished) -> Result<(), Error> {
-        self.1 = chunk;
-        Ok(())
-    }
-
-    fn retain(&mut self, mut keep: impl FnMut(&Finished) -> bool) {
-        if !keep(&self.1) {
-            self.1 = Finished::EMPTY;
-        }
-    }
-}
-
 // What a writer knows.
 entries! {
     fn gate_sion_book(
@@ -334,16 +321,19 @@ entries! {
         let chunks = Chunks { start, chunksize, globalskip: Some(chunksize) };
         let mut pen = Pen::resume(local, Cursor::resume(chunks, chunk, len)?, Some(crc));
         let mark = Pen::new(pen.local(), chunks, false);
-        let mut one = One(pen, Finished::EMPTY);
+        let mut left = Finished::EMPTY;
         let crc = pen.crc_after(bytes, crc32c);
         pen.accepted(len);
         pen.flushed(crc);
         pen.wrote(len, pen.crc());
-        pen.leave(&mut one)?;
+        pen.leave(|done| {
+            left = done;
+            Ok(())
+        })?;
         pen.renew();
-        let told = pen.finished().is_told_by(&mark);
+        let told = left.is_told_by(&mark);
         pen.committed(&mark);
-        pen.take_back(&mark, &mut one);
+        pen.take_back(&mark);
         let sum = u64::from(pen.chunk()) ^ pen.cursor().room() ^ u64::from(told);
         Ok(sum ^ u64::from(pen.is_committed()))
     }

@@ -1,7 +1,7 @@
 //! A writer's state of a task, as a value: numbers only.
 //!
 //! The owner of a [`Pen`] writes the bytes to [`Cursor::place`] and then updates the Pen. Chunks
-//! that the task has left go to a [`Ledger`] until the next commit, which gets them from [`Since`].
+//! that the task has left are in a ledger until the next commit, which gets them from [`Since`].
 
 use super::cursor::Cursor;
 use super::tables::{Column, Entries, Written};
@@ -100,15 +100,15 @@ impl Pen {
     }
 
     /// Moves to the start of the task's next chunk, whose block must be entered. All accepted bytes
-    /// must be written.
+    /// must be written. `keep` adds the chunk to the ledger.
     ///
     /// # Errors
-    /// See [`Cursor::next_chunk`]; [`Error::LedgerFull`]. After an error, the Pen is unchanged.
-    pub fn leave(&mut self, ledger: &mut impl Ledger) -> Result<(), Error> {
+    /// See [`Cursor::next_chunk`]; the error of `keep`. After an error, the Pen is unchanged.
+    pub fn leave(&mut self, keep: impl FnOnce(Finished) -> Result<(), Error>) -> Result<(), Error> {
         let next = self.cursor.next_chunk()?;
         // What the ledger leaves out is a full chunk, which needs no words but its checksum.
         if self.sealed || self.cursor.room() > 0 {
-            ledger.push(self.finished())?;
+            keep(self.finished())?;
         }
         (self.cursor, self.crc, self.dirty) = (next, 0, true);
         Ok(())
@@ -129,9 +129,9 @@ impl Pen {
     }
 
     /// Takes back the bytes that were accepted since `mark`, an earlier copy. None of them may be
-    /// committed or in a buffer.
-    pub fn take_back(&mut self, mark: &Self, ledger: &mut impl Ledger) {
-        ledger.retain(|done| done.local != self.local || done.chunk < mark.chunk());
+    /// committed or in a buffer. Of the task's chunks in the ledger, those stay for
+    /// which [`Finished::is_told_by`] of `mark` returns true.
+    pub const fn take_back(&mut self, mark: &Self) {
         // `since` stays: a commit of what came before the mark may have ended meanwhile.
         (self.cursor, self.crc) = (mark.cursor, mark.crc);
     }
@@ -172,20 +172,6 @@ impl Finished {
     pub const fn is_told_by(&self, seen: &Pen) -> bool {
         self.local == seen.local && self.chunk < seen.chunk()
     }
-}
-
-/// A list of the chunks that were finished since the last commit, for one or several tasks.
-///
-/// Other crates may implement it; a method of a later version has a default.
-pub trait Ledger {
-    /// Adds a chunk.
-    ///
-    /// # Errors
-    /// [`Error::LedgerFull`] if there is no room.
-    fn push(&mut self, chunk: Finished) -> Result<(), Error>;
-
-    /// Drops the chunks for which `keep` returns false.
-    fn retain(&mut self, keep: impl FnMut(&Finished) -> bool);
 }
 
 /// The Pens and finished chunks of a physical file, as a commit needs them.
@@ -279,26 +265,12 @@ mod tests {
         assert!(!pen.is_committed(), "the byte came while the commit was made");
     }
 
-    impl Ledger for heapless::Vec<Finished, 12> {
-        fn push(&mut self, chunk: Finished) -> Result<(), Error> {
-            self.push(chunk).map_err(|_| Error::LedgerFull { capacity: 12 })
-        }
-
-        fn retain(&mut self, keep: impl FnMut(&Finished) -> bool) {
-            self.retain(keep);
-        }
-    }
-
     #[test]
-    fn what_is_taken_back_leaves_the_chunks_before_the_mark_and_those_of_other_tasks() {
-        let done = |local, chunk| Finished { local, chunk, used: 100, crc: 0 };
-        let all = (2..5).flat_map(|local| (0..4).map(move |chunk| done(local, chunk)));
-        let mut ledger: heapless::Vec<_, 12> = all.clone().collect();
+    fn a_pen_that_is_taken_back_is_at_the_mark() {
         let mark = Pen::resume(3, Cursor::resume(CHUNKS, 2, 40).unwrap(), Some(5));
         let mut pen = Pen::resume(3, Cursor::resume(CHUNKS, 4, 7).unwrap(), Some(6));
-        pen.take_back(&mark, &mut ledger);
+        pen.take_back(&mark);
         assert_eq!((pen.cursor(), pen.crc()), (mark.cursor(), 5));
-        assert!(ledger.into_iter().eq(all.filter(|done| done.local != 3 || done.chunk < 2)));
     }
 
     #[test]

@@ -5,11 +5,10 @@ use crate::error::{Code, Failure};
 use crate::sion::outside::OwnTask;
 use std::io;
 use std::ops::Range;
-use striae::sion::FinishedChunks;
 use striae_core::sion::create::TaskTable;
 use striae_core::sion::error::Error as SionError;
 use striae_core::sion::filegroups::{BuddySet, BuddyTask, EvenFiles, FileGroups};
-use striae_core::sion::pen::{Finished, Ledger, Pen, Pens};
+use striae_core::sion::pen::{Finished, Pen, Pens};
 use striae_core::sion::{self, Chunks};
 use striae_core::store::{WriteAt, usize_to_u64};
 
@@ -19,14 +18,14 @@ pub(in crate::sion) struct Task {
     /// The rank of the task in the set; its number if the set was reopened.
     globalrank: u32,
     pen: Pen,
-    finished: FinishedChunks,
+    finished: Vec<Finished>,
     /// The reason why a write failed, until the other ranks get it.
     untold: Option<Failure>,
 }
 
 impl Task {
     pub(super) fn new(globalrank: u32, pen: Pen) -> Self {
-        Self { globalrank, pen, finished: FinishedChunks::default(), untold: None }
+        Self { globalrank, pen, finished: Vec::new(), untold: None }
     }
 
     /// The task `number` of a set that is reopened. If its chunks are to be sealed, `renewed` are
@@ -35,7 +34,7 @@ impl Task {
         let mut task = Self::new(number, pen);
         if let Some(finished) = renewed {
             task.pen.renew();
-            task.finished = FinishedChunks(finished);
+            task.finished = finished;
         }
         task
     }
@@ -69,7 +68,8 @@ impl Task {
                 match self.write_some(bytes, reach, to) {
                     Ok(n) => bytes = bytes.get(n..).unwrap_or_default(),
                     Err(error) => {
-                        self.pen.take_back(&mark, &mut self.finished);
+                        self.pen.take_back(&mark);
+                        self.finished.retain(|done| done.is_told_by(&mark));
                         return Err(error);
                     }
                 }
@@ -104,24 +104,33 @@ impl Task {
     where
         W: WriteAt<Error = io::Error>,
     {
-        let Self { pen, finished, .. } = self;
+        let pen = &self.pen;
         if pen.cursor().chunksize() == 0 {
             let text = "a task with chunks of 0 bytes has no room";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         if pen.cursor().room() == 0 {
-            pen.leave(finished).map_err(io::Error::other)?;
+            self.leave()?;
         }
-        if u64::from(pen.chunk()) >= reach {
+        if u64::from(self.pen.chunk()) >= reach {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let len = usize_to_u64(bytes.len());
-        let span = pen.cursor().place(len).map_err(io::Error::other)?;
+        let span = self.pen.cursor().place(len).map_err(io::Error::other)?;
         let len = usize::try_from(span.len()).unwrap_or(usize::MAX);
         let bytes = bytes.get(..len).unwrap_or(bytes);
         to.write_all_at(span.offset(), bytes)?;
         self.wrote(bytes);
         Ok(bytes.len())
+    }
+
+    /// Moves to the start of the next chunk.
+    fn leave(&mut self) -> io::Result<()> {
+        let left = self.pen.leave(|done| {
+            self.finished.push(done);
+            Ok(())
+        });
+        left.map_err(io::Error::other)
     }
 
     /// Counts bytes that were written at the cursor.
@@ -151,7 +160,7 @@ impl Task {
     /// Leaves the current chunk if fewer than `len` bytes fit into it.
     pub(in crate::sion) fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
         if !self.pen.cursor().fits(len).map_err(io::Error::other)? {
-            self.pen.leave(&mut self.finished).map_err(io::Error::other)?;
+            self.leave()?;
         }
         Ok(())
     }
@@ -309,7 +318,7 @@ impl Pens for &Mine {
     }
 
     fn finished(&self, chunk: u32, range: Range<u32>) -> impl Iterator<Item = &Finished> {
-        let all = self.in_range(&range).iter().flat_map(|task| &task.finished.0);
+        let all = self.in_range(&range).iter().flat_map(|task| &task.finished);
         all.filter(move |done| done.chunk == chunk)
     }
 

@@ -17,7 +17,6 @@
 mod buddies;
 mod builder;
 mod identity;
-mod ledger;
 mod mend;
 mod options;
 mod part;
@@ -32,7 +31,6 @@ pub use buddies::check_buddies;
 pub(super) use buddies::refuse_others;
 pub use builder::Builder;
 pub use identity::new_identity;
-pub use ledger::FinishedChunks;
 pub use options::SetOptions;
 pub use set::{FileWriter, Reopen};
 pub use task::TaskWriter;

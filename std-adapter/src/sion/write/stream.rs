@@ -1,14 +1,13 @@
 //! The stream of a task that is being written: a buffer, a cursor, and the chunks since the last
 //! commit.
 
-use super::ledger::FinishedChunks;
 use super::part::Part;
 use super::snapshot::Snapshot;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use std::io;
 use striae_core::sion::cursor::Cursor;
-use striae_core::sion::pen::{Finished, Ledger, Pen};
+use striae_core::sion::pen::{Finished, Pen};
 use striae_core::sion::{Error as SionError, ReadError};
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
@@ -21,7 +20,7 @@ pub(super) struct Stream {
     /// Bytes that were accepted but not written yet; they end at the cursor, in its chunk.
     buf: Vec<u8>,
     /// Chunks that were finished since the last commit.
-    finished: FinishedChunks,
+    finished: Vec<Finished>,
     /// Whether a writer exists.
     pub(super) taken: bool,
     /// Whether the file was closed.
@@ -31,19 +30,13 @@ pub(super) struct Stream {
 impl Stream {
     /// A stream of a task that continues at `pen`.
     pub(super) fn new(pen: Pen) -> Self {
-        Self {
-            pen,
-            buf: Vec::new(),
-            finished: FinishedChunks::default(),
-            taken: false,
-            closed: false,
-        }
+        Self { pen, buf: Vec::new(), finished: Vec::new(), taken: false, closed: false }
     }
 
     /// Treats all chunks as new; `finished` are all but the cursor's chunk.
     pub(super) fn renew(&mut self, finished: Vec<Finished>) {
         self.pen.renew();
-        self.finished = FinishedChunks(finished);
+        self.finished = finished;
     }
 
     pub(super) const fn cursor(&self) -> &Cursor {
@@ -215,7 +208,8 @@ impl Stream {
     /// Restores the state of `mark`. Nothing that was accepted since may have been committed.
     pub(super) fn take_back(&mut self, mark: &Pen) {
         self.buf.clear(); // it was empty at the mark
-        self.pen.take_back(mark, &mut self.finished);
+        self.pen.take_back(mark);
+        self.finished.retain(|done| done.is_told_by(mark));
     }
 
     /// Moves to the next chunk unless `len` bytes fit into this one.
@@ -333,7 +327,11 @@ impl Stream {
         let next = self.cursor().next_chunk().map_err(|error| part.error(error))?;
         self.flush(part)?;
         part.enter(next.chunk())?;
-        self.pen.leave(&mut self.finished).map_err(|error| part.error(error))
+        let left = self.pen.leave(|done| {
+            self.finished.push(done);
+            Ok(())
+        });
+        left.map_err(|error| part.error(error))
     }
 
     pub(super) fn check_open(&self, part: &Part) -> Result<(), Error> {
@@ -347,7 +345,7 @@ impl Stream {
     /// empty.
     pub(super) fn tell(&self, snapshot: &mut Snapshot<'_>) {
         if !self.is_committed() {
-            snapshot.add(&self.pen, &self.finished.0);
+            snapshot.add(&self.pen, &self.finished);
         }
     }
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 use striae_core::integrity::crc32c;
 use striae_core::sion::book::{Ahead, Book, Enter};
 use striae_core::sion::create::{Front, blocks, write_meta1};
-use striae_core::sion::pen::{Finished, Ledger, Pen, Pens, Since};
+use striae_core::sion::pen::{Finished, Pen, Pens, Since};
 use striae_core::sion::publish::{Desk, Terms};
 use striae_core::sion::tables::{Tables, Unchanged};
 use striae_core::sion::{Error, Meta1};
@@ -37,26 +37,12 @@ impl Schedule {
     }
 }
 
-/// Chunks that tasks have left.
-#[derive(Clone, Default)]
-struct Left(Vec<Finished>);
-
-impl Ledger for Left {
-    fn push(&mut self, chunk: Finished) -> Result<(), Error> {
-        self.0.push(chunk);
-        Ok(())
-    }
-
-    fn retain(&mut self, keep: impl FnMut(&Finished) -> bool) {
-        self.0.retain(keep);
-    }
-}
-
 /// All that any thread knows, and what the file should hold.
 #[derive(Clone)]
 struct Tasks {
     pens: Vec<Pen>,
-    left: Left,
+    /// Chunks that tasks have left.
+    left: Vec<Finished>,
     mapping: Vec<(u32, u32)>,
     chunks: Vec<Chunks>,
 }
@@ -69,7 +55,7 @@ impl Pens for &Tasks {
     }
 
     fn finished(&self, chunk: u32, tasks: Range<u32>) -> impl Iterator<Item = &Finished> {
-        self.left.0.iter().filter(move |done| done.chunk == chunk && tasks.contains(&done.local))
+        self.left.iter().filter(move |done| done.chunk == chunk && tasks.contains(&done.local))
     }
 
     fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
@@ -116,7 +102,7 @@ impl<'p> Threads<'p> {
         });
         let tasks = Tasks {
             pens: pens.collect(),
-            left: Left::default(),
+            left: Vec::new(),
             mapping: shape.mapping.clone(),
             chunks: vec![vec![vec![]]; shape.tasks.len()],
         };
@@ -161,7 +147,11 @@ impl<'p> Threads<'p> {
             }
             // While META2 was moved, the task's own thread waited: nobody else writes to it.
             let Tasks { pens, left, chunks, .. } = &mut self.tasks;
-            pens[task].leave(left).unwrap();
+            let keep = |done| {
+                left.push(done);
+                Ok(())
+            };
+            pens[task].leave(keep).unwrap();
             chunks[task].push(Vec::new());
         }
         self.write(task);

@@ -1,7 +1,7 @@
 //! A writer's state of its tasks, in the caller's memory.
 
 use crate::sion::error::Error;
-use crate::sion::write::pen::{Finished, Ledger, Pen, Pens};
+use crate::sion::write::pen::{Finished, Pen, Pens};
 use crate::store::usize_to_u64;
 use core::ops::Range;
 
@@ -21,7 +21,9 @@ pub struct Memory<'m> {
 #[derive(Debug)]
 pub(super) struct Tasks<'m> {
     pens: &'m mut [Pen],
-    ledger: Slots<'m>,
+    ledger: &'m mut [Finished],
+    /// The chunks in the ledger.
+    left: usize,
     /// The physical file and the local rank of each global rank.
     mapping: &'m [(u32, u32)],
 }
@@ -33,7 +35,7 @@ impl<'m> Tasks<'m> {
         ledger: &'m mut [Finished],
         mapping: &'m [(u32, u32)],
     ) -> Self {
-        Self { pens, ledger: Slots { memory: ledger, len: 0 }, mapping }
+        Self { pens, ledger, left: 0, mapping }
     }
 
     /// Keeps only the first `ntasks` tasks.
@@ -66,22 +68,24 @@ impl<'m> Tasks<'m> {
 
     /// The present state of a task.
     pub(super) fn draft(&self, local: u32) -> Result<Draft, Error> {
-        Ok(Draft { pen: *self.pen(local)?, left: self.ledger.len })
+        Ok(Draft { pen: *self.pen(local)?, left: self.left })
     }
 
     /// Moves `draft` to the start of its next chunk, whose block must be entered.
     pub(super) fn leave(&mut self, draft: &mut Draft) -> Result<(), Error> {
-        let mut ledger = Slots { memory: self.ledger.memory, len: draft.left };
-        draft.pen.leave(&mut ledger)?;
-        draft.left = ledger.len;
-        Ok(())
+        let capacity = usize_to_u64(self.ledger.len());
+        draft.pen.leave(|done| {
+            *self.ledger.get_mut(draft.left).ok_or(Error::LedgerFull { capacity })? = done;
+            draft.left = draft.left.saturating_add(1);
+            Ok(())
+        })
     }
 
     /// Makes `draft` the state of its task.
     pub(super) fn keep(&mut self, draft: &Draft) {
         if let Ok(pen) = self.pen_mut(draft.pen.local()) {
             *pen = draft.pen;
-            self.ledger.len = draft.left;
+            self.left = draft.left;
         }
     }
 
@@ -92,7 +96,7 @@ impl<'m> Tasks<'m> {
 
     /// Records that all written bytes are committed.
     pub(super) fn committed(&mut self) {
-        self.ledger.len = 0;
+        self.left = 0;
         for pen in self.pens.iter_mut() {
             let seen = *pen;
             pen.committed(&seen);
@@ -116,41 +120,11 @@ impl Pens for &Tasks<'_> {
     }
 
     fn finished(&self, chunk: u32, tasks: Range<u32>) -> impl Iterator<Item = &Finished> {
-        let entries = self.ledger.memory.get(..self.ledger.len).unwrap_or_default();
+        let entries = self.ledger.get(..self.left).unwrap_or_default();
         entries.iter().filter(move |done| done.chunk == chunk && tasks.contains(&done.local))
     }
 
     fn address(&self, globalrank: u32) -> Option<(u32, u32)> {
         self.mapping.get(usize::try_from(globalrank).ok()?).copied()
-    }
-}
-
-/// A ledger of a fixed size.
-#[derive(Debug)]
-struct Slots<'m> {
-    memory: &'m mut [Finished],
-    len: usize,
-}
-
-impl Ledger for Slots<'_> {
-    fn push(&mut self, chunk: Finished) -> Result<(), Error> {
-        let capacity = usize_to_u64(self.memory.len());
-        let slot = self.memory.get_mut(self.len).ok_or(Error::LedgerFull { capacity })?;
-        *slot = chunk;
-        self.len = self.len.saturating_add(1);
-        Ok(())
-    }
-
-    fn retain(&mut self, mut keep: impl FnMut(&Finished) -> bool) {
-        let mut kept = 0usize;
-        for index in 0..self.len {
-            if let Some(done) = self.memory.get(index).copied().filter(&mut keep)
-                && let Some(slot) = self.memory.get_mut(kept)
-            {
-                *slot = done;
-                kept = kept.saturating_add(1);
-            }
-        }
-        self.len = kept;
     }
 }
