@@ -281,6 +281,11 @@ fn a_form_has_room_for_the_seal_of_a_subfile_with_values() {
     assert_eq!((without.plan(), without.sealed()), (&plan, None));
     assert_eq!(without.container(100).unwrap().1, None);
 
+    let time = VarDef { name: "time", nc_type: Type::Double, dimids: &[0] };
+    let records = Definition { dims: &DIMS[..1], attrs: &[], vars: &[(time, &[])] };
+    let of_records = Subfile::new(&records, GROUP, &mut [], &[None]).unwrap();
+    let (shape, gap) = Form::new(&of_records, true).unwrap().unwrap().sealed().unwrap();
+    assert!((shape.nvars(), gap.end() % 512) == (1, 0), "records are values, too");
     let empty = Definition::default();
     let none = Subfile::new(&empty, GROUP, &mut [], &[]).unwrap();
     assert_eq!(Form::new(&none, true).unwrap().unwrap().sealed(), None, "it has no values");

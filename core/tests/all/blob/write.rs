@@ -117,7 +117,7 @@ fn each_record_is_written_once() {
     assert_eq!(new.check(without, 1), Err(Refusal::Past { records: 1 }));
     assert_eq!((new.of(with, 2), new.of(without, 2)), (0..2, 0..1));
     let old = Records { before: Some(5), all: None };
-    assert_eq!(old.check(with, 4), Err(Refusal::Stored));
+    assert_eq!((old.check(with, 4), old.check(with, 5)), (Err(Refusal::Stored), Ok(())));
     assert_eq!(old.check(without, 0), Err(Refusal::Stored));
     assert_eq!(old.check(with, u64::MAX), Ok(()));
     assert_eq!((old.of(with, 9), old.of(without, 9)), (5..9, 0..0));
@@ -135,29 +135,47 @@ fn a_record_has_its_place_if_all_bytes_of_it_are_given() {
     assert_eq!(old.place(column, held, 2, 4), Err(Refusal::Stored), "whatever is given");
 }
 
+/// Memory that grows to `most` words.
+struct Few {
+    words: Vec<u64>,
+    most: usize,
+}
+
+impl AsRef<[u64]> for Few {
+    fn as_ref(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+impl AsMut<[u64]> for Few {
+    fn as_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+}
+
+impl Extend<u64> for Few {
+    fn extend<I: IntoIterator<Item = u64>>(&mut self, more: I) {
+        let room = self.most - self.words.len();
+        self.words.extend(more.into_iter().take(room));
+    }
+}
+
 #[test]
-fn memory_that_does_not_grow_loses_no_gap() {
+fn a_word_of_memory_is_for_64_records_and_memory_that_is_full_loses_no_gap() {
     let column = Column { nc_type: Type::Int, is_record: true, decomposition: None, len: 8 };
     let held = Held { start: 0, len: 8, step: 8 };
-    /// Never has a word.
-    #[derive(Debug, Default)]
-    struct Full;
-    impl AsRef<[u64]> for Full {
-        fn as_ref(&self) -> &[u64] {
-            &[]
+    for most in 0..3 {
+        let few = Few { words: Vec::new(), most };
+        let mut pen = Pen::new(Records::default(), 1, few, [Sum::default(); 1]);
+        let (hole, end) = (64 * most as u64 - most as u64, 64 * most as u64);
+        let missing = |pen: &Pen<_, _>| pen.missing([(column, Some(held))], end + 1);
+        for record in (0..=end).rev().filter(|&record| record != hole) {
+            pen.wrote(0, column, record, None);
         }
+        assert_eq!(missing(&pen), Some((0, hole)));
+        pen.wrote(0, column, hole, None);
+        assert_eq!(missing(&pen), Some((0, end)));
     }
-    impl AsMut<[u64]> for Full {
-        fn as_mut(&mut self) -> &mut [u64] {
-            &mut []
-        }
-    }
-    impl Extend<u64> for Full {
-        fn extend<I: IntoIterator<Item = u64>>(&mut self, _: I) {}
-    }
-    let mut pen = Pen::new(Records::default(), 1, Full, [Sum::default(); 1]);
-    pen.wrote(0, column, 0, None);
-    assert_eq!(pen.missing([(column, Some(held))], 1), Some((0, 0)));
 }
 
 proptest! {

@@ -123,6 +123,33 @@ fn a_card_is_blank_far_after_the_bytes_that_a_log_reaches() {
     assert_eq!(Log::open_or_create(Disk::new(vec![0; 7]), &ABOUT).unwrap().frames(), 0);
 }
 
+/// `spec/gsd.md`, *Blank stores*: the first MiB, blocks at powers of two, and the last 2 MiB.
+#[test]
+fn a_card_is_blank_if_the_places_of_signatures_are() {
+    const MIB: usize = 1 << 20;
+    let mut card = vec![0; 16 * MIB];
+    let mut is_seen = |at: usize| {
+        card[at] = 0x65;
+        let mut disk = Disk::new(card.clone());
+        let begun = Logger::<_, 4>::open_or_create(Borrowed(&mut disk), &ABOUT).map(drop);
+        card[at] = 0;
+        match begun {
+            Ok(()) => false,
+            Err(DriveError::Format(Error::NotBlank { offset, value: 0x65 })) => {
+                assert_eq!(offset, at as u64);
+                true
+            }
+            Err(error) => panic!("{error}"),
+        }
+    };
+    for power in [MIB, 2 * MIB, 4 * MIB, 8 * MIB] {
+        let found = [power - 1, power, power + 511, power + 512].map(&mut is_seen);
+        assert_eq!(found, [power == MIB, true, true, false], "{power}");
+    }
+    let found = [3 * MIB, 14 * MIB - 1, 14 * MIB, 15 * MIB, 16 * MIB - 1].map(&mut is_seen);
+    assert_eq!(found, [false, false, true, true, true]);
+}
+
 /// A creation clears the names and the slots that the header shows first, the last ones.
 #[test]
 fn a_card_is_blank_where_a_creation_was_cut_in_the_middle_of_a_sector() {
@@ -135,6 +162,13 @@ fn a_card_is_blank_where_a_creation_was_cut_in_the_middle_of_a_sector() {
         let log = Log::open_or_create(Disk::new(half_cleared(sector)), &ABOUT).unwrap();
         assert_eq!(log.frames(), 0, "{sector}");
     }
+    // The magic is cleared first. The next byte of this header is not zero.
+    let about = Attributes { index_slots: 1, ..ABOUT };
+    let magic = |cleared: usize| [vec![0; cleared], vec![0xFF; (1 << 16) - cleared]].concat();
+    for cleared in 1..=8 {
+        Log::open_or_create(Disk::new(magic(cleared)), &about).unwrap();
+    }
+    assert_eq!(refused(&magic(9), &about), Error::NotBlank { offset: 9, value: 0xFF });
     for sector in [2048, REACH - 128 * 32 - 512, REACH] {
         let expected = Error::NotBlank { offset: sector as u64 + 200, value: 0xFF };
         assert_eq!(refused(&half_cleared(sector), &ABOUT), expected);
