@@ -97,6 +97,47 @@ fn values_that_the_caller_wrote_are_not_filled() {
     assert_eq!(at(next), [0xff, 0xf7, 0xff, 0xf7, 0xff, 0xf7], "-9, as nobody wrote it");
 }
 
+/// A `_FillValue` counts if it is one value of the variable's type, whatever else there is.
+#[test]
+fn a_file_that_is_opened_is_filled_as_its_attributes_say() {
+    let (own, min) = (AttrDef::new("_FillValue", &[-9_i16]), AttrDef::new("valid_min", &[7_i16]));
+    let (int, two) = (AttrDef::new("_FillValue", &[5]), AttrDef::new("_FillValue", &[5_i16, 6]));
+    const STANDARD: i16 = -32_767;
+    let cases = [
+        (&[][..], STANDARD),
+        (&[min], STANDARD),
+        (&[own], -9),
+        (&[min, own], -9),
+        (&[own, min], -9),
+        (&[int], STANDARD),
+        (&[two], STANDARD),
+    ];
+    let vars = cases.map(|(attrs, _)| (SAMPLE, attrs));
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let vars: Vec<_> = vars
+        .into_iter()
+        .zip(names)
+        .map(|((var, attrs), name)| (VarDef { name, ..var }, attrs))
+        .collect();
+    let definition = Definition { dims: &DIMS, attrs: &[], vars: &vars };
+    let plan = Plan::new(&definition, Version::Cdf1, Alignment::COMPACT).unwrap();
+    let (slots, window) = (vec![Slot::EMPTY; 7], vec![0; 512]);
+    let mut file =
+        Writer::create(Growing::default(), &definition, &plan, Fill::Values, slots, window)
+            .unwrap();
+    file.close().unwrap();
+    let (slots, window) = (vec![Slot::EMPTY; 7], vec![0; 512]);
+    let mut file =
+        Writer::open(file.into_store(), Fill::Values, &mut [0; 2], slots, window).unwrap();
+    file.end_record().unwrap();
+    let places = [0, 1, 2, 3, 4, 5, 6].map(|varid| file.place(varid, 0).unwrap());
+    let bytes = file.into_store().0;
+    for ((place, (_, fill)), name) in places.into_iter().zip(cases).zip(names) {
+        let values = &bytes[place.offset() as usize..place.end() as usize];
+        assert_eq!(values, [fill.to_be_bytes(); 3].concat(), "{name}");
+    }
+}
+
 /// To open a file, a window needs room for its longest name; a writer writes through it as well.
 #[test]
 fn a_window_that_is_too_short_to_write_opens_no_writer() {
