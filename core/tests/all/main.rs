@@ -30,6 +30,7 @@ mod gsd_element;
 mod gsd_golden;
 mod gsd_hostile;
 mod gsd_judge;
+mod gsd_loggers;
 mod gsd_names;
 mod gsd_stock;
 mod gsd_upgrade;

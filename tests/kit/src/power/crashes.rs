@@ -73,6 +73,14 @@ pub enum Wiped {
     Noise,
 }
 
+impl Model {
+    /// Each write torn behind each of its bytes; each 512 bytes kept, lost or torn.
+    pub fn bytes() -> Self {
+        let tear = Tear::Bytes { atomic: vec![] };
+        Self { tear, exhaustive: 256, torn: 8, random: 8, ..Self::default() }
+    }
+}
+
 impl Default for Model {
     fn default() -> Self {
         Self {

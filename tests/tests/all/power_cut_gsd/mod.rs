@@ -7,13 +7,10 @@
 mod check;
 mod faults;
 mod figures;
-mod fixed;
 mod hand;
-mod logger;
-mod own;
+mod loggers;
 mod path;
 mod run;
-mod small;
 mod stock;
 mod table;
 mod waiting;
@@ -21,13 +18,7 @@ mod waiting;
 use figures::{ALL, Figures, Rate, crash_all};
 use path::{Path, appended, paths};
 use run::{Run, State};
-use striae_kit::power::{Lost, Model, Tear};
-
-/// Each write torn behind each of its bytes, the header's too; each 512 bytes kept, lost or torn.
-fn bytes() -> Model {
-    let tear = Tear::Bytes { atomic: vec![] };
-    Model { tear, exhaustive: 256, random: 8, torn: 8, ..Model::default() }
-}
+use striae_kit::power::{Lost, Model};
 
 /// Every so many paths, unless all are to be tried.
 fn some<T>(all: Vec<T>, step: usize) -> Vec<T> {
@@ -41,13 +32,13 @@ fn is_all() -> bool {
 #[test]
 fn after_any_power_cut_a_file_is_as_a_commit_left_it() {
     let paths = some(paths(), 7);
-    crash_all(&paths, &bytes(), Rate::usual()).conclude("power cuts", 30_000);
+    crash_all(&paths, &Model::bytes(), Rate::usual()).conclude("power cuts", 30_000);
 }
 
 #[test]
 fn after_any_power_cut_a_file_that_gsd_made_is_as_a_commit_left_it() {
     let paths = some(appended(), 7);
-    crash_all(&paths, &bytes(), Rate::usual()).conclude("power cuts, files of gsd", 30_000);
+    crash_all(&paths, &Model::bytes(), Rate::usual()).conclude("power cuts, files of gsd", 30_000);
 }
 
 #[test]
@@ -70,7 +61,7 @@ fn an_erased_sector_costs_no_commit_where_chunks_have_sectors_of_their_own() {
 /// As on a file system that shows what other files left in a block.
 #[test]
 fn nothing_depends_on_zeros_where_nothing_was_written() {
-    let model = Model { lost: Lost::Noise, ..bytes() };
+    let model = Model { lost: Lost::Noise, ..Model::bytes() };
     let paths = some(paths().into_iter().chain(appended()).collect(), 29);
     crash_all(&paths, &model, Rate::usual())
         .conclude("power cuts, lost sectors being noise", 20_000);

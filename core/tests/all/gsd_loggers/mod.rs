@@ -1,14 +1,19 @@
 //! What all loggers of devices promise of power cuts, and how that is tried.
 
+mod fixed;
+mod logger;
+mod own;
+
 use striae_core::gsd::{ChunkType, Reader};
 use striae_core::store::{BlockStore, Cached, StoreBlocks, WriteAt};
+use striae_kit::hosts::{self, stride};
 use striae_kit::power::{Crash, Lost, MEDIA, Model, PowerStore, Promise, Promises, describe};
 
 /// Bytes of the card.
-pub(super) const CARD: usize = 1 << 16;
+const CARD: usize = 1 << 16;
 
 /// How a log is made. The contents of its frames follow from their numbers.
-pub(super) trait Small: Copy {
+trait Small: Copy {
     /// What the error says where no log is begun because of old bytes.
     const NOT_BLANK: &'static str = "blank";
 
@@ -28,7 +33,7 @@ pub(super) trait Small: Copy {
 }
 
 /// The values of a chunk: no byte of them is that of an erased sector.
-pub(super) fn value(frame: u64, name: u16) -> Vec<[u16; 2]> {
+fn value(frame: u64, name: u16) -> Vec<[u16; 2]> {
     let len = 7 + 53 * (frame + u64::from(name)) % 170;
     let byte = |at| u16::try_from(1 + (frame * 31 + u64::from(name) * 7 + at) % 250).unwrap();
     (0..len).map(|at| [byte(at) * 257, byte(at + 1) * 257]).collect()
@@ -36,7 +41,7 @@ pub(super) fn value(frame: u64, name: u16) -> Vec<[u16; 2]> {
 
 /// The numbers of frames and names of a file whose chunks have such values; `has` says which chunks
 /// a frame has.
-pub(super) fn counts(
+fn counts(
     image: &[u8],
     names: &[&str],
     has: impl Fn(u64, u16) -> bool,
@@ -66,7 +71,7 @@ pub(super) fn counts(
 type Ran = (PowerStore, Promises<u64>);
 
 /// A log that is begun in `start`, and gets frames; the number of frames is promised.
-pub(super) fn run(start: &[u8], made: impl Small, count: u64) -> Ran {
+fn run(start: &[u8], made: impl Small, count: u64) -> Ran {
     run_in(start, made, count, |store| store)
 }
 
@@ -89,7 +94,7 @@ fn run_in<L: Small, S: WriteAt>(
 }
 
 /// Goes on after a crash: the log, and its frames.
-pub(super) fn go_on<L: Small>(image: &[u8], made: L) -> Result<(L::Log<PowerStore>, u64), String> {
+fn go_on<L: Small>(image: &[u8], made: L) -> Result<(L::Log<PowerStore>, u64), String> {
     let store = PowerStore::new(image);
     match made.open_or_create(store.clone()) {
         Ok(log) => {
@@ -105,7 +110,7 @@ pub(super) fn go_on<L: Small>(image: &[u8], made: L) -> Result<(L::Log<PowerStor
 }
 
 /// In every state all that was promised is there, and `more` frames can be logged.
-pub(super) fn no_commit_is_lost<L: Small>(
+fn no_commit_is_lost<L: Small>(
     made: L,
     starts: &[Vec<u8>],
     model: &Model,
@@ -116,13 +121,16 @@ pub(super) fn no_commit_is_lost<L: Small>(
         let (store, promises) = run(start, made, count);
         store.crashes(model, |crash: &Crash<'_>| {
             states += 1;
+            if states % stride(20) != 0 {
+                return;
+            }
             let allowed = promises.allowed(crash.begun, crash.ended);
             let say = |error: &str| panic!("{}", describe(&store, crash, error));
             let (mut log, found) = go_on(crash.image, made).unwrap_or_else(|error| say(&error));
             if !allowed.iter().any(|version| version.state == found) {
                 say(&format!("{found} frames"));
             }
-            if states % 7 == 0 {
+            if (states / stride(20)).is_multiple_of(7) {
                 (found..found + more).for_each(|frame| L::log_frame(&mut log, frame));
                 assert_eq!(L::frames(&L::into_store(log).live()), Ok(found + more));
             }
@@ -132,12 +140,12 @@ pub(super) fn no_commit_is_lost<L: Small>(
 }
 
 /// Logs directly in a store.
-pub(super) fn direct(made: impl Small, count: u64) -> Vec<Ran> {
+fn direct(made: impl Small, count: u64) -> Vec<Ran> {
     vec![run(&[], made, count), run(&[0xFF; CARD], made, count)]
 }
 
 /// Logs with a cache of one sector or of three.
-pub(super) fn cached(made: impl Small, count: u64) -> Vec<Ran> {
+fn cached(made: impl Small, count: u64) -> Vec<Ran> {
     let of = |len: usize| {
         let wrap = |store| BlockStore::<_, _>::new(StoreBlocks(store), vec![Cached::EMPTY; len]);
         run_in(&[0xFF; CARD], made, count, |store| wrap(store).unwrap())
@@ -146,12 +154,16 @@ pub(super) fn cached(made: impl Small, count: u64) -> Vec<Ran> {
 }
 
 /// Logs keep what the table of media promises, each in more than `least` states.
-pub(super) fn keep_what_is_promised<L: Small>(made: L, runs: &[Ran], least: usize) {
+fn keep_what_is_promised<L: Small>(made: L, runs: &[Ran], least: usize) {
     for medium in MEDIA {
         let (mut states, mut bad) = (0, 0);
         let model = (medium.model)();
         for (store, promises) in runs {
             store.crashes(&model, |crash: &Crash<'_>| {
+                states += 1;
+                if states % stride(20) != 0 {
+                    return;
+                }
                 let allowed = promises.allowed(crash.begun, crash.ended);
                 let is_allowed = |frames| allowed.iter().any(|version| version.state == frames);
                 let is_good = match go_on(crash.image, made) {
@@ -162,12 +174,12 @@ pub(super) fn keep_what_is_promised<L: Small>(made: L, runs: &[Ran], least: usiz
                         is_old && is_allowed(0)
                     }
                 };
-                states += 1;
                 bad += usize::from(!is_good);
             });
         }
         println!("{}: {bad} of {states} states are not as promised", medium.name);
         assert!(states > least, "{}: {states}", medium.name);
-        assert_eq!(medium.gsd == Promise::Kept, bad == 0, "{}: {bad}", medium.name);
+        let is_kept = medium.gsd == Promise::Kept;
+        assert!(is_kept == (bad == 0) || !is_kept && hosts::is_slow(), "{}: {bad}", medium.name);
     }
 }

@@ -1,8 +1,7 @@
 //! A logger for own files keeps what it promises, on the same media as the one that can do more,
 //! while its names and its index move.
 
-use super::bytes;
-use super::small::{
+use super::{
     CARD, Small, cached, counts, direct, go_on, keep_what_is_promised, no_commit_is_lost, run,
     value,
 };
@@ -11,7 +10,6 @@ use striae_core::gsd::{Attributes, Logger, OwnLogger, Reader, Shape};
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
 use striae_kit::power::{Fault, Model, PowerStore};
-use striae_kit::waiting::{Slow, Waits};
 
 /// The list of the first two is longer than the first list.
 const NAMES: [&str; 4] = ["temperature", "a name that is as long as a unit of the list", "x", "y"];
@@ -96,7 +94,7 @@ fn frames(image: &[u8]) -> Result<u64, String> {
 
 #[test]
 fn an_own_log_goes_on_whatever_was_torn_or_erased() {
-    let quick = Model { exhaustive: 16, random: 3, torn: 2, ..bytes() };
+    let quick = Model { exhaustive: 16, random: 3, torn: 2, ..Model::bytes() };
     for (shape, erased, count) in [(&SHAPE, 8, 7), (&PACKED, 0, 4), (&STOCK, 0, 3)] {
         let model = Model { erased, ..quick.clone() };
         let starts = [vec![], vec![0xFF; CARD]];
@@ -213,36 +211,6 @@ fn an_own_log_discards_chunks_and_refuses_wrong_ones() {
     let start = usize::try_from(chunk.span.offset()).unwrap();
     assert_eq!(image[start..start + 3], [5; 3]);
     assert_eq!((file.frames(), file.head().names), (1, 5));
-}
-
-/// With every shape.
-#[test]
-fn an_asynchronous_own_log_writes_what_a_blocking_one_does() {
-    for shape in [&SHAPE, &PACKED, &STOCK] {
-        let (blocking, asynchronous) = (PowerStore::default(), PowerStore::default());
-        let waits = Waits::new(7);
-        let done = waits.run(async {
-            for frame in 0..6 {
-                // as of a device that starts again for each frame
-                let slow = Slow::new(asynchronous.clone(), &waits);
-                let mut log = Log::open_or_create_async(slow, shape).await?;
-                for name in NAMES.iter().take(names(frame + 1).try_into().unwrap()) {
-                    log.name_async(name).await?;
-                }
-                for id in ids(frame) {
-                    log.write_async(id, &value(frame, id)).await?;
-                }
-                assert_eq!(log.end_frame_async().await?, frame);
-            }
-            Ok::<(), DriveError<_, Wrong>>(())
-        });
-        done.unwrap().unwrap();
-        for frame in 0..6 {
-            log_frame(&mut Log::open_or_create(blocking.clone(), shape).unwrap(), frame);
-        }
-        assert!(*asynchronous.live() == *blocking.live());
-        assert_eq!(frames(&blocking.live()), Ok(6));
-    }
 }
 
 /// Each commit has a new name: the list alternates between two places, and has others only when it

@@ -1,8 +1,7 @@
 //! A logger of a fixed shape keeps what it promises, on the same media as the one that can do more,
 //! and writes the same kind of file.
 
-use super::bytes;
-use super::small::{
+use super::{
     CARD, Small, cached, counts, direct, go_on, keep_what_is_promised, no_commit_is_lost, run,
     value,
 };
@@ -11,7 +10,6 @@ use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, Reader, Shape
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
 use striae_kit::power::{Fault, Model, PowerStore};
-use striae_kit::waiting::{Slow, Waits};
 
 const NAMES: [&str; 3] = ["temperature", "position", "x"];
 
@@ -89,9 +87,9 @@ fn frames(image: &[u8]) -> Result<u64, String> {
 fn a_fixed_log_goes_on_whatever_was_torn_or_erased() {
     let starts = [vec![], vec![0xFF; CARD]];
     for (shape, erased, count) in [(&SHAPE, 16, 2), (&PACKED, 0, 3), (&STOCK, 0, 1)] {
-        let model = Model { erased, ..bytes() };
+        let model = Model { erased, ..Model::bytes() };
         assert!(no_commit_is_lost(shape, &starts, &model, (count, 2)) > 2000);
-        let made = Model { erased: 16, ..bytes() };
+        let made = Model { erased: 16, ..Model::bytes() };
         // Cut while it is made.
         assert!(no_commit_is_lost(shape, &starts, &made, (0, 2)) > 1000);
     }
@@ -224,27 +222,4 @@ fn a_wrong_request_is_refused_and_changes_nothing() {
     assert_eq!(wrong(log.write(0, &[[1_u8]])), Wrong::Duplicate);
     log.end_frame().unwrap();
     assert_eq!(log.frames(), 1);
-}
-
-/// With every shape.
-#[test]
-fn an_asynchronous_fixed_log_writes_what_a_blocking_one_does() {
-    for shape in [&SHAPE, &PACKED, &STOCK] {
-        let (blocking, _) = run(&[], shape, 4);
-        let (store, waits) = (PowerStore::default(), Waits::new(7));
-        let done = waits.run(async {
-            for frame in 0..4 {
-                // as of a device that starts again for each frame
-                let slow = Slow::new(store.clone(), &waits);
-                let mut log = Log::open_or_create_async(slow, shape).await?;
-                for id in ids(frame) {
-                    log.write_async(id, &value(frame, id)).await?;
-                }
-                assert_eq!(log.end_frame_async().await?, frame);
-            }
-            Ok::<(), DriveError<_, Wrong>>(())
-        });
-        done.unwrap().unwrap();
-        assert!(*store.live() == *blocking.live());
-    }
 }
