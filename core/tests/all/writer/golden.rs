@@ -102,8 +102,8 @@ fn mapping_of(file: &Physical<&[u8]>) -> Vec<(u32, u32)> {
     (0..mapping.len()).map(entry).collect()
 }
 
-/// It is longer than the window, and stays as it is wherever META2 moves, also if a writer that goes
-/// on is given another one.
+/// It is longer than the window, and stays as it is wherever META2 moves, also if a writer that
+/// goes on is given another one.
 #[test]
 fn a_long_mapping_is_written_in_parts_and_kept() {
     let mapping: Vec<_> = [(0, 0), (0, 1)].into_iter().chain((0..400).map(|at| (1, at))).collect();
