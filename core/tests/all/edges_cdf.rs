@@ -4,7 +4,7 @@
 
 use striae_core::cdf::{
     Alignment, AttrDef, Definition, DimDef, Encode, Error, Fill, Flaw, ListKind, Plan, Reader,
-    Region, Slot, Type, VarDef, Version, Writer,
+    Region, Slab, Slot, Type, VarDef, Version, Writer,
 };
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
@@ -74,7 +74,7 @@ fn with_definition<T>(then: impl FnOnce(&Definition<'_>) -> T) -> T {
 fn create(window: usize) -> Writer<Growing, Vec<Slot>, Vec<u8>> {
     with_definition(|definition| {
         let plan = Plan::new(definition, Version::Cdf1, Alignment::COMPACT).unwrap();
-        let (slots, window) = (vec![Slot::EMPTY; 2], vec![0; window]);
+        let (slots, window) = (vec![Slot::EMPTY; 3], vec![0; window]); // one more than is needed
         Writer::create(Growing::default(), definition, &plan, Fill::Values, slots, window).unwrap()
     })
 }
@@ -136,6 +136,33 @@ fn a_file_that_is_opened_is_filled_as_its_attributes_say() {
         let values = &bytes[place.offset() as usize..place.end() as usize];
         assert_eq!(values, [fill.to_be_bytes(); 3].concat(), "{name}");
     }
+}
+
+/// Half a record of the last two: as many values as a record has, but not all of the current one.
+#[test]
+fn what_is_put_to_two_records_does_not_fill_the_last_one() {
+    const HALVES: [DimDef<'_>; 2] = [DimDef::record("t"), DimDef { name: "x", length: 4 }];
+    let definition = Definition { dims: &HALVES, attrs: &[], vars: &[(SAMPLE, &[])] };
+    let plan = Plan::new(&definition, Version::Cdf1, Alignment::COMPACT).unwrap();
+    let (slots, window) = (vec![Slot::EMPTY; 1], vec![0; 64]);
+    let mut file =
+        Writer::create(Growing::default(), &definition, &plan, Fill::Values, slots, window)
+            .unwrap();
+    file.put(0, &[1_i16, 2, 3, 4]).unwrap();
+    file.end_record().unwrap();
+    let region = Region { start: &[0, 1], count: &[2, 2], stride: None };
+    let slab = Slab::new(file.layout(0).unwrap(), &[2, 4], region).unwrap();
+    file.put_slab(0, slab, &[5_i16, 6, 7, 8]).unwrap();
+    file.end_record().unwrap();
+    file.close().unwrap();
+    let place = file.place(0, 0).unwrap();
+    let bytes = file.into_store().0;
+    let values: Vec<_> = bytes[place.offset() as usize..][..16]
+        .chunks_exact(2)
+        .map(|value| i16::from_be_bytes([value[0], value[1]]))
+        .collect();
+    const FILL: i16 = -32_767;
+    assert_eq!(values, [1, 5, 6, 4, FILL, 7, 8, FILL]);
 }
 
 /// To open a file, a window needs room for its longest name; a writer writes through it as well.

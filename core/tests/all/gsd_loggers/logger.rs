@@ -4,7 +4,7 @@
 use super::{CARD, Small, cached, direct, go_on, keep_what_is_promised, no_commit_is_lost, run};
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
 use striae_core::store::{ReadAt, WriteAt};
-use striae_kit::power::{Kind, Model, PowerStore, describe};
+use striae_kit::power::{Fault, Kind, Model, PowerStore, describe};
 
 type Log = Logger<PowerStore, 6>;
 
@@ -170,6 +170,31 @@ fn a_header_that_was_erased_is_that_of_its_program_only() {
     }
     let (log, found) = go_on(&image, &about).unwrap();
     assert_eq!((found, log.into_store().size().unwrap()), (3, store.size().unwrap()));
+}
+
+/// A frame without chunks is a frame, unless the last one has ended and waits for its commit.
+#[test]
+fn an_end_that_is_repeated_after_an_error_ends_no_other_frame() {
+    let store = PowerStore::default();
+    let mut log = Log::create(store.clone(), &ABOUT).unwrap();
+    let id = log.name("channel").unwrap();
+    assert_eq!((log.end_frame().unwrap(), log.end_frame().unwrap()), (0, 1));
+    let fail = |log: &mut Log| {
+        log.chunk(id, ChunkType::U8, 1, b"x").unwrap();
+        store.fail(Fault { at: store.ops(), kept: 0, lasting: false });
+        log.end_frame().unwrap_err();
+        log.frames()
+    };
+    assert_eq!(fail(&mut log), 3);
+    assert_eq!(log.end_frame().unwrap(), 2);
+    assert_eq!(fail(&mut log), 4);
+    log.chunk(id, ChunkType::U8, 1, b"y").unwrap();
+    assert_eq!(log.end_frame().unwrap(), 4);
+    assert_eq!(fail(&mut log), 6);
+    log.writer().commit().unwrap();
+    assert_eq!(log.end_frame().unwrap(), 6, "it is committed, so this is another one");
+    log.writer().end_frame().unwrap();
+    assert_eq!(log.end_frame().unwrap(), 8, "the one before it ended without an error");
 }
 
 #[test]
