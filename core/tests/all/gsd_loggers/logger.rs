@@ -1,9 +1,12 @@
 //! A logger that gets power again goes on with its log, whatever the power cut left, or begins one
 //! if there was none yet; what it cannot go on with it leaves alone.
 
-use super::{CARD, Small, cached, direct, go_on, keep_what_is_promised, no_commit_is_lost, run};
+use super::{
+    CARD, Small, cached, direct, go_on, keep_what_is_promised, no_commit_is_lost, of_host, run,
+};
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
 use striae_core::store::{ReadAt, WriteAt};
+use striae_kit::hosts::stride;
 use striae_kit::power::{Fault, Kind, Model, PowerStore, describe};
 
 type Log = Logger<PowerStore, 6>;
@@ -102,7 +105,7 @@ fn shapes() -> Vec<Attributes<'static>> {
 fn a_log_that_is_being_made_is_made_the_next_time_wherever_it_was_cut() {
     for about in [ABOUT, Attributes::default(), shapes()[3]] {
         let model = Model { erased: 24, ..Model::bytes() };
-        assert!(no_commit_is_lost(&about, &starts(), &model, (0, 1)) > 1000);
+        assert!(no_commit_is_lost(&about, &starts(), &model, (0, 1)) > 1000 / stride(20));
     }
 }
 
@@ -112,7 +115,7 @@ fn a_log_goes_on_whatever_sectors_were_erased() {
     let shapes = [shapes()[0], shapes()[3]];
     let states = shapes.iter().map(|about| no_commit_is_lost(about, &starts(), &model, (12, 1)));
     let states: usize = states.sum();
-    assert!(states > 3000, "{states}");
+    assert!(states > 3000 / stride(20), "{states}");
 }
 
 /// Where what is committed shares sectors with what is written, an erased one may have cost some of
@@ -123,7 +126,7 @@ fn a_log_without_sectors_of_its_own_is_never_begun_anew() {
     let (mut good, mut damaged) = (0, 0);
     let about = Attributes { checksums: true, ..ABOUT };
     let (store, promises) = run(&[0xFF; CARD], &about, 12);
-    store.crashes(&model, |crash| {
+    store.crashes(&of_host(&model), |crash| {
         let allowed = promises.allowed(crash.begun, crash.ended);
         match go_on(crash.image, &about) {
             Ok((_, found)) if allowed.iter().any(|version| version.state == found) => good += 1,
@@ -131,7 +134,7 @@ fn a_log_without_sectors_of_its_own_is_never_begun_anew() {
             other => panic!("{}", describe(&store, crash, &format!("{other:?}"))),
         }
     });
-    assert!(good > 500 && damaged > 50, "{good} {damaged}");
+    assert!(good > 500 / stride(20) && damaged > 50 / stride(20), "{good} {damaged}");
 }
 
 /// An explicit creation that was cut is no reason to make another log, nor to go on with half of
@@ -145,7 +148,7 @@ fn a_creation_over_a_log_leaves_the_old_log_or_none() {
         let old = PowerStore::new(&store.live());
         drop(Log::create(old.clone(), &about).unwrap());
         let mut refused = 0;
-        old.crashes(&model, |crash| match go_on(crash.image, &about) {
+        old.crashes(&of_host(&model), |crash| match go_on(crash.image, &about) {
             Ok((_, found)) if found == count || found == 0 => {}
             Err(error) if error.contains("not blank") => refused += 1,
             other => panic!("{}", describe(&old, crash, &format!("{other:?}"))),
