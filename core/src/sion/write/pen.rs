@@ -100,7 +100,8 @@ impl Pen {
     }
 
     /// Moves to the start of the task's next chunk, whose block must be entered. All accepted bytes
-    /// must be written. `keep` adds the chunk to the ledger.
+    /// must be written. `keep` adds the chunk to the ledger; it is not called for a chunk that the
+    /// ledger leaves out.
     ///
     /// # Errors
     /// See [`Cursor::next_chunk`]; the error of `keep`. After an error, the Pen is unchanged.
@@ -129,8 +130,8 @@ impl Pen {
     }
 
     /// Takes back the bytes that were accepted since `mark`, an earlier copy. None of them may be
-    /// committed or in a buffer. Of the task's chunks in the ledger, those stay for
-    /// which [`Finished::is_told_by`] of `mark` returns true.
+    /// committed or in a buffer. The ledger keeps those chunks of the task for which
+    /// [`Finished::is_told_by`] of `mark` returns true; the caller drops the others.
     pub const fn take_back(&mut self, mark: &Self) {
         // `since` stays: a commit of what came before the mark may have ended meanwhile.
         (self.cursor, self.crc) = (mark.cursor, mark.crc);

@@ -22,7 +22,7 @@ pub struct Memory<'m> {
 pub(super) struct Tasks<'m> {
     pens: &'m mut [Pen],
     ledger: &'m mut [Finished],
-    /// The chunks in the ledger.
+    /// The number of chunks in the ledger.
     left: usize,
     /// The physical file and the local rank of each global rank.
     mapping: &'m [(u32, u32)],
