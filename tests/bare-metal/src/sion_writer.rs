@@ -20,8 +20,8 @@ use striae_core::sion::tables::{
 use striae_core::sion::verdict::Verdict;
 use striae_core::sion::visible::{Outcome, show};
 use striae_core::sion::{
-    Attributes, Blocks, Error, Finished, FixedWriter, Memory, Meta1, Opened, Options, Pen,
-    Physical, SealState, Shape, Varheader, VarheaderShape, Writer,
+    Attributes, Blocks, Finished, FixedWriter, Memory, Meta1, Opened, Options, Pen, Physical,
+    SealState, Shape, Varheader, VarheaderShape, Writer,
 };
 use striae_core::span::Span;
 use striae_core::step::drive_read;
