@@ -2,14 +2,13 @@
 //! and writes the same kind of file.
 
 use super::{
-    CARD, Small, cached, counts, direct, go_on, keep_what_is_promised, no_commit_is_lost, run,
-    value,
+    CARD, Small, are_more_than, cached, counts, direct, go_on, keep_what_is_promised,
+    no_commit_is_lost, run, value,
 };
 use striae_core::gsd::fixed::Fault as Wrong;
 use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, Reader, Shape, Version};
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
-use striae_kit::hosts::stride;
 use striae_kit::power::{Fault, Model, PowerStore};
 
 const NAMES: [&str; 3] = ["temperature", "position", "x"];
@@ -89,10 +88,10 @@ fn a_fixed_log_goes_on_whatever_was_torn_or_erased() {
     let starts = [vec![], vec![0xFF; CARD]];
     for (shape, erased, count) in [(&SHAPE, 16, 2), (&PACKED, 0, 3), (&STOCK, 0, 1)] {
         let model = Model { erased, ..Model::bytes() };
-        assert!(no_commit_is_lost(shape, &starts, &model, (count, 2)) > 2000 / stride(20));
+        are_more_than(2000, no_commit_is_lost(shape, &starts, &model, (count, 2)));
         let made = Model { erased: 16, ..Model::bytes() };
         // Cut while it is made.
-        assert!(no_commit_is_lost(shape, &starts, &made, (0, 2)) > 1000 / stride(20));
+        are_more_than(1000, no_commit_is_lost(shape, &starts, &made, (0, 2)));
     }
 }
 

@@ -2,11 +2,11 @@
 //! if there was none yet; what it cannot go on with it leaves alone.
 
 use super::{
-    CARD, Small, cached, direct, go_on, keep_what_is_promised, no_commit_is_lost, of_host, run,
+    CARD, Small, are_more_than, cached, direct, go_on, keep_what_is_promised, no_commit_is_lost,
+    of_host, run,
 };
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
 use striae_core::store::{ReadAt, WriteAt};
-use striae_kit::hosts::stride;
 use striae_kit::power::{Fault, Kind, Model, PowerStore, describe};
 
 type Log = Logger<PowerStore, 6>;
@@ -105,7 +105,7 @@ fn shapes() -> Vec<Attributes<'static>> {
 fn a_log_that_is_being_made_is_made_the_next_time_wherever_it_was_cut() {
     for about in [ABOUT, Attributes::default(), shapes()[3]] {
         let model = Model { erased: 24, ..Model::bytes() };
-        assert!(no_commit_is_lost(&about, &starts(), &model, (0, 1)) > 1000 / stride(20));
+        are_more_than(1000, no_commit_is_lost(&about, &starts(), &model, (0, 1)));
     }
 }
 
@@ -114,8 +114,7 @@ fn a_log_goes_on_whatever_sectors_were_erased() {
     let model = Model { erased: 16, exhaustive: 16, random: 2, torn: 2, ..Model::default() };
     let shapes = [shapes()[0], shapes()[3]];
     let states = shapes.iter().map(|about| no_commit_is_lost(about, &starts(), &model, (12, 1)));
-    let states: usize = states.sum();
-    assert!(states > 3000 / stride(20), "{states}");
+    are_more_than(3000, states.sum());
 }
 
 /// Where what is committed shares sectors with what is written, an erased one may have cost some of
@@ -134,7 +133,8 @@ fn a_log_without_sectors_of_its_own_is_never_begun_anew() {
             other => panic!("{}", describe(&store, crash, &format!("{other:?}"))),
         }
     });
-    assert!(good > 500 / stride(20) && damaged > 50 / stride(20), "{good} {damaged}");
+    are_more_than(500, good);
+    are_more_than(50, damaged);
 }
 
 /// An explicit creation that was cut is no reason to make another log, nor to go on with half of
@@ -148,7 +148,7 @@ fn a_creation_over_a_log_leaves_the_old_log_or_none() {
         let old = PowerStore::new(&store.live());
         drop(Log::create(old.clone(), &about).unwrap());
         let mut refused = 0;
-        old.crashes(&of_host(&model), |crash| match go_on(crash.image, &about) {
+        old.crashes(&model, |crash| match go_on(crash.image, &about) {
             Ok((_, found)) if found == count || found == 0 => {}
             Err(error) if error.contains("not blank") => refused += 1,
             other => panic!("{}", describe(&old, crash, &format!("{other:?}"))),

@@ -2,14 +2,13 @@
 //! while its names and its index move.
 
 use super::{
-    CARD, Small, cached, counts, direct, go_on, keep_what_is_promised, no_commit_is_lost, run,
-    value,
+    CARD, Small, are_more_than, cached, counts, direct, go_on, keep_what_is_promised,
+    no_commit_is_lost, run, value,
 };
 use striae_core::gsd::fixed::Fault as Wrong;
 use striae_core::gsd::{Attributes, Logger, OwnLogger, Reader, Shape};
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
-use striae_kit::hosts::stride;
 use striae_kit::power::{Fault, Model, PowerStore};
 
 /// The list of the first two is longer than the first list.
@@ -99,7 +98,7 @@ fn an_own_log_goes_on_whatever_was_torn_or_erased() {
     for (shape, erased, count) in [(&SHAPE, 8, 7), (&PACKED, 0, 4), (&STOCK, 0, 3)] {
         let model = Model { erased, ..quick.clone() };
         let starts = [vec![], vec![0xFF; CARD]];
-        assert!(no_commit_is_lost(shape, &starts, &model, (count, 3)) > 2000 / stride(20));
+        are_more_than(2000, no_commit_is_lost(shape, &starts, &model, (count, 3)));
     }
 }
 

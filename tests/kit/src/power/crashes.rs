@@ -47,6 +47,8 @@ pub struct Model {
     pub lost: Lost,
     /// What a failed sync leaves.
     pub failed_sync: FailedSync,
+    /// The states of one moment in so many are shown, a moment being that after each operation.
+    pub moments: usize,
     /// All states of a moment are shown if they are at most so many; else none or all of the
     /// unsynced sectors kept, each one lost or kept alone, and random choices.
     pub exhaustive: usize,
@@ -88,6 +90,7 @@ impl Default for Model {
             tear: Tear::Sectors,
             lost: Lost::Zeros,
             failed_sync: FailedSync::Clean,
+            moments: 1,
             exhaustive: 1 << 10,
             random: 16,
             torn: 0,
@@ -240,7 +243,10 @@ impl<V: FnMut(&Crash<'_>)> Walk<'_, V> {
     fn step(&mut self, op: &Op) {
         self.begun += 1;
         self.disk.begin();
-        let is_shown = self.begun >= self.since;
+        let is_shown = self
+            .begun
+            .checked_sub(self.since)
+            .is_some_and(|since| since.is_multiple_of(self.model.moments));
         match op {
             Op::Write { offset, bytes } => {
                 self.disk.prepare(*offset, bytes);
