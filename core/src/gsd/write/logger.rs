@@ -2,9 +2,10 @@
 
 use super::book::Start;
 use super::create::Attributes;
+use super::medium::PIECE;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, Writer};
-use crate::gsd::element::Element;
+use crate::gsd::element::{Element, to_file};
 use crate::gsd::error::Error;
 #[twin(WriteError = AsyncError)]
 use crate::gsd::error::WriteError;
@@ -286,8 +287,8 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
             return self.chunk(id, T::KIND, m, rows.as_bytes()).await;
         }
         let mut chunk = self.begin_chunk(id, T::KIND, m).await?;
-        for value in rows.iter().flatten() {
-            chunk.write(value.swap_to_file().as_bytes()).await?;
+        for values in rows.as_flattened().chunks(PIECE / size_of::<T>()) {
+            chunk.write(to_file(values, &mut [0; PIECE])).await?;
         }
         chunk.finish().await.map(drop)
     }

@@ -7,7 +7,7 @@ use super::form::Form;
 use super::log::{Log, Place};
 use super::medium::Medium;
 use crate::gsd::disk::record::Record;
-use crate::gsd::element::Element;
+use crate::gsd::element::{Element, to_file};
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::ENTRY_LEN;
 use crate::gsd::raw::Shadow;
@@ -66,10 +66,9 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         self.disk.recognise(&self.log).await?;
         let (start, end) = self.log.place(&place, size_of_val(rows))?;
         let mut offset = start;
-        for value in rows.iter().flatten() {
-            let value = value.swap_to_file();
-            self.disk.put(offset, value.as_bytes()).await?;
-            offset = offset.saturating_add(usize_to_u64(size_of::<T>()));
+        for values in rows.as_flattened().chunks(PIECE / size_of::<T>()) {
+            self.disk.put(offset, to_file(values, &mut [0; PIECE])).await?;
+            offset = offset.saturating_add(usize_to_u64(size_of_val(values)));
         }
         self.log.add(&place, start, end);
         Ok(())
