@@ -1,7 +1,6 @@
 //! Types of values in memory.
 
 use super::kind::ChunkType;
-use crate::store::copy_front;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A type of values in memory: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`.
@@ -46,11 +45,13 @@ elements!(
 );
 elements!(f32 = F32, f64 = F64; |value| Self::from_bits(value.to_bits().to_le()));
 
-/// The bytes of `values` in the order of a file, in the front of `piece`: as many as fit.
-pub(super) fn to_file<'p, T: Element>(values: &[T], piece: &'p mut [u8]) -> &'p [u8] {
-    let mut len = 0;
-    for (value, place) in values.iter().zip(piece.chunks_exact_mut(size_of::<T>())) {
-        len += copy_front(value.swap_to_file().as_bytes(), place);
+/// Values that are put into the order of a file together: at most 64 bytes.
+pub(super) const TOGETHER: usize = 8;
+
+/// The bytes of up to [`TOGETHER`] values in the order of a file.
+pub(super) fn to_file<'s, T: Element>(values: &[T], swapped: &'s mut [T; TOGETHER]) -> &'s [u8] {
+    for (value, swapped) in values.iter().zip(&mut *swapped) {
+        *swapped = value.swap_to_file();
     }
-    piece.get(..len).unwrap_or_default()
+    swapped.get(..values.len()).unwrap_or_default().as_bytes()
 }

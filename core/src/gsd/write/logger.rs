@@ -2,10 +2,9 @@
 
 use super::book::Start;
 use super::create::Attributes;
-use super::medium::PIECE;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, Writer};
-use crate::gsd::element::{Element, to_file};
+use crate::gsd::element::{Element, TOGETHER, to_file};
 use crate::gsd::error::Error;
 #[twin(WriteError = AsyncError)]
 use crate::gsd::error::WriteError;
@@ -283,12 +282,12 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         rows: &[[T; M]],
     ) -> Result<(), WriteError<S>> {
         let m = u32::try_from(M).unwrap_or(u32::MAX);
-        if cfg!(target_endian = "little") {
+        if cfg!(target_endian = "little") || size_of::<T>() == 1 {
             return self.chunk(id, T::KIND, m, rows.as_bytes()).await;
         }
         let mut chunk = self.begin_chunk(id, T::KIND, m).await?;
-        for values in rows.as_flattened().chunks(PIECE / size_of::<T>()) {
-            chunk.write(to_file(values, &mut [0; PIECE])).await?;
+        for values in rows.as_flattened().chunks(TOGETHER) {
+            chunk.write(to_file(values, &mut [T::new_zeroed(); TOGETHER])).await?;
         }
         chunk.finish().await.map(drop)
     }

@@ -7,7 +7,7 @@ use super::form::Form;
 use super::log::{Log, Place};
 use super::medium::Medium;
 use crate::gsd::disk::record::Record;
-use crate::gsd::element::{Element, to_file};
+use crate::gsd::element::{Element, TOGETHER, to_file};
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::ENTRY_LEN;
 use crate::gsd::raw::Shadow;
@@ -60,14 +60,14 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         rows: &[[T; M]],
     ) -> Result<(), FixedError<S>> {
         let place = Place::of(id, rows)?;
-        if cfg!(target_endian = "little") {
+        if cfg!(target_endian = "little") || size_of::<T>() == 1 {
             return self.put(place, rows.as_bytes()).await;
         }
         self.disk.recognise(&self.log).await?;
         let (start, end) = self.log.place(&place, size_of_val(rows))?;
         let mut offset = start;
-        for values in rows.as_flattened().chunks(PIECE / size_of::<T>()) {
-            self.disk.put(offset, to_file(values, &mut [0; PIECE])).await?;
+        for values in rows.as_flattened().chunks(TOGETHER) {
+            self.disk.put(offset, to_file(values, &mut [T::new_zeroed(); TOGETHER])).await?;
             offset = offset.saturating_add(usize_to_u64(size_of_val(values)));
         }
         self.log.add(&place, start, end);
