@@ -26,6 +26,7 @@ git ls-files -z | tar --null --files-from=- -cf - | tar -xmf - -C "$tree"
 touch "$ended"
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 export CARGO_TARGET_DIR="$work/build" "CARGO_TARGET_${host}_RUNNER=$PWD/tests/jobs/mutants.py"
+export STRIAE_SLOW=1 # sweeps are thinned as on hosts that are emulated: nothing is optimised here
 ulimit -v $((8 << 20)) # KiB: a mutant may ask for all memory
 
 # Tests must pass without a mutant; that they do is not looked at twice.
