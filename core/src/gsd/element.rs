@@ -45,6 +45,11 @@ elements!(
 );
 elements!(f32 = F32, f64 = F64; |value| Self::from_bits(value.to_bits().to_le()));
 
+/// Whether values are in memory as they are in a file.
+pub(super) const fn is_file_order<T: Element>() -> bool {
+    cfg!(target_endian = "little") || size_of::<T>() == 1
+}
+
 /// Values that are put into the order of a file together: at most 64 bytes.
 pub(super) const TOGETHER: usize = 8;
 

@@ -4,7 +4,7 @@ use super::book::Start;
 use super::create::Attributes;
 use super::stream::ChunkWriter;
 use super::writer::{Slot, Writer};
-use crate::gsd::element::{Element, TOGETHER, to_file};
+use crate::gsd::element::{Element, TOGETHER, is_file_order, to_file};
 use crate::gsd::error::Error;
 #[twin(WriteError = AsyncError)]
 use crate::gsd::error::WriteError;
@@ -282,7 +282,7 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         rows: &[[T; M]],
     ) -> Result<(), WriteError<S>> {
         let m = u32::try_from(M).unwrap_or(u32::MAX);
-        if cfg!(target_endian = "little") || size_of::<T>() == 1 {
+        if is_file_order::<T>() {
             return self.chunk(id, T::KIND, m, rows.as_bytes()).await;
         }
         let mut chunk = self.begin_chunk(id, T::KIND, m).await?;

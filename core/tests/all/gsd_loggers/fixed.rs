@@ -2,8 +2,8 @@
 //! and writes the same kind of file.
 
 use super::{
-    CARD, Small, are_more_than, cached, counts, direct, go_on, keep_what_is_promised,
-    no_commit_is_lost, run, value,
+    CARD, Small, an_older_copy_is_left_alone, are_more_than, cached, counts, direct, go_on,
+    keep_what_is_promised, no_commit_is_lost, run, value,
 };
 use striae_core::gsd::fixed::Fault as Wrong;
 use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, Reader, Shape, Version};
@@ -222,4 +222,25 @@ fn a_wrong_request_is_refused_and_changes_nothing() {
     assert_eq!(wrong(log.write(0, &[[1_u8]])), Wrong::Duplicate);
     log.end_frame().unwrap();
     assert_eq!(log.frames(), 1);
+}
+
+#[test]
+fn a_fixed_log_leaves_an_older_copy_alone() {
+    an_older_copy_is_left_alone(
+        &SHAPE,
+        |log| log.write(0, &[[1_u16]]),
+        |log| log.end_frame().unwrap(),
+    );
+}
+
+/// Those that must be swapped on this host, too.
+#[test]
+fn values_go_to_the_store_at_least_eight_at_once() {
+    let store = PowerStore::default();
+    let mut log = Log::open_or_create(store.clone(), &SHAPE).unwrap();
+    let before = store.ops();
+    log.write(0, &[[7_u64; 64]]).unwrap();
+    assert!((1..=8).contains(&(store.ops() - before)));
+    log.write(1, &[[7_u8; 64]]).unwrap();
+    assert!((2..=9).contains(&(store.ops() - before)));
 }

@@ -2,8 +2,8 @@
 //! while its names and its index move.
 
 use super::{
-    CARD, Small, are_more_than, cached, counts, direct, go_on, keep_what_is_promised,
-    no_commit_is_lost, run, value,
+    CARD, Small, an_older_copy_is_left_alone, are_more_than, cached, counts, direct, go_on,
+    keep_what_is_promised, no_commit_is_lost, run, value,
 };
 use striae_core::gsd::fixed::Fault as Wrong;
 use striae_core::gsd::{Attributes, Logger, OwnLogger, Reader, Shape};
@@ -240,4 +240,13 @@ fn names_that_come_one_by_one_leave_no_lists_behind() {
     let names = log.names();
     drop(log);
     assert_eq!(Log::open_or_create(store.clone(), &SHAPE).unwrap().names(), names);
+}
+
+#[test]
+fn an_own_log_leaves_an_older_copy_alone() {
+    an_older_copy_is_left_alone(
+        &SHAPE,
+        |log| log.write(0, &[[1_u16]]),
+        |log| log.end_frame().unwrap(),
+    );
 }

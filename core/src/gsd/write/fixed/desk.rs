@@ -7,7 +7,7 @@ use super::form::Form;
 use super::log::{Log, Place};
 use super::medium::Medium;
 use crate::gsd::disk::record::Record;
-use crate::gsd::element::{Element, TOGETHER, to_file};
+use crate::gsd::element::{Element, TOGETHER, is_file_order, to_file};
 use crate::gsd::kind::ChunkType;
 use crate::gsd::layout::ENTRY_LEN;
 use crate::gsd::raw::Shadow;
@@ -60,7 +60,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
         rows: &[[T; M]],
     ) -> Result<(), FixedError<S>> {
         let place = Place::of(id, rows)?;
-        if cfg!(target_endian = "little") || size_of::<T>() == 1 {
+        if is_file_order::<T>() {
             return self.put(place, rows.as_bytes()).await;
         }
         self.disk.recognise(&self.log).await?;
