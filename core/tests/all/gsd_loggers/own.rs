@@ -9,7 +9,7 @@ use striae_core::gsd::fixed::Fault as Wrong;
 use striae_core::gsd::{Attributes, Logger, OwnLogger, Reader, Shape};
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
-use striae_kit::power::{Fault, Model, PowerStore};
+use striae_kit::power::{Fault, Model, Op, PowerStore};
 
 /// The list of the first two is longer than the first list.
 const NAMES: [&str; 4] = ["temperature", "a name that is as long as a unit of the list", "x", "y"];
@@ -213,24 +213,32 @@ fn an_own_log_discards_chunks_and_refuses_wrong_ones() {
     assert_eq!((file.frames(), file.head().names), (1, 5));
 }
 
+/// Where the header says that names are.
+fn names_at(store: &PowerStore) -> usize {
+    let place = store.live()[24..32].try_into().unwrap();
+    u64::from_le_bytes(place).try_into().unwrap()
+}
+
 /// Each commit has a new name: the list alternates between two places, and has others only when it
 /// grows. The file is no longer than that of the logger that can do more.
 #[test]
 fn names_that_come_one_by_one_leave_no_lists_behind() {
     let name = |number: u64| format!("name {number}");
-    let places = |header: &[u8]| u64::from_le_bytes(header[24..32].try_into().unwrap());
     let store = PowerStore::new(&[]);
     let mut log = Log::open_or_create(store.clone(), &SHAPE).unwrap();
     let other_store = PowerStore::new(&[]);
     let mut other = Logger::<_, 4>::open_or_create(other_store.clone(), &ABOUT).unwrap();
     let mut seen = std::collections::BTreeSet::new();
+    let mut list = String::new();
     for frame in 0..300 {
         let (id, same) = (log.name(&name(frame)).unwrap(), other.name(&name(frame)).unwrap());
         assert_eq!(id, same);
         log.write(id, &[[1_u8]]).unwrap();
         other.write(id, &[[1_u8]]).unwrap();
         assert_eq!((log.end_frame(), other.end_frame()), (Ok(frame), Ok(frame)));
-        seen.insert(places(&store.live()));
+        seen.insert(names_at(&store));
+        list += &format!("{}\0", name(frame));
+        assert!(store.live()[names_at(&store)..].starts_with(list.as_bytes()));
     }
     let doublings = (300 * "name 300".len()).div_ceil(64).ilog2() as usize + 1;
     println!("{} places of the list in 300 commits", seen.len());
@@ -240,6 +248,29 @@ fn names_that_come_one_by_one_leave_no_lists_behind() {
     let names = log.names();
     drop(log);
     assert_eq!(Log::open_or_create(store.clone(), &SHAPE).unwrap().names(), names);
+}
+
+/// Of names that are there already, a list has the last few again, or all if it is in a new place.
+#[test]
+fn names_are_copied_only_to_new_places() {
+    let store = PowerStore::new(&[]);
+    let mut log = Log::open_or_create(store.clone(), &SHAPE).unwrap();
+    let mut list = String::new();
+    for frame in 0..100 {
+        for part in ["first", "second"] {
+            let name = format!("{part} {frame}");
+            let id = log.name(&name).unwrap();
+            log.write(id, &[[1_u8]]).unwrap();
+            list += &format!("{name}\0");
+        }
+        assert_eq!(log.end_frame().unwrap(), frame);
+        assert!(store.live()[names_at(&store)..].starts_with(list.as_bytes()));
+    }
+    let is_copy =
+        |op: &&Op| matches!(op, Op::Write { bytes, .. } if bytes.starts_with(b"first 0\0"));
+    let copies = store.log().iter().filter(is_copy).count();
+    let doublings = (200 * "second 99".len()).div_ceil(64).ilog2() as usize + 1;
+    assert!((1..=2 * (doublings + 1)).contains(&copies), "{copies}");
 }
 
 #[test]
