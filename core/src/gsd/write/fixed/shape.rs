@@ -151,12 +151,9 @@ impl Base {
         header.set_image(image);
     }
 
-    /// Whether `found` is a header of these attributes, as far as commits do not change it.
+    /// Whether `found` has the application and the schema of these attributes.
     pub(super) fn is_of(&self, found: &Header) -> bool {
-        let own = &self.header;
-        found.magic == own.magic
-            && found.application == own.application
-            && found.schema == own.schema
+        found.application == self.header.application && found.schema == self.header.schema
     }
 
     /// The byte of the list of `names` at an offset of the file, if it is one of a name.
