@@ -249,3 +249,13 @@ fn values_go_to_the_store_at_least_eight_at_once() {
     log.write(1, &[[7_u8; 64]]).unwrap();
     assert!((2..=9).contains(&(store.ops() - before)));
 }
+
+/// Only after a commit that was cut there is something to end without chunks.
+#[test]
+fn a_fixed_log_that_is_opened_again_has_no_frame_to_end() {
+    let (store, _) = run(&[], &SHAPE, 2);
+    let mut log = Log::open_or_create(store.clone(), &SHAPE).unwrap();
+    let before = store.live().to_vec();
+    assert_eq!(log.end_frame(), Err(DriveError::Format(Wrong::NoChunks)));
+    assert!(*store.live() == before);
+}

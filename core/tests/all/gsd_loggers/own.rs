@@ -286,3 +286,13 @@ fn an_own_log_leaves_an_older_copy_alone() {
         |log| log.end_frame().unwrap(),
     );
 }
+
+/// Only after a commit that was cut there is something to end without chunks.
+#[test]
+fn an_own_log_that_is_opened_again_has_no_frame_to_end() {
+    let (store, _) = run(&[], &SHAPE, 2);
+    let mut log = Log::open_or_create(store.clone(), &SHAPE).unwrap();
+    let before = store.live().to_vec();
+    assert_eq!(log.end_frame(), Err(DriveError::Format(Wrong::NoChunks)));
+    assert!(*store.live() == before);
+}
