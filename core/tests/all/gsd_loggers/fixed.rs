@@ -9,6 +9,7 @@ use striae_core::gsd::fixed::Fault as Wrong;
 use striae_core::gsd::{Attributes, ChunkType, FixedLogger, Logger, Reader, Shape, Version};
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
+use striae_kit::gsd_files::{crc32c, signed, with};
 use striae_kit::power::{Fault, Model, PowerStore};
 
 const NAMES: [&str; 3] = ["temperature", "position", "x"];
@@ -258,4 +259,27 @@ fn a_fixed_log_that_is_opened_again_has_no_frame_to_end() {
     let before = store.live().to_vec();
     assert_eq!(log.end_frame(), Err(DriveError::Format(Wrong::NoChunks)));
     assert!(*store.live() == before);
+}
+
+/// Its checksums are right, but its last entry is not used, or of a frame after as many frames as
+/// there are entries.
+#[test]
+fn a_log_whose_last_entry_cannot_be_is_left_alone() {
+    let (store, _) = run(&[], &SHAPE, 2);
+    let image = store.live().to_vec();
+    let number = |at: usize| -> usize {
+        u64::from_le_bytes(image[at..at + 8].try_into().unwrap()).try_into().unwrap()
+    };
+    let (index, entries, crc_from) = (number(8), number(184), number(216));
+    let last = index + 32 * (entries - 1);
+    let with_last = |at: usize, value: u64| {
+        let bytes = with(&image, last + at, &value.to_le_bytes());
+        let crc = crc32c(&[&bytes[index + 32 * crc_from..last + 32]]);
+        signed(with(&bytes, 236, &crc.to_le_bytes()))
+    };
+    assert!(with_last(0, 1) == image);
+    let damaged = "another program has changed the file, or it is damaged";
+    for (at, value) in [(0, u64::try_from(entries).unwrap()), (16, 0)] {
+        assert_eq!(go_on(&with_last(at, value), &SHAPE).err().unwrap(), damaged);
+    }
 }
