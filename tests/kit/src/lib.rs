@@ -43,6 +43,7 @@ pub mod map_texts;
 // Where files are, and what happens to them there.
 #[cfg(feature = "adapter")]
 pub mod adapter;
+pub mod bay;
 pub mod far;
 pub mod growing;
 pub mod hosts;

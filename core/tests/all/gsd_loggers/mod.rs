@@ -4,14 +4,11 @@ mod fixed;
 mod logger;
 mod own;
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use striae_core::gsd::{ChunkType, Reader};
-use striae_core::store::{BlockStore, Cached, ReadAt, StoreBlocks, WriteAt};
+use striae_core::store::{BlockStore, Cached, StoreBlocks, WriteAt};
+use striae_kit::bay::Bay;
 use striae_kit::hosts;
-use striae_kit::power::{
-    Crash, Fault, Lost, MEDIA, Model, PowerError, PowerStore, Promise, Promises, Tear, describe,
-};
+use striae_kit::power::{Crash, Lost, MEDIA, Model, PowerStore, Promise, Promises, Tear, describe};
 
 /// Bytes of the card.
 const CARD: usize = 1 << 16;
@@ -196,36 +193,6 @@ fn keep_what_is_promised<L: Small>(made: L, runs: &[Ran], least: usize) {
     }
 }
 
-/// A place for a card, which can be exchanged.
-#[derive(Debug, Clone)]
-struct Bay(Rc<RefCell<PowerStore>>);
-
-impl ReadAt for Bay {
-    type Error = PowerError;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, PowerError> {
-        self.0.borrow().read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, PowerError> {
-        self.0.borrow().size()
-    }
-}
-
-impl WriteAt for Bay {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), PowerError> {
-        self.0.borrow_mut().write_all_at(offset, bytes)
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), PowerError> {
-        self.0.borrow_mut().set_size(len)
-    }
-
-    fn sync(&mut self) -> Result<(), PowerError> {
-        self.0.borrow_mut().sync()
-    }
-}
-
 /// After an error a log writes only to its own card, and not even to a copy that has all of its
 /// data, but not the last commit.
 fn an_older_copy_is_left_alone<L: Small, E: std::fmt::Display>(
@@ -233,21 +200,19 @@ fn an_older_copy_is_left_alone<L: Small, E: std::fmt::Display>(
     write: impl Fn(&mut L::Log<Bay>) -> Result<(), E>,
     end_frame: impl Fn(&mut L::Log<Bay>) -> u64,
 ) {
-    let own = PowerStore::default();
-    let bay = Bay(Rc::new(RefCell::new(own.clone())));
+    let bay = Bay::new(Vec::new(), false);
     let mut log = made.open_or_create(bay.clone()).unwrap();
     L::log_frame(&mut log, 0);
     assert!(write(&mut log).is_ok());
-    let older = own.live().to_vec();
+    let older = bay.card(0);
     assert_eq!(end_frame(&mut log), 1);
-    own.fail(Fault { at: own.ops(), kept: 0, lasting: false });
+    bay.fail(0, 0);
     assert!(write(&mut log).is_err());
-    let copy = PowerStore::new(&older);
-    bay.0.replace(copy.clone());
+    bay.put_in(older.clone());
     let error = write(&mut log).err().unwrap().to_string();
     assert!(error.contains("does not have the log"), "{error}");
-    assert!(*copy.live() == older);
-    bay.0.replace(own);
+    assert!(bay.card(1) == older);
+    bay.put_back();
     assert!(write(&mut log).is_ok());
     assert_eq!(end_frame(&mut log), 2);
 }

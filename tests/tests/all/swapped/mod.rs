@@ -1,12 +1,11 @@
 //! A card that is changed for another after an error is left as it is, and the writer goes on when
 //! its own card is back.
 
-mod bay;
 mod devices;
 
-use bay::Bay;
 use devices::{Device, Kind, Op, Trouble};
 use striae_core::store::{BlockStore, Cached, StoreBlocks};
+use striae_kit::bay::Bay;
 use striae_kit::waiting::{Slow, Waits};
 
 const CARD: usize = 1 << 16;

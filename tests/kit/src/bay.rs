@@ -7,7 +7,7 @@ use striae_core::store::{ReadAt, WriteAt};
 
 /// The bay; a clone is the same one.
 #[derive(Debug, Clone)]
-pub(super) struct Bay(Rc<RefCell<Inner>>);
+pub struct Bay(Rc<RefCell<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
@@ -24,34 +24,34 @@ struct Inner {
 }
 
 impl Bay {
-    pub(super) fn new(card: Vec<u8>, is_fixed: bool) -> Self {
+    pub fn new(card: Vec<u8>, is_fixed: bool) -> Self {
         let cards = [card, Vec::new()];
         let (is_other, fuel, halves, changes) = (false, None, 0, 0);
         Self(Rc::new(RefCell::new(Inner { cards, is_other, is_fixed, fuel, halves, changes })))
     }
 
     /// The operation after `fuel` others fails when so many halves of it are done.
-    pub(super) fn fail(&self, fuel: usize, halves: usize) {
+    pub fn fail(&self, fuel: usize, halves: usize) {
         let mut inner = self.0.borrow_mut();
         (inner.fuel, inner.halves) = (Some(fuel), halves);
     }
 
     /// Changes the card for another one.
-    pub(super) fn put_in(&self, other: Vec<u8>) {
+    pub fn put_in(&self, other: Vec<u8>) {
         let mut inner = self.0.borrow_mut();
         (inner.cards[1], inner.is_other) = (other, true);
     }
 
     /// Puts the first card back.
-    pub(super) fn put_back(&self) {
+    pub fn put_back(&self) {
         self.0.borrow_mut().is_other = false;
     }
 
-    pub(super) fn card(&self, number: usize) -> Vec<u8> {
+    pub fn card(&self, number: usize) -> Vec<u8> {
         self.0.borrow().cards[number].clone()
     }
 
-    pub(super) fn changes(&self) -> usize {
+    pub fn changes(&self) -> usize {
         self.0.borrow().changes
     }
 }
