@@ -173,8 +173,8 @@ fn a_file_that_is_not_an_own_log_is_left_alone() {
     let mut text = vec![0; CARD];
     text[..5].copy_from_slice(b"notes");
     assert_eq!(refused(&text, &SHAPE), "the store is neither blank nor a GSD file");
-    for at in [48, 112] {
-        let mut renamed = image.clone(); // in the application or the schema; the record is right
+    for at in [40, 44, 48, 112] {
+        let mut renamed = image.clone(); // in the versions, the application or the schema
         renamed[at] ^= 1;
         assert_eq!(refused(&renamed, &SHAPE), another, "byte {at}");
     }
