@@ -32,9 +32,11 @@ fn attrs(definition: &impl Define, of: Option<u64>) -> Vec<(String, Type, Vec<u8
 
 #[test]
 fn a_decomposition_without_elements_has_dimensions_of_length_1_that_say_so() {
-    let vars = [var(&[0, 1, 2])];
+    let fixed = VarDef { name: "fixed", nc_type: Type::Float, dimids: &[1, 2] };
+    let vars = [var(&[0, 1, 2]), (fixed, &[])];
     let canonical = Definition { dims: &DIMS, attrs: &[], vars: &vars };
-    let partitions = [Some(Partition { decomposition: 1, global_dimids: &[0, 1, 2] })];
+    let partition = |global_dimids| Some(Partition { decomposition: 1, global_dimids });
+    let partitions = [partition(&[0, 1, 2]), partition(&[1, 2])];
     let mut decompositions = [Decomposition::new(&[2], 7, 2), Decomposition::new(&[1, 2], 0, 0)];
     let subfile = Subfile::new(&canonical, GROUP, &mut decompositions, &partitions).unwrap();
     let dims: Vec<_> = (4..).map_while(|dimid| subfile.dim(dimid)).collect();
@@ -53,7 +55,8 @@ fn a_decomposition_without_elements_has_dimensions_of_length_1_that_say_so() {
     assert_eq!(attrs(&subfile, Some(0)).len(), 2);
     assert_eq!(attrs(&subfile, Some(5))[2..], [zero("nelems"), zero("max_nreqs")]);
     assert_eq!(subfile.var(10).unwrap().dimids, [0, 6]);
-    assert_eq!(subfile.var(11), None);
+    assert_eq!(subfile.var(11).unwrap().dimids, [6]);
+    assert_eq!(subfile.var(12), None);
     assert_eq!(subfile.nmaps(), 10);
     Plan::new(&subfile, Version::Cdf5, Alignment::default()).unwrap();
 }

@@ -223,6 +223,20 @@ fn what_is_not_put_is_filled_also_around_what_is() {
     assert_eq!(values(&opened, &all[0], 2), [0xff, 0xf7, 0xff, 0xf7, 0xff, 0xf7]);
 }
 
+/// It is in the header before anything is appended.
+#[test]
+fn a_streamed_file_that_is_opened_gets_its_number_of_records() {
+    let mut file = sampled(Version::Cdf2, Fill::Values);
+    (0..2).for_each(|record| assert_eq!(file.end_record().unwrap(), record));
+    file.close().unwrap();
+    let bytes = file.into_store().0;
+    let mut streamed = bytes.clone();
+    streamed[4..8].fill(0xff);
+    let file = reopen(&streamed, Fill::Values).unwrap();
+    assert_eq!((file.records(), file.committed()), (2, 2));
+    assert!(file.store().0 == bytes);
+}
+
 /// Whoever writes values on its own is told the places.
 #[test]
 fn values_at_their_places_are_those_of_the_records() {

@@ -6,7 +6,7 @@ use striae_core::integrity::crc32c;
 use striae_core::sion::raw::SealTrailer;
 use striae_core::sion::recover::{Certainty, Doubt, Proof, Remains};
 use striae_core::sion::verdict::{FoundTrailer, Verdict};
-use striae_core::sion::{FindSeal, Head, Meta1, Opened, Physical};
+use striae_core::sion::{Error, FindSeal, Head, Meta1, Opened, Physical};
 use striae_core::span::Span;
 use striae_core::step::drive_read;
 use striae_kit::golden_sets::golden_set;
@@ -188,10 +188,13 @@ fn a_seal_contradicts_a_commit_field_only_with_the_tables_that_do_not_depend_on_
         let verdict = |damaged: &[usize]| {
             let mut bytes = file.bytes.clone();
             damaged.iter().for_each(|&at| bytes[at] ^= 2);
-            *search(&bytes).verdict()
+            let found = search(&bytes);
+            assert_eq!(found.end().is_some(), matches!(found.verdict(), Verdict::Current(_)));
+            *found.verdict()
         };
         let contradicts = |damaged: &[usize]| matches!(verdict(damaged), Verdict::Contradicted(_));
         assert!(matches!(verdict(&[]), Verdict::Current(_)));
+        assert_eq!(search(&file.bytes).end(), Some(file.bytes.len() as u64));
         for field in [maxchunks, start] {
             assert!(contradicts(&[field]));
             assert!(!contradicts(&[field, file.meta2.start]));
@@ -215,7 +218,17 @@ fn the_table_of_a_damaged_trailer_is_where_meta2_ends() {
             bytes[at] ^= 0x40;
             let mut find = FindSeal::new(&head, end, crc32c);
             let found = drive_read(&mut find, &bytes[..], &mut [0; 64]).unwrap().unwrap();
-            assert!(matches!(found.verdict(), Verdict::Damaged(..)), "{at}");
+            let magic = file_len - 16; // before it, the checksum
+            match found.verdict() {
+                Verdict::Damaged(Error::SealMagic { offset, .. }, _) if at as u64 >= magic => {
+                    assert_eq!(*offset, magic);
+                }
+                Verdict::Damaged(Error::Checksum { offset, .. }, _) if magic > at as u64 => {
+                    assert_eq!(*offset, magic - 4);
+                }
+                other => panic!("{at}: {other:?}"),
+            }
+            assert_eq!(found.end(), Some(file_len), "{at}");
             let ntasks = head.meta1.layout().ntasks;
             assert_eq!(found.table(&head.meta1), Some((span, ntasks)), "{at}");
         }
