@@ -64,6 +64,17 @@ fn sound() -> Vec<(Vec<u8>, u32)> {
     files
 }
 
+#[test]
+fn an_image_has_its_record_unless_the_checksum_is_wrong() {
+    for (file, number) in sound() {
+        let record = image(&file).record(file.len() as u64).unwrap().unwrap();
+        let shadow = image(&file).commit.shadow.get();
+        assert_eq!((record.sequence, record.shadow), (number, shadow));
+        let damaged = with(&file, 252, &[file[252] ^ 1]);
+        assert_eq!(image(&damaged).record(file.len() as u64), Ok(None));
+    }
+}
+
 /// The file whose shadows are no shadows.
 fn without_shadows(file: &[u8]) -> Vec<u8> {
     let at = image(file).commit.shadow.get() as usize;

@@ -50,6 +50,12 @@ fn a_task_that_enters_an_earlier_block_takes_none_back_and_moves_nothing() {
 }
 
 #[test]
+fn a_book_seals_as_it_was_told() {
+    let book = |is_sealed| Book::create(&meta1(), &BLOCKS, 0, is_sealed).unwrap();
+    assert_eq!([false, true].map(|is_sealed| book(is_sealed).is_sealed()), [false, true]);
+}
+
+#[test]
 fn a_commit_has_at_least_as_many_rows_as_the_last_one() {
     // Tasks that wrote nothing since keep their chunks, and a commit is told of the others only.
     let book = reopened(5, BLOCKS.end(5).unwrap());

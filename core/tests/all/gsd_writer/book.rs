@@ -3,7 +3,7 @@
 
 use super::{Disk, chunks};
 use striae_core::gsd::book::Book;
-use striae_core::gsd::raw::Shadow;
+use striae_core::gsd::raw::{IndexEntry, Shadow};
 use striae_core::gsd::{Attributes, Checksums, Chunk, ChunkType, Error, Reader, Slot, Writer};
 use striae_core::integrity::crc32c;
 use striae_core::span::Span;
@@ -26,6 +26,7 @@ fn begun(about: &Attributes<'_>) -> (Disk, Book<[Slot; SLOTS]>) {
     assert!(!book.is_ready(), "what was found is not durable yet");
     assert_eq!(book.place(0, ChunkType::U8, 1, 1), Err(Error::NotReady));
     book.make_ready(&mut disk).unwrap();
+    assert!(book.is_ready());
     (disk, book)
 }
 
@@ -65,6 +66,21 @@ fn a_chunk_that_no_file_can_hold_has_no_place() {
     let place = book.place(0, ChunkType::U8, 8, 1).unwrap();
     assert_eq!(place.span.offset(), data_end, "nothing was given away");
     assert_eq!(disk.bytes.len() as u64, data_end);
+}
+
+/// Each frame needs an entry at last: one of none if it has no chunks.
+#[test]
+fn a_frame_after_more_than_2_to_the_20_without_entries_gets_no_chunk() {
+    const MOST: u64 = 1 << 20;
+    let (mut disk, mut book) = begun(&Attributes::default());
+    (0..MOST).for_each(|_| book.end_frame(&mut disk).unwrap());
+    assert!(book.place(0, ChunkType::U8, 1, 1).is_ok());
+    book.end_frame(&mut disk).unwrap();
+    let refused = book.place(0, ChunkType::U8, 1, 1).unwrap_err();
+    let Error::OutOfRange { field, value, min: 0, max: MOST } = refused else {
+        panic!("{refused}")
+    };
+    assert_eq!((field, value), (IndexEntry::frame, MOST + 1));
 }
 
 #[test]
