@@ -4,7 +4,7 @@ use super::shape::{Number, Shape};
 use super::wide;
 use striae_core::integrity::crc32c;
 
-const MAGIC: &[u8] = b"striae blob seal";
+const MAGIC: [u8; 16] = *b"striae blob seal";
 const HEAD: usize = 64;
 const TIE: usize = 24;
 /// Fields of a head.
@@ -21,7 +21,7 @@ fn number(file: &[u8], at: usize, len: usize) -> Option<Number> {
 
 /// Where the heads of both copies are: the first one in the gap, and the last one.
 fn heads(file: &[u8]) -> [Option<usize>; 2] {
-    let is_head = |at: &usize| file[*at..].starts_with(MAGIC);
+    let is_head = |at: &usize| file[*at..].first_chunk() == Some(&MAGIC);
     let mut starts = (0..file.len().saturating_sub(HEAD - 1)).step_by(4).filter(is_head);
     [starts.next(), starts.next_back()]
 }

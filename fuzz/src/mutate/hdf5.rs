@@ -5,13 +5,13 @@
 //! and not small, are taken for offsets.
 
 use super::shape::{MANY, Number, Shape};
-use super::{Format, blob};
+use super::{Format, blob, wide};
 use std::ops::Range;
 use striae_core::hdf5::lookup3::lookup3;
 
 pub(super) const FORMAT: Format = Format { magic: b"\x89HDF\r\n\x1a\n", shape, mend };
 
-const SIGNATURES: [&[u8]; 6] = [b"\x89HDF", b"TREE", b"HEAP", b"SNOD", b"OHDR", b"GCOL"];
+const SIGNATURES: [[u8; 4]; 6] = [*b"\x89HDF", *b"TREE", *b"HEAP", *b"SNOD", *b"OHDR", *b"GCOL"];
 /// Bytes behind a signature whose numbers are looked at.
 const NEAR: usize = 96;
 /// Offsets lead behind the superblock.
@@ -19,21 +19,19 @@ const SUPERBLOCK: u64 = 48;
 
 fn shape(file: &[u8]) -> Shape {
     let mut shape = Shape::default();
-    let is_block =
-        |at: &usize| SIGNATURES.iter().any(|signature| file[*at..].starts_with(signature));
-    let mut starts: Vec<usize> = (0..file.len()).step_by(8).filter(is_block).take(MANY).collect();
-    // Object headers of version 1 have no signature: offsets lead to them.
-    let words = (0..file.len() / 8).filter_map(|word| Number::new(8 * word, 8, false, file.len()));
-    for number in words {
-        let value = number.get(file);
-        let is_offset = value >= SUPERBLOCK && value.is_multiple_of(8);
-        if let Ok(at) = usize::try_from(value)
-            && is_offset
-            && at < file.len()
-            && shape.offsets.len() < 4 * MANY
-        {
-            shape.add_offset(Some(number));
+    let (mut starts, mut blocks) = (Vec::new(), 0);
+    for (at, word) in (0..).step_by(8).zip(file.chunks_exact(8)) {
+        let Some((signature, _)) = word.split_first_chunk() else { continue };
+        if blocks < MANY && SIGNATURES.contains(signature) {
             starts.push(at);
+            blocks += 1;
+        }
+        // Object headers of version 1 have no signature: offsets lead to them.
+        let value = word.try_into().map_or(0, u64::from_le_bytes);
+        let is_offset = (SUPERBLOCK..wide(file.len())).contains(&value) && value % 8 == 0;
+        if is_offset && shape.offsets.len() < 4 * MANY {
+            shape.add_offset(Number::new(at, 8, false, file.len()));
+            starts.extend(usize::try_from(value));
         }
     }
     starts.sort_unstable();
@@ -66,8 +64,9 @@ fn mend(file: &mut [u8]) {
     if matches!(file.get(8), Some(2 | 3)) {
         sum(file, 0..44);
     }
-    let is_header = |at: &usize| file[*at..].starts_with(b"OHDR\x02");
-    let headers: Vec<usize> = (0..file.len()).filter(is_header).take(MANY).collect();
+    let places = file.windows(5).enumerate();
+    let headers = places.filter(|(_, bytes)| matches!(*bytes, b"OHDR\x02")).map(|(at, _)| at);
+    let headers: Vec<usize> = headers.take(MANY).collect();
     let mut left = MANY;
     for start in headers {
         let flags = value(file, start + 5, 1);
@@ -80,7 +79,7 @@ fn mend(file: &mut [u8]) {
         sum(file, start..end);
     }
     // That of a subfile: no other array starts like it.
-    if let Some(start) = file.windows(4).position(|bytes| bytes == b"CDF\x05") {
+    if let Some(start) = file.windows(4).position(|bytes| matches!(bytes, b"CDF\x05")) {
         blob::mend(file, start, None);
     }
 }

@@ -17,5 +17,7 @@ pub(crate) fn stored<R: Into<Request> + Copy>(
     fsblksize: u32,
     requests: &[R],
 ) -> Result<Vec<u64>, Error> {
-    rule.stored(unit(fsblksize), requests.iter().copied()).map(Iterator::collect)
+    let stored = rule.stored(unit(fsblksize), requests.iter().copied())?;
+    assert_eq!(stored.size_hint(), (requests.len(), Some(requests.len())));
+    Ok(stored.collect())
 }
