@@ -5,8 +5,9 @@ use super::{
     CARD, Small, are_more_than, cached, direct, go_on, keep_what_is_promised, no_commit_is_lost,
     of_host, run,
 };
-use striae_core::gsd::{Attributes, ChunkType, Logger, Reader};
+use striae_core::gsd::{Attributes, ChunkType, Logger, Reader, Slot, Writer};
 use striae_core::store::{ReadAt, WriteAt};
+use striae_kit::hosts;
 use striae_kit::power::{Fault, Kind, Model, PowerStore, describe};
 
 type Log = Logger<PowerStore, 6>;
@@ -99,6 +100,38 @@ fn starts() -> [Vec<u8>; 3] {
 fn shapes() -> Vec<Attributes<'static>> {
     let align = |align| [false, true].map(|checksums| Attributes { align, checksums, ..ABOUT });
     [512, 4096].into_iter().flat_map(align).collect()
+}
+
+/// A sector that is erased while a header is replaced leaves none that old shadows could restore,
+/// also if an earlier attempt was cut in the magic when it had cleared the index.
+#[test]
+fn a_log_whose_place_a_new_file_takes_is_whole_or_gone() {
+    for about in [ABOUT, shapes()[0]] {
+        let old = run(&[], &about, 3).0.live().to_vec();
+        let head = *Reader::open(&old[..], &mut [0; 256]).unwrap().head();
+        let index = head.header.index.span().unwrap();
+        let mut cut = old.clone();
+        cut[..7].fill(0);
+        cut[index.offset() as usize..index.end() as usize].fill(0);
+        for (start, has_log) in [(old, true), (cut, false)] {
+            let store = PowerStore::new(&start);
+            drop(Writer::create(store.clone(), &about, [Slot::EMPTY; 6]).unwrap());
+            let model = of_host(&Model { erased: 24, ..Model::bytes() });
+            let [mut logs, mut files, mut states] = [0; 3];
+            store.crashes(&model, |crash| {
+                states += 1;
+                match go_on(crash.image, &about) {
+                    Ok((_, 3)) => logs += 1,
+                    Ok((_, 0)) => files += 1,
+                    Err(error) if error.contains("not blank") => {}
+                    Err(error) => panic!("{}", describe(&store, crash, &error)),
+                    Ok((_, found)) => panic!("{found} frames"),
+                }
+            });
+            println!("{logs} logs and {files} new files in {states} states");
+            assert!(hosts::is_slow() || (logs > 0) == has_log && files > 0);
+        }
+    }
 }
 
 #[test]
