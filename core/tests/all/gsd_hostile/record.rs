@@ -3,7 +3,9 @@
 use super::*;
 use striae_kit::gsd_everything::Counted;
 
-use striae_core::gsd::{Reader, Record, State};
+use striae_core::gsd::{Reader, Record, Slot, State, Writer};
+use striae_core::step::DriveError;
+use striae_kit::growing::Growing;
 
 /// Offset of the shadow.
 fn shadow(file: &Specimen) -> usize {
@@ -185,6 +187,30 @@ fn a_record_that_contradicts_the_file_is_refused() {
             case(Commit::align, 72, 1, value, 30);
         }
     }
+}
+
+/// Else the next commit would write over what the last one has.
+#[test]
+fn a_file_whose_blocks_are_not_each_in_a_place_of_its_own_is_not_written_to() {
+    let file = Specimen::committed(2);
+    let bytes = with(&file.bytes, 256, &[0; 512]); // no shadows
+    let file = Specimen { bytes: with(&bytes, 32, &[1]), ..file }; // and 64 bytes of names
+    let opened = |bytes: Vec<u8>| {
+        let slots = [Slot::EMPTY; 4];
+        Writer::open(Growing(signed(bytes)), slots).map(drop).map_err(|error| match error {
+            DriveError::Format(error) => error,
+            other => panic!("{other}"),
+        })
+    };
+    let (index, names) = (Header::index_location, Header::namelist_location);
+    assert_eq!(opened(file.bytes.clone()), Ok(()));
+    let overlap = |field, start, len, other| Err(Error::Overlap { field, start, len, other });
+    let moved = with(&file.with(24, &1216_u64.to_le_bytes()), 1216, &file.bytes[768..777]);
+    assert_eq!(opened(moved), overlap(names, 1216, 64, index));
+    let shadow = Commit::shadow;
+    assert_eq!(opened(file.with(176 + 32, &[1, 1])), overlap(shadow, 257, 512, names));
+    let outside = Error::Outside { field: index, start: 1024, len: 256, file_len: 1279 };
+    assert_eq!(opened(file.with(176 + 24, &1279_u64.to_le_bytes())), Err(outside));
 }
 
 #[test]
