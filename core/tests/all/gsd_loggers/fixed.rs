@@ -157,6 +157,21 @@ fn the_other_logger_goes_on_with_the_file_and_this_one_after_it() {
     }
 }
 
+/// Whatever the attributes reserve: here 64 bytes.
+#[test]
+fn names_have_the_place_that_they_need() {
+    let names = ["particles/temperature_of_surface", "particles/temperature_of_the_air", "x"];
+    let shape = Shape::new(&ABOUT, names).unwrap();
+    let store = PowerStore::default();
+    let mut log = FixedLogger::open_or_create(store.clone(), &shape).unwrap();
+    (0..3).for_each(|id| log.write(id, &value(0, id)).unwrap());
+    log.end_frame().unwrap();
+    assert_eq!(counts(&store.live(), &names, |_, _| true), Ok((1, 3)));
+    let live = store.live();
+    let file = Reader::open(&*live, &mut [0; 256]).unwrap();
+    assert_eq!(file.head().header.names.units, 2);
+}
+
 #[test]
 fn another_file_is_left_alone() {
     let (store, _) = run(&[], &SHAPE, 3);
