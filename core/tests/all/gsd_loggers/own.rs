@@ -9,6 +9,7 @@ use striae_core::gsd::fixed::Fault as Wrong;
 use striae_core::gsd::{Attributes, Logger, OwnLogger, Reader, Shape};
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
+use striae_kit::gsd_files::{signed, with};
 use striae_kit::power::{Fault, Model, Op, PowerStore};
 
 /// The list of the first two is longer than the first list.
@@ -181,6 +182,23 @@ fn a_file_that_is_not_an_own_log_is_left_alone() {
     let mut damaged = image;
     damaged[190] ^= 1;
     assert_eq!(refused(&damaged, &SHAPE), "another program has changed the file, or it is damaged");
+}
+
+/// The list of names is in slots of the index that have no entry yet; all checksums are right.
+#[test]
+fn an_own_log_whose_blocks_overlap_is_left_alone() {
+    let (store, _) = run(&[], &STOCK, 1);
+    let mut image = store.live().to_vec();
+    let head = *Reader::open(&image[..], &mut [0; 256]).unwrap().head();
+    let (names, index) = (head.header.names.span().unwrap(), head.header.index.span().unwrap());
+    let last_slots = index.end() - names.len();
+    let list = names.offset() as usize..names.end() as usize;
+    image[512..1024].fill(0); // no shadows
+    assert_eq!(go_on(&image, &STOCK).map(|(_, found)| found), Ok(1));
+    image.copy_within(list, last_slots as usize);
+    let moved = signed(with(&image, 24, &last_slots.to_le_bytes()));
+    let another = "another program made the file, or it has another shape";
+    assert_eq!(go_on(&moved, &STOCK).map(|(_, found)| found), Err(another.into()));
 }
 
 #[test]
