@@ -285,6 +285,7 @@ fn a_log_whose_last_entry_cannot_be_is_left_alone() {
     let number = |at: usize| -> usize {
         u64::from_le_bytes(image[at..at + 8].try_into().unwrap()).try_into().unwrap()
     };
+    // Of the header the location of the index; of the record entries, crc_from and index_crc.
     let (index, entries, crc_from) = (number(8), number(184), number(216));
     let last = index + 32 * (entries - 1);
     let with_last = |at: usize, value: u64| {

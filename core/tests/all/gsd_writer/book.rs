@@ -68,7 +68,7 @@ fn a_chunk_that_no_file_can_hold_has_no_place() {
     assert_eq!(disk.bytes.len() as u64, data_end);
 }
 
-/// Each frame needs an entry at last: one of none if it has no chunks.
+/// Frames without chunks get empty entries in the index when a later frame has a chunk.
 #[test]
 fn a_frame_after_more_than_2_to_the_20_without_entries_gets_no_chunk() {
     const MOST: u64 = 1 << 20;
