@@ -7,26 +7,31 @@
 #![warn(missing_docs, missing_debug_implementations, unreachable_pub)]
 
 /// The program of a target: what its engine calls for each input, and to make others of it.
+///
+/// Its target is a constant: a program that looked for it in [`TARGETS`] would hold all of them,
+/// and an engine looks at the counters of all that a program holds after each input.
 #[macro_export]
 macro_rules! target {
     ($name:ident) => {
+        const TARGET: $crate::Target = $crate::Target::named(stringify!($name));
+
         #[cfg(feature = "libfuzzer")]
-        libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::$name(data));
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| (TARGET.body)(data));
 
         #[cfg(feature = "libfuzzer")]
         libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-            let (name, plain) = (stringify!($name), libfuzzer_sys::fuzzer_mutate);
-            $crate::mutate::by_engine(name, data, size, max_size, seed, plain)
+            let plain = libfuzzer_sys::fuzzer_mutate;
+            $crate::mutate::by_engine(TARGET.input, data, size, max_size, seed, plain)
         });
 
         #[cfg(feature = "libfuzzer")]
         libfuzzer_sys::fuzz_crossover!(|data1: &[u8], data2: &[u8], out: &mut [u8], seed: u32| {
-            $crate::mutate::cross_by_engine(stringify!($name), data1, data2, out, seed)
+            $crate::mutate::cross_by_engine(TARGET.input, data1, data2, out, seed)
         });
 
         #[cfg(feature = "afl")]
         fn main() {
-            afl::fuzz!(|data: &[u8]| $crate::$name(data));
+            afl::fuzz!(|data: &[u8]| (TARGET.body)(data));
         }
     };
 }
@@ -110,6 +115,30 @@ impl Target {
     const fn any(name: &'static str, body: fn(&[u8])) -> Self {
         Self { name, body, input: None }
     }
+
+    /// The target with this name. Panics if there is none.
+    #[must_use]
+    pub const fn named(name: &str) -> Self {
+        let mut rest = TARGETS;
+        while let [target, others @ ..] = rest {
+            if is_same(target.name.as_bytes(), name.as_bytes()) {
+                return *target;
+            }
+            rest = others;
+        }
+        panic!("no target has this name")
+    }
+}
+
+/// Whether names are equal: `==` is not for constants.
+const fn is_same(mut one: &[u8], mut other: &[u8]) -> bool {
+    while let ([a, others_of_one @ ..], [b, others_of_other @ ..]) = (one, other) {
+        if *a != *b {
+            return false;
+        }
+        (one, other) = (others_of_one, others_of_other);
+    }
+    one.is_empty() && other.is_empty()
 }
 
 /// The body of `cdf_verify`: what is found in any bytes, what is saved of them, and their fields.

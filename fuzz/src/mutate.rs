@@ -21,7 +21,6 @@ mod sion;
 pub use random::Random;
 pub use shape::{Number, Shape, Table};
 
-use crate::TARGETS;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -285,9 +284,9 @@ fn is_off() -> bool {
 }
 
 /// What libFuzzer asks for: makes another input of the first `len` bytes of `data`, of at most
-/// `most`, and returns its length. `plain` is libFuzzer's own way.
+/// `most`, and returns its length. `plain` is libFuzzer's own way, the only one without `input`.
 pub fn by_engine(
-    target: &str,
+    input: Option<Input>,
     data: &mut [u8],
     len: usize,
     most: usize,
@@ -295,7 +294,7 @@ pub fn by_engine(
     plain: fn(&mut [u8], usize, usize) -> usize,
 ) -> usize {
     let mut random = Random::new(seed);
-    let Some(input) = input_of(target).filter(|_| !is_off() && random.below(8) >= 3) else {
+    let Some(input) = input.filter(|_| !is_off() && random.below(8) >= 3) else {
         return plain(data, len, most);
     };
     let made = match random.below(5) {
@@ -309,19 +308,21 @@ pub fn by_engine(
     put(&made, data, most)
 }
 
-/// What libFuzzer asks for: makes an input of two, in `out`, and returns its length; 0 if that is
-/// left to libFuzzer's own way.
-pub fn cross_by_engine(target: &str, one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
-    let Some(input) = input_of(target).filter(|_| !is_off()) else { return 0 };
+/// What libFuzzer asks for: makes an input of two, in `out`, and returns its length; 0 if that
+/// is left to libFuzzer's own way.
+pub fn cross_by_engine(
+    input: Option<Input>,
+    one: &[u8],
+    other: &[u8],
+    out: &mut [u8],
+    seed: u32,
+) -> usize {
+    let Some(input) = input.filter(|_| !is_off()) else { return 0 };
     let mut random = Random::new(seed);
     let most = out.len();
     let made = input.crossed(one, other, most, &mut random);
     let made = if random.is_one_in(4) { made } else { input.mended(&made) };
     put(&made, out, most)
-}
-
-fn input_of(target: &str) -> Option<Input> {
-    TARGETS.iter().find(|known| known.name == target)?.input
 }
 
 fn put(made: &[u8], out: &mut [u8], most: usize) -> usize {

@@ -54,6 +54,11 @@ while ((${#names[@]})); do
     reap
 done
 
+# An engine looks at all counters of a program after each input: a target's has none of the others' code.
+counters=$(sed -n 's/.*(\([0-9]*\) inline 8-bit counters).*/\1/p' "$work"/*.log | sort -n)
+fewest=$(head -n 1 <<<"$counters") most=$(tail -n 1 <<<"$counters")
+((fewest > 0 && 10 * fewest < most)) || fail "programs have $fewest to $most counters: each holds all targets"
+
 # A campaign as a newcomer begins it, with the programs that were built, and one that goes on.
 python3 tests/jobs/campaign.py
 begin=(fuzz/campaign --target-dir "$target/fuzz" --record "$work/campaigns.tsv")

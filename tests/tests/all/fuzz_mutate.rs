@@ -91,7 +91,7 @@ fn a_sound_file_needs_no_mending() {
     for name in whole.into_iter().chain(["blob_open/sealed_cdf5", "blob_open/sealed_hdf5"]) {
         let data = seed(name);
         let (target, _) = name.split_once('/').unwrap();
-        let input = TARGETS.iter().find(|known| known.name == target).unwrap().input.unwrap();
+        let input = Target::named(target).input.unwrap();
         assert_eq!(input.mended(&data), data, "{name}");
         files += 1;
     }
@@ -230,7 +230,7 @@ fn changed_chunks_of_gsd_have_right_checksums() {
 }
 
 fn seeds_named(name: &str) -> Vec<Vec<u8>> {
-    seeds(TARGETS.iter().find(|target| target.name == name).unwrap())
+    seeds(&Target::named(name))
 }
 
 /// Whether it is opened, and by its commit record.

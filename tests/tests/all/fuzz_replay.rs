@@ -93,7 +93,7 @@ fn mutations_of_every_seed_keep_what_its_target_promises() {
             for number in 0..mutations(target) {
                 let mut input = seed.clone();
                 mutate(&mut input, &mut random);
-                run(target, &input, &format!("mutation {number} of {name}"));
+                run(&target, &input, &format!("mutation {number} of {name}"));
             }
             let Some(kind) = target.input else { continue };
             for number in 0..mutations(target) / 5 {
@@ -114,16 +114,16 @@ fn mutations_of_every_seed_keep_what_its_target_promises() {
 /// the work is in proportion to the old one.
 #[test]
 fn what_is_recovered_of_mutated_golden_files_is_sound_and_bounded() {
-    let target = TARGETS.iter().find(|target| target.name == "sion_recover").unwrap();
+    let target = Target::named("sion_recover");
     let mut inputs = 0;
     for set in striae_kit::golden_sets::golden_sets() {
         let mut random = Xorshift(0x2545_f491_4f6c_dd1d);
         for file in set.files.iter().filter(|file| file.len() < 1 << 16) {
-            run(target, file, &set.name);
+            run(&target, file, &set.name);
             for number in 0..100 {
                 let mut input = file.clone();
                 mutate(&mut input, &mut random);
-                run(target, &input, &format!("mutation {number} of {}", set.name));
+                run(&target, &input, &format!("mutation {number} of {}", set.name));
                 inputs += 1;
             }
         }
