@@ -6,6 +6,8 @@
     reason = "a test: a panic fails it"
 )]
 
+use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -115,6 +117,87 @@ fn sets_go_to_files_and_back_by_any_number_of_ranks() {
     let done = as_threads(2, &["pack", &path("c.sion"), &path("files")]);
     assert!(text(&done.stderr).contains("No such file"), "{}", text(&done.stderr));
     assert!(!Path::new(&path("c.sion")).exists());
+}
+
+/// Copies a file: what is zero in it is a hole of the new one.
+fn copy_with_holes(from: &str, to: &str) {
+    const BLOCK: usize = 1 << 16;
+    let (bytes, new) = (std::fs::read(from).unwrap(), std::fs::File::create(to).unwrap());
+    new.set_len(bytes.len().try_into().unwrap()).unwrap();
+    for (number, block) in (0..).zip(bytes.chunks(BLOCK)) {
+        if block.iter().any(|&byte| byte != 0) {
+            new.write_all_at(block, number * u64::try_from(BLOCK).unwrap()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn holes_that_would_become_large_files_are_refused_unless_they_are_allowed() {
+    const LEN: usize = 20 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let names = ["source", "a.sion", "holes.sion", "out", "b.sion"];
+    let [source, set, holes, out, new] = &names.map(path);
+    std::fs::write(source, vec![0; LEN]).unwrap();
+    let done = as_threads(1, &["pack", set, source]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    copy_with_holes(set, holes);
+    let (extracted, most) = (format!("{out}/task_00000"), LEN.to_string());
+    let verbs = [("extract", out, &extracted), ("convert", new, new)];
+    for (run, (verb, made, file)) in
+        worlds().into_iter().flat_map(|run| verbs.map(|verb| (run, verb)))
+    {
+        let done = run(3, &[verb, holes, made]);
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{verb}: {said}");
+        assert!(said.contains(&format!("would have {LEN} bytes")), "{said}");
+        assert!(said.contains("--max-size BYTES allows more"), "{said}");
+        assert!(!Path::new(file).exists(), "{verb}");
+        // Where the same zeros are there, or may be many, they are written.
+        for args in [&[verb, set, made][..], &[verb, holes, made, "--max-size", &most]] {
+            let done = run(3, &[args, &["--force"]].concat());
+            assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+            let mut bytes = Vec::new();
+            match verb {
+                "extract" => bytes = std::fs::read(file).unwrap(),
+                _ => {
+                    let set = striae::sion::File::open(file).unwrap();
+                    set.stream(0).unwrap().read_to_end(&mut bytes).unwrap();
+                }
+            }
+            assert!(bytes == vec![0; LEN], "{args:?}");
+        }
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_an_older_commit_is_named_and_its_set_is_not_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [set, second, out, new] = &["a.sion", "a.sion.000001", "out", "b.sion"].map(path);
+    let mut writer = striae::sion::Builder::new(4).nfiles(2).sealed(true).create(set).unwrap();
+    let mut older = Vec::new();
+    for byte in *b"ab" {
+        for task in 0..4 {
+            writer.task(task).unwrap().write_all(&[byte; 200]).unwrap();
+        }
+        writer.commit().unwrap();
+        older.push(std::fs::read(second).unwrap());
+    }
+    writer.close().unwrap();
+    let run = as_threads;
+    assert!(run(2, &["convert", set, new]).status.success());
+    std::fs::remove_file(new).unwrap();
+    std::fs::write(second, &older[0]).unwrap();
+    let done = run(2, &["convert", set, new, "--seal"]);
+    let said = text(&done.stderr);
+    assert!(done.status.code() == Some(2) && !Path::new(new).exists(), "{said}");
+    assert!(said.contains("a.sion.000001: is of commit 1 of the set"), "{said}");
+    let done = run(2, &["extract", set, out]);
+    let said = text(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("a.sion.000001: is of commit 1 of the set"), "{said}");
 }
 
 #[test]

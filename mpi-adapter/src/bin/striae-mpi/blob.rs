@@ -14,6 +14,7 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<u8, 
     let how = OpenOptions::new().checked(!args.blob.no_seal);
     let set = Set::open_with(comm, &args.set, &how)?;
     let convert = Convert::new().force(args.options.force).fill(args.blob.fill.as_deref());
+    let convert = convert.max_size(args.max_size.bytes);
     let converted = convert.run(&set, &args.out)?;
     if converted.is_whole {
         return Ok(0);

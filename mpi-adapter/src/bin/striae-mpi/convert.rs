@@ -20,6 +20,17 @@ pub(crate) struct ConvertArgs {
     pub(crate) options: SetArgs,
     #[command(flatten)]
     pub(crate) blob: BlobArgs,
+    #[command(flatten)]
+    pub(crate) max_size: MaxSize,
+}
+
+/// How large an output may be.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct MaxSize {
+    /// Write up to BYTES, however small the input is. Default: 16 times the bytes that the input
+    /// has, and 1 MiB; holes are written as zeros.
+    #[arg(long = "max-size", value_name = "BYTES")]
+    pub(crate) bytes: Option<u64>,
 }
 
 /// The options of a new set.

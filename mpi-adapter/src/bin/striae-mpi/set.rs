@@ -1,6 +1,6 @@
 //! `striae-mpi extract`, `pack` and `convert`: SIONlib sets whose tasks are dealt to the ranks.
 
-use crate::convert::{ConvertArgs, SetArgs};
+use crate::convert::{ConvertArgs, MaxSize, SetArgs};
 use crate::text::warn;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -9,8 +9,9 @@ use std::num::NonZeroU64;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use striae::error::ErrorKind;
 use striae::publish::{Folder, Publish};
-use striae::sion::task_name;
+use striae::sion::{File, task_name};
 use striae_core::sion::KeyvalMode;
 use striae_core::sion::filename::Sibling;
 use striae_mpi::sion::{Builder, FileReader, FileWriter, OpenOptions};
@@ -30,6 +31,8 @@ pub(crate) struct ExtractArgs {
     /// Replace existing files.
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    max_size: MaxSize,
 }
 
 #[derive(Debug, clap::Args)]
@@ -60,6 +63,24 @@ fn io(what: impl std::fmt::Display) -> impl FnOnce(io::Error) -> Failure {
     move |error| Failure::io(what, &error)
 }
 
+/// Opens the set as one process does. Refuses streams that are together larger than what its files
+/// have.
+fn admitted(set: &Path, max_size: MaxSize) -> Result<File, Failure> {
+    let file = File::open(set)?;
+    let mut size = 0_u64;
+    for task in file.tasks()? {
+        size = size.saturating_add(task?.bytes);
+    }
+    let output = striae::Output::new().max_size(max_size.bytes);
+    file.admit(&output, size).map_err(|error| match error.kind() {
+        ErrorKind::TooLarge { .. } => {
+            Failure::new(Code::Refused, format_args!("{error}; --max-size BYTES allows more"))
+        }
+        _ => error.into(),
+    })?;
+    Ok(file)
+}
+
 // ---- extract ----
 
 pub(crate) fn extract<C: Collective>(comm: C, args: &ExtractArgs) -> Result<(), Error> {
@@ -86,6 +107,9 @@ pub(crate) fn extract<C: Collective>(comm: C, args: &ExtractArgs) -> Result<(), 
 /// Checks the names of the new files, and makes a hidden folder for them.
 fn prepare<C: Collective>(set: &FileReader<C>, args: &ExtractArgs) -> Result<Folder, Failure> {
     check_plain(set.keyval(), "extract")?;
+    for older in admitted(&args.set, args.max_size)?.older()? {
+        warn(older.into_error());
+    }
     Folder::new(&args.folder, args.force, || {
         if args.force {
             return Ok(());
@@ -226,8 +250,14 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
         }
         Ok((entry.task, entry.bytes))
     });
-    let tasks = check_plain(set.keyval(), "convert").and_then(|()| tasks.collect());
-    let tasks: Vec<_> = comm.agree(tasks)?;
+    let check = || {
+        check_plain(set.keyval(), "convert")?;
+        match comm.rank() {
+            0 => admit_conversion(args),
+            _ => Ok(()),
+        }
+    };
+    let tasks: Vec<_> = comm.agree(check().and_then(|()| tasks.collect()))?;
     write_set(comm, &args.out, &args.options, tasks, |file, window| {
         for entry in set.tasks() {
             let stream = set.stream(entry.task).map_err(io("opening a stream"));
@@ -235,6 +265,15 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
         }
         Ok(())
     })
+}
+
+/// Refuses a set that may not be converted as a whole: a file of an older commit would not be known
+/// in the new set.
+fn admit_conversion(args: &ConvertArgs) -> Result<(), Failure> {
+    match admitted(&args.set, args.max_size)?.older()?.first() {
+        Some(older) => Err(older.into_error().into()),
+        None => Ok(()),
+    }
 }
 
 /// Makes a set; `fill` writes the tasks of this rank. The files get their names when all ranks are

@@ -29,7 +29,9 @@ impl Older<'_> {
         self.newest.saturating_sub(self.number)
     }
 
-    pub(in crate::sion) fn into_error(self) -> Error {
+    /// What to say about the file, or why not to go on.
+    #[must_use]
+    pub fn into_error(self) -> Error {
         let Self { path, number, newer, newest } = self;
         Error::new(path, ErrorKind::Apart { number, first: newer.to_owned(), usual: newest })
     }

@@ -1,6 +1,7 @@
 //! Sealed sets of several files: which commit of the whole set each file is of.
 
 use super::streams;
+use crate::run::striae;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -97,6 +98,12 @@ fn a_file_of_an_older_commit_is_named_with_its_age_whoever_opens_the_set() {
             let is_apart = matches!(recovery.of_set(), OfSet::Apart { .. });
             assert!(is_apart && !recovery.is_sound(), "{}", recovery.of_set());
             assert!(recovery.of_set().to_string().contains(words), "{}", recovery.of_set());
+            for verb in ["info", "ls"] {
+                let done = striae(&[verb, path.to_str().unwrap()]).output().unwrap();
+                let said = String::from_utf8(done.stderr).unwrap();
+                assert!(done.status.success() && said.contains(words), "{verb}: {said}");
+                assert!(said.contains(stale.to_str().unwrap()), "{verb}: {said}");
+            }
             cases += 1;
         }
     }

@@ -22,7 +22,7 @@ struct Set<'a>(Opened, &'a crate::args::Set);
 
 impl<'a> Set<'a> {
     fn open(args: &'a crate::args::Set) -> Result<Self, Error> {
-        Ok(Self(args.open_any()?, args))
+        Ok(Self(args.open_any(None)?, args))
     }
 
     fn closed(&self) -> Option<&File> {

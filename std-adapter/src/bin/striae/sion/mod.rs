@@ -14,7 +14,6 @@ use crate::args::Can::Do;
 use crate::args::{Layout, MapArgs, NO_LOG, Outcome, Row, Set};
 use crate::failure::{Failure, complain};
 use crate::part::complain_of_part;
-use crate::printable::count;
 use crate::progress::with_bar;
 use crate::{dump, map, verify};
 use std::io;
@@ -60,9 +59,7 @@ fn complain_of_copies(opened: &Opened) {
 /// Reports which files are of an older commit of the set than others.
 fn complain_of_older(file: &File) -> Result<(), Error> {
     for older in file.older()? {
-        let commits = count(older.commits().into(), "commit");
-        let (path, newer) = (shown::path(older.path), shown::path(older.newer));
-        complain(&format!("{path}: is {commits} of the set older than {newer}; recover the set"));
+        complain(&older.into_error().to_string());
     }
     Ok(())
 }
@@ -74,10 +71,14 @@ fn complain_of_copy(lost: &Path, copy: &Path) {
 }
 
 impl Set {
-    /// Opens the set, closed or not.
-    fn open_any(&self) -> Result<Opened, Error> {
-        let opened = OpenOptions::new().alone(self.alone).open(&self.path)?;
+    /// Opens the set, closed or not. With options in `direct`, its streams are read past the page
+    /// cache.
+    fn open_any(&self, direct: Option<direct::OpenOptions>) -> Result<Opened, Error> {
+        let opened = OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)?;
         complain_of_copies(&opened);
+        if let Opened::Closed(file) = &opened {
+            complain_of_older(file)?;
+        }
         Ok(opened)
     }
 
@@ -86,14 +87,11 @@ impl Set {
         complain_of_part(part.filter(|_| !self.alone), &self.path, "read");
     }
 
-    /// Opens a closed set. With options in `direct`, its streams are read past the page cache.
+    /// Opens a closed set.
     fn open(&self, direct: Option<direct::OpenOptions>) -> Result<File, Error> {
-        let opened = OpenOptions::new().alone(self.alone).direct(direct).open(&self.path)?;
-        complain_of_copies(&opened);
-        match opened {
+        match self.open_any(direct)? {
             Opened::Closed(file) => {
                 self.complain_of_part(file.part_of_set());
-                complain_of_older(&file)?;
                 Ok(file)
             }
             Opened::Unclosed(set) => Err(set.not_closed()),
