@@ -70,6 +70,49 @@ fn a_file_with_an_empty_name_stays_as_it_is() {
     assert_eq!(file.chunks([0; 256]).filter(|chunk| chunk.is_ok()).count(), 6);
 }
 
+/// A slot without a NUL is a name of 64 bytes, which takes 65 in a packed list.
+#[test]
+fn names_that_have_no_room_when_they_are_packed_are_refused_and_the_file_stays() {
+    const SLOTS: usize = 128;
+    let about = Attributes { layer: OLD, names_len: 64 * 128, ..Attributes::default() };
+    let mut file = Writer::create(Growing::default(), &about, vec![Slot::EMPTY; 8]).unwrap();
+    let id = file.name(b"n").unwrap();
+    file.write_chunk(id, ChunkType::U8, 1, b"abc").unwrap();
+    file.end_frame().unwrap();
+    file.commit().unwrap();
+    let mut bytes = file.into_store().0;
+    bytes[176..256].fill(0); // no commit record: names are those of the list, as of gsd's files
+    let at = usize::try_from(u64::from_le_bytes(bytes[24..32].try_into().unwrap())).unwrap();
+    for long in [64, 65, SLOTS - 1] {
+        let mut bytes = bytes.clone();
+        for (number, slot) in (0..long).zip(bytes[at..at + 64 * SLOTS].chunks_exact_mut(64)) {
+            slot.copy_from_slice(format!("{number:064}").as_bytes());
+        }
+        let other = &mut bytes[at + 64 * long..at + 64 * SLOTS];
+        for (number, slot) in other.chunks_exact_mut(64).enumerate() {
+            slot.copy_from_slice(format!("{number:063}\0").as_bytes());
+        }
+        let names = |file: &[u8]| {
+            let file = Reader::open(file, &mut [0; 256]).unwrap();
+            let (mut names, mut count) = (file.names([0; 4096]), 0);
+            while names.next().unwrap().is_some() {
+                count += 1;
+            }
+            (file.head().header.version, count)
+        };
+        match upgraded(&bytes, 8) {
+            Ok(new) => assert_eq!((names(&new), long), ((Version::LAYER, SLOTS), 64)),
+            Err(error) => {
+                assert!(long > 64, "{error}");
+                assert_eq!(error, Error::BadName(BadName::Long { len: 64, max: 63 }));
+                let mut file = Writer::open(Growing(bytes), vec![Slot::EMPTY; 8]).unwrap();
+                file.upgrade().unwrap_err();
+                assert_eq!(names(&file.into_store().0), (OLD, SLOTS));
+            }
+        }
+    }
+}
+
 /// Such a chunk may be listed last after an upgrade, and then nothing could be opened.
 #[test]
 fn a_file_with_a_chunk_that_cannot_be_read_stays_as_it_is() {
