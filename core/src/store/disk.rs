@@ -161,6 +161,14 @@ impl<S> Disk<S> {
         self.is_doubted.load(Ordering::Relaxed)
     }
 
+    /// Notes the result of a read. A store that ends where the file has bytes may be another.
+    fn note_read<E>(&self, wanted: usize, done: Result<usize, E>) -> Result<usize, E> {
+        if wanted > 0 && matches!(done, Ok(0)) {
+            self.is_doubted.store(true, Ordering::Relaxed);
+        }
+        self.note(done)
+    }
+
     /// Notes the result of an operation.
     pub(crate) fn note<T, E>(&self, done: Result<T, E>) -> Result<T, E> {
         if done.is_err() {
@@ -232,7 +240,7 @@ impl<S: ReadAt> ReadAt for Disk<S> {
     type Error = S::Error;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
-        self.note(self.store.read_at(offset, buf))
+        self.note_read(buf.len(), self.store.read_at(offset, buf))
     }
 
     fn size(&self) -> Result<u64, S::Error> {

@@ -303,8 +303,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// [`end_frame`](Self::end_frame).
     ///
     /// Ended frames stay, committed or not, and so do names. New chunks overwrite the bytes of the
-    /// discarded ones, unless a commit has made their place part of the file. This does not use the
-    /// store, so it cannot fail.
+    /// discarded ones, unless a commit has made their place part of the file. This asks the store
+    /// for its length. If that fails, the next call looks whether the store still has the file.
     pub async fn discard_frame(&mut self) {
         self.book.discard_frame();
         self.ask_len().await;

@@ -26,7 +26,8 @@ impl<S: AsyncReadAt> AsyncReadAt for Disk<S> {
     async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
         let was_doubted = self.begin();
         let done = self.store.read_at(offset, buf).await;
-        self.end(was_doubted, done)
+        let done = self.end(was_doubted, done);
+        self.note_read(buf.len(), done)
     }
 
     async fn size(&self) -> Result<u64, S::Error> {

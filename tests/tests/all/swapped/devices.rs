@@ -27,6 +27,8 @@ pub(super) enum Trouble {
     Store,
     /// The medium is another one.
     Swapped,
+    /// The medium ends where the file has bytes.
+    Ended,
     /// The future was dropped.
     Dropped,
 }
@@ -60,7 +62,8 @@ fn trouble<S, F: Says + PartialEq + Debug>(error: DriveError<S, F>) -> Trouble {
         DriveError::Store(_) => Trouble::Store,
         DriveError::Format(it) if it == F::SWAPPED => Trouble::Swapped,
         DriveError::Format(error) => panic!("{error:?}"),
-        _ => panic!("the store has ended"),
+        DriveError::Ended { .. } => Trouble::Ended,
+        _ => panic!("another trouble"),
     }
 }
 

@@ -236,3 +236,37 @@ fn a_card_that_is_swapped_after_a_dropped_future_is_left_as_it_is() {
     let count = count(Case::drop_at, |way| matches!(way, Way::Slow | Way::SlowCached));
     println!("{count} dropped futures with another card after them");
 }
+
+/// Nothing failed when the card was changed: only that it is too short tells.
+#[test]
+fn a_card_that_ends_early_is_left_as_it_is_after_that_was_found() {
+    let (mut found, mut ended) = (0, [0; 2]);
+    for kind in Kind::all() {
+        for way in [Way::Direct, Way::Slow] {
+            let case = Case::new(kind, way, 5);
+            let ends = (0..case.ops.len()).filter(|&number| case.ops[number] == Op::End);
+            for (after, len) in ends.flat_map(|after| [8, 100, 600].map(|len| (after, len))) {
+                let mut run = Run::new(kind, way);
+                let (before, rest) = case.ops.split_at(after + 1);
+                before.iter().for_each(|&op| run.device.call(op).unwrap());
+                let card = run.bay.card(0);
+                run.bay.put_in(card[..len.min(card.len())].to_vec());
+                let mut failed = rest.iter().map(|&op| (op, run.device.call(op)));
+                let Some((op, Err(trouble))) = failed.find(|(_, done)| done.is_err()) else {
+                    continue; // nothing was read
+                };
+                found += 1;
+                ended[usize::from(way == Way::Slow)] += usize::from(trouble == Trouble::Ended);
+                let (card, changes) = (run.bay.card(1), run.bay.changes());
+                for _ in 0..3 {
+                    let refused = run.device.call(op);
+                    assert!(refused.is_err(), "{kind:?}, {way:?}, {len} bytes after {after}");
+                }
+                assert!(run.bay.card(1) == card, "{kind:?}, {way:?}, {len} bytes after {after}");
+                assert_eq!(run.bay.changes(), changes);
+            }
+        }
+    }
+    println!("{found} errors, {ended:?} because the card ended");
+    assert!(found > 50 && ended.iter().all(|&count| count > 10), "{found}, {ended:?}");
+}
