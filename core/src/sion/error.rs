@@ -198,7 +198,7 @@ errors! {
     caller NoKeyval => "the file has no key-value records";
 
     /// A position is outside the stream or its chunk, or exceeds `u64::MAX`.
-    caller Position => "the position is before the start of the stream";
+    caller Position => "the position is outside the stream or its chunk";
 }
 
 const _: () = assert!(size_of::<Error>() <= 32);

@@ -1,7 +1,8 @@
 //! What callers of SION's functions get at the edges: errors of tables that do not fit, windows and
 //! buffers without room, pointers at the end of a stream, numbers that a value was made of.
 
-use embedded_io::Read;
+use core::cell::Cell;
+use embedded_io::{ErrorKind, Read};
 use striae_core::endian::ByteOrder;
 use striae_core::integrity::crc32c;
 use striae_core::sion::book::{Ahead, Book};
@@ -215,4 +216,61 @@ fn a_file_of_version_2_gets_number_0_when_it_is_stored_as_version_5() {
     let meta1 = Meta1::parse(&file, file.len() as u64).unwrap();
     assert_eq!(meta1.filenumber(), None);
     assert_eq!(meta1.to_raw(b"one").unwrap().filenumber.get(ByteOrder::Little), 0);
+}
+
+/// A store that fails once, at the read after so many.
+struct FailsOnce<'b>(&'b [u8], Cell<usize>);
+
+impl ReadAt for FailsOnce<'_> {
+    type Error = ErrorKind;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ErrorKind> {
+        let left = self.1.get();
+        self.1.set(left.wrapping_sub(1));
+        if left == 0 { Err(ErrorKind::Other) } else { Ok(self.0.read_at(offset, buf).unwrap()) }
+    }
+
+    fn size(&self) -> Result<u64, ErrorKind> {
+        Ok(self.0.size().unwrap())
+    }
+}
+
+/// The end of a value is told by 0 bytes, which an error must not become.
+#[test]
+fn a_read_of_a_value_that_failed_may_be_tried_again() {
+    let made = SionFile::default();
+    let record = |key, value: &[u8]| {
+        [made.record_header(key, value.len().try_into().unwrap()), value.to_vec()].concat()
+    };
+    let records = [record(7, b"abc"), record(1, b"other"), record(7, b"defgh")].concat();
+    let tasks = vec![SionTask::filled(0, 100, &records)];
+    let bytes = SionFile { flag1: 51 << 32, tasks, ..made.clone() }.bytes();
+    let mut tries = 0;
+    loop {
+        let store = FailsOnce(&bytes, Cell::new(usize::MAX));
+        let Opened::Closed(file) = Physical::open(&store, &mut [0; Meta1::MAX_LEN]).unwrap() else {
+            panic!("the file is closed")
+        };
+        let mut stream = file.stream(file.task(0, &mut [0; 64]).unwrap());
+        let mut value = Records::new(&mut stream, ByteOrder::Little).unwrap().value(7);
+        store.1.set(tries);
+        let (mut found, mut errors) = (Vec::<u8>::new(), 0);
+        loop {
+            let mut part = [0; 2];
+            match value.read(&mut part) {
+                Ok(0) => break,
+                Ok(len) => found.extend(&part[..len]),
+                Err(error) => {
+                    assert!(matches!(error, DriveError::Store(ErrorKind::Other)), "{error}");
+                    errors += 1;
+                }
+            }
+        }
+        assert_eq!(found, b"abcdefgh", "read {tries} failed");
+        if errors == 0 {
+            break;
+        }
+        tries += 1;
+    }
+    assert!(tries > 5, "{tries}");
 }

@@ -125,7 +125,10 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Read for Value<'_, S, L> {
             return Ok(0);
         }
         while self.left == 0 {
-            let Some(record) = self.records.next().transpose()? else { return Ok(0) };
+            if self.records.next >= self.records.total {
+                return Ok(0);
+            }
+            let record = self.records.read_next()?; // an error is no end: the next call reads it again
             if record.key == self.key {
                 self.left = record.len;
                 self.records.stream.seek_to(record.position);
