@@ -13,6 +13,7 @@ use hidden::{File, Hidden};
 pub use leftover::{Leftover, leftovers};
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -276,9 +277,30 @@ fn link(from: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses to replace files that are read. `targets` are the paths of new files.
+///
+/// # Errors
+/// [`ErrorKind::Source`] for the first of them that is one of `sources`, under whatever name.
+pub(crate) fn spare<'p>(
+    targets: impl IntoIterator<Item = PathBuf>,
+    sources: impl IntoIterator<Item = &'p Path>,
+) -> Result<(), Error> {
+    let sources: BTreeSet<_> = sources.into_iter().filter_map(identity).collect();
+    let is_source = |path: &Path| identity(path).is_some_and(|file| sources.contains(&file));
+    match targets.into_iter().find(|target| is_source(target)) {
+        Some(target) => Err(Error::new(&target, ErrorKind::Source)),
+        None => Ok(()),
+    }
+}
+
+/// Which file a path leads to.
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
 /// How the files of a set are named.
 #[derive(Debug, Clone, Copy)]
-enum Numbering {
+pub(crate) enum Numbering {
     /// `NAME`, `NAME.000001`, ...
     Set,
     /// `NAME.0000`, `NAME.0001`, ...
@@ -286,6 +308,12 @@ enum Numbering {
 }
 
 impl Numbering {
+    /// The paths of the first `nfiles` files of the set `out`.
+    pub(crate) fn paths(self, out: &Path, nfiles: u32) -> impl Iterator<Item = PathBuf> {
+        let name = out.file_name().unwrap_or_default();
+        (0..nfiles).map(move |number| out.with_file_name(self.name(name, number)))
+    }
+
     /// The name of a file of the set.
     fn name(self, name: &OsStr, number: u32) -> OsString {
         let mut name = name.to_owned();

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::error::build::BuildError;
 use crate::files::max_open_files;
 use crate::posix::PosixFile;
+use crate::publish::{Numbering, spare};
 use crate::shown;
 use crate::store::existing;
 use crate::verb::Output;
@@ -141,6 +142,8 @@ impl Pack {
         progress: &dyn Fn(u64),
     ) -> Result<(), Error> {
         let (file, map) = (File::open(canonical)?, Map::open(map)?);
+        let targets = Numbering::Subfiles.paths(out, self.subfiles.get());
+        spare(targets, [canonical, map.path()])?;
         let store = PosixFile::open(canonical).map_err(|error| file.error(error))?;
         map.check()?;
         let assigned = assign::assign(&file, &map, &self.decompositions, self.like.as_deref())?;

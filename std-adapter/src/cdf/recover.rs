@@ -19,6 +19,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
+use crate::publish::spare;
 use crate::verb::{Options, Output, Plain, judgement_of};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,8 @@ impl Recovery {
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the values that are saved are more than
     /// [`Output::max_size`] allows; [`NoRoom`](crate::error::ErrorKind::NoRoom);
     /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced;
-    /// [`DamagedMap`](crate::error::ErrorKind::DamagedMap) if it would be a decomposition map that
+    /// [`Source`](crate::error::ErrorKind::Source) if it is the damaged file, which is never
+    /// replaced; [`DamagedMap`](crate::error::ErrorKind::DamagedMap) if it would be a decomposition map that
     /// is damaged; an error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let demand = self.judged.demand();
@@ -75,6 +77,7 @@ impl Recovery {
             (self.judged.header().variables().len(), self.judged.records().saved);
         let because =
             format_args!("header.numrecs is {records} and var_list has {variables} items");
+        spare([out.to_owned()], [&*self.path])?;
         self.output.admit(&self.path, &demand, because)?;
         // Holes of the damaged file stay holes.
         let len = self.file.size().map_err(|error| Error::new(&self.path, error))?;

@@ -22,6 +22,7 @@ use super::hoomd::schema::Field;
 use super::write::{Builder, FileWriter, Source, make};
 use super::{ErrorKind, verify};
 use crate::error::Error;
+use crate::publish::spare;
 use crate::store::bulk::Bulk;
 use crate::store::{Inspected, existing};
 use crate::verb::{Options, Output as Made, Plain, judgement_of};
@@ -76,7 +77,8 @@ impl Recovery {
     /// # Errors
     /// After an error, nothing has changed.
     ///
-    /// - [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced.
+    /// - [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced;
+    ///   [`Source`](crate::error::ErrorKind::Source) if it is the damaged one, which never is.
     /// - [`TooLarge`](crate::error::ErrorKind::TooLarge) if the file would be larger than the
     ///   damaged one justifies; [`NoRoom`](crate::error::ErrorKind::NoRoom).
     /// - [`Damaged`](ErrorKind::Damaged) if the new file would not be sound for
@@ -88,6 +90,7 @@ impl Recovery {
         let because = format_args!(
             "N and M in its index make chunks of {bytes} bytes, and {existing} bytes of it exist"
         );
+        spare([out.to_owned()], [&*self.path])?;
         self.output.admit(&self.path, &demand, because)?;
         Made::has_room(out, bytes)?;
         make(&self.output, out, &self.path, |hidden| {

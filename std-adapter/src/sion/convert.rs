@@ -7,11 +7,13 @@ use super::new_set::{Laid, NewSet, Room, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
 use crate::each::for_each;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::FileStore;
+use crate::publish::{Numbering, identity};
 use crate::verb::Options;
 use crc32c::crc32c_append;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use striae_core::sion::raw::ChunkCrcEntry;
 use striae_core::sion::{Error as SionError, Head, KeyvalMode, Physical, Seal, SealState};
 use striae_core::span::Span;
@@ -40,11 +42,29 @@ pub type Convert = Options<Laid<Converted>>;
 pub struct Converted;
 
 impl Convert {
+    /// A set may replace itself, file by file, but not one of its files another.
+    fn spare(&self, set: &File, out: &Path) -> Result<(), Error> {
+        let sources = set.files().map(|(path, _)| identity(path)).zip(0_usize..);
+        let sources: BTreeMap<_, _> =
+            sources.filter_map(|(file, number)| Some((file?, number))).collect();
+        let most = u32::try_from(set.ntasks()).unwrap_or(u32::MAX); // more files are refused later
+        let targets = Numbering::Set.paths(out, self.how.files().get().min(most));
+        let is_another = |(number, target): &(usize, PathBuf)| {
+            let source = identity(target).and_then(|file| sources.get(&file));
+            source.is_some_and(|source| source != number)
+        };
+        match (0..).zip(targets).find(is_another) {
+            Some((_, target)) => Err(Error::new(&target, AnyError::Source)),
+            None => Ok(()),
+        }
+    }
+
     /// Writes all streams of `set` into a new set whose first file is `out`. `progress` gets the
     /// length of each copied piece.
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
+    /// [`Source`](crate::error::ErrorKind::Source) for a file of `set` in the place of another one;
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the new set would be larger than the old
     /// one justifies; [`Apart`](ErrorKind::Apart) if its files are of different commits of the set;
     /// an error for a damaged set, also for a key-value record that is not whole, or
@@ -61,6 +81,7 @@ impl Convert {
         if let Some(older) = set.older()?.first() {
             return Err(older.into_error()); // the new set would not show it
         }
+        self.spare(set, out)?;
         let (mut lens, mut ranks) = (Vec::new(), Vec::new());
         for task in set.tasks()? {
             let task = task?;

@@ -25,6 +25,7 @@ use crate::copy::{CopyError, Place};
 use crate::error::Error;
 use crate::files::{FileStore, Files, max_open_files};
 use crate::posix::PosixFile;
+use crate::publish::{Numbering, spare};
 use crate::store::SparseFile;
 use crate::verb::{Options, Output, judgement_of};
 use crc32c::crc32c_append;
@@ -205,12 +206,14 @@ impl Recovery {
     /// [`Output::max_size`] allows; [`NoRoom`](crate::error::ErrorKind::NoRoom) if the file system
     /// has less room than the streams need;
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
-    /// [`OldBuddy`](ErrorKind::OldBuddy) for a file that would be taken for a copy of the new set;
+    /// [`Source`](crate::error::ErrorKind::Source) for a file of the damaged set, which is never
+    /// replaced; [`OldBuddy`](ErrorKind::OldBuddy) for a file that would be taken for a copy of the new set;
     /// an error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);
         let nfiles = nfiles.unwrap_or(NonZeroU32::MIN);
         refuse_others(out, nfiles.get(), 0)?;
+        spare(Numbering::Set.paths(out, nfiles.get()), self.files.iter().map(FileStore::path))?;
         let like = self.files.first().map(FileStore::path);
         self.output.admit(&self.path, &self.set.demand(), "its streams have so many bytes")?;
         Output::has_room(out, self.bytes())?; // what is not data is a hole

@@ -242,7 +242,11 @@ fn nothing_is_overwritten_unless_told() {
         let folder = Folder::golden("v21_sparse_chunks");
         fs::write(folder.path("out.gsd"), "mine").unwrap();
         folder.refused(verb, &["out.gsd"], 2, "out.gsd: exists already; --force replaces it\n");
-        folder.refused(verb, &["a.gsd"], 2, "a.gsd: exists already; --force replaces it\n");
+        let says = match verb {
+            "recover" => "a.gsd: is a source, and would be replaced\n",
+            _ => "a.gsd: exists already; --force replaces it\n",
+        };
+        folder.refused(verb, &["a.gsd"], 2, says);
         assert_eq!(fs::read(folder.path("out.gsd")).unwrap(), b"mine");
         folder.run(verb, &["out.gsd", "--force"], 0).stderr("");
         let frames = frames_of(&folder.path("a.gsd")).unwrap();

@@ -19,6 +19,7 @@ mod refuse;
 mod sealed;
 mod select;
 mod several;
+mod sources;
 mod words;
 
 use crate::run::{hex_sha256, output, refused, striae};

@@ -39,7 +39,7 @@ pub(super) fn log(args: &LogArgs) -> Result<Sound, Failure> {
     let mut series = trajectory.logs().frames(frames.clone()).read()?;
     select(args, &mut series)?;
     if let Some(out) = &args.plot {
-        save(&plot::svg(&args.file, &series)?, out, args.force)?;
+        save(&plot::svg(&args.file, &series)?, out, args.force, [&*args.file].into_iter())?;
     } else if args.json {
         let frames_read = series.first().map_or(0, |of| of.frames);
         let quantities = series.iter().map(Row::of).collect();

@@ -5,6 +5,7 @@ mod text;
 
 use crate::args::{MapArgs, Outcome};
 use crate::failure::{Failure, Sound, complain};
+use crate::files::is_same;
 use crate::printable::printable_path;
 use crate::sheet::{self, Column, Form, Sheet, left, right};
 use crate::text::{print, print_json, unless_gone};
@@ -43,7 +44,8 @@ pub(crate) fn map_all(
     let pictures = match &args.svg {
         Some(out) => {
             let pictures = draw(width.unwrap_or(SVG_WIDTH))?;
-            save(&svg::svg(&pictures), out, args.force)?;
+            let sources = pictures.iter().map(|picture| &*picture.path);
+            save(&svg::svg(&pictures), out, args.force, sources)?;
             pictures
         }
         None if args.json => {
@@ -117,11 +119,19 @@ fn terminal_width() -> u64 {
     columns.or_else(told).unwrap_or(TEXT_WIDTH)
 }
 
-/// Writes a picture to a file, or to standard output for `-`.
-pub(crate) fn save(picture: &str, out: &Path, force: bool) -> Result<(), Failure> {
+/// Writes a picture to a file, or to standard output for `-`. It never replaces what it shows.
+pub(crate) fn save<'p>(
+    picture: &str,
+    out: &Path,
+    force: bool,
+    mut sources: impl Iterator<Item = &'p Path>,
+) -> Result<(), Failure> {
     if out == Path::new("-") {
         let mut stdout = std::io::stdout().lock();
         return unless_gone(stdout.write_all(picture.as_bytes()).and_then(|()| stdout.flush()));
+    }
+    if sources.any(|source| is_same(source, out)) {
+        return Err(Failure::usage(out, "is a source, and would be replaced"));
     }
     let publish = Publish::new(out, NonZeroU32::MIN, force)?;
     std::fs::write(publish.hidden(0), picture).map_err(|error| Error::new(out, error))?;

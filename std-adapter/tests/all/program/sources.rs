@@ -1,0 +1,91 @@
+//! What a verb reads, it does not replace, whatever `--force` says.
+
+use super::Folder;
+use crate::run::{refused, striae};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden").join(name)
+}
+
+impl Folder {
+    /// A copy of a golden file under this name.
+    fn copy(&self, golden_name: &str, name: &str) -> String {
+        self.write(name, fs::read(golden(golden_name)).unwrap())
+    }
+
+    /// Runs the program, which must refuse to replace the file `kept`. All files stay as they are.
+    fn keeps(&self, args: &[&str], kept: &str) {
+        let all = || {
+            let files = self.names().into_iter().map(|name| (self.path(&name), name));
+            files.map(|(path, name)| (name, fs::read(path).unwrap())).collect::<Vec<_>>()
+        };
+        let before = all();
+        refused(args, 2, &format!("{kept}: is a source, and would be replaced"));
+        assert!(all() == before, "{args:?}");
+    }
+}
+
+#[test]
+fn a_picture_does_not_replace_what_it_shows() {
+    let folder = Folder::new();
+    let set = folder.copy("sion/s03_eight_mixed.sion", "a.sion");
+    let trajectory = folder.copy("gsd/v20_hoomd14.gsd", "a.gsd");
+    folder.keeps(&["map", "--svg", &set, "--force", &set], &set);
+    folder.keeps(&["log", &trajectory, "--plot", &trajectory, "--force"], &trajectory);
+    let (first, second) = two_files(&folder, "b.sion");
+    folder.keeps(&["map", "--svg", &second, "--force", &first], &second);
+}
+
+/// A set of two files.
+fn two_files(folder: &Folder, name: &str) -> (String, String) {
+    let path = folder.path(name);
+    let parts = [1, 2].map(|number| folder.write(&format!("{name}.part{number}"), "abc"));
+    striae(&["pack", "--nfiles", "2", &path, &parts[0], &parts[1]]).assert().success();
+    let second = format!("{path}.000001");
+    (path, second)
+}
+
+#[test]
+fn a_new_blob_set_does_not_replace_its_file_or_its_map() {
+    let folder = Folder::new();
+    let whole = folder.copy("blob/f8_n8_s2_float/can_h1.nc", "run.nc.0000");
+    let map = folder.copy("map/map_f_tiny_8p.nc", "run.nc.0001");
+    for number in 0..2 {
+        let name = format!("blob_h1.nc.000{number}");
+        folder.copy(&format!("blob/f8_n8_s2_float/{name}"), &name);
+    }
+    let like = folder.path("blob_h1.nc");
+    let pack = ["pack", "--format", "blob", "--map", &map, "--like", &like, "--force"];
+    let run = folder.path("run.nc");
+    folder.keeps(&[&pack[..], &["--subfiles", "1", &run, &whole]].concat(), &whole);
+    let other = folder.copy("blob/f8_n8_s2_float/can_h1.nc", "whole.nc");
+    folder.keeps(&[&pack[..], &["--subfiles", "2", &run, &other]].concat(), &map);
+}
+
+#[test]
+fn what_is_recovered_does_not_replace_what_it_is_recovered_of() {
+    let folder = Folder::new();
+    let frames = folder.copy("gsd/bad_trunc_relocated_index.gsd", "a.gsd");
+    let array = fs::read(golden("blob/f8_n8_s2_float/can_h1.nc")).unwrap();
+    let array = folder.write("a.nc", &array[..9000]);
+    let set = folder.copy("sion/s03_eight_mixed.sion", "a.sion");
+    for path in [&frames, &array, &set] {
+        folder.keeps(&["recover", path, path, "--force"], path);
+    }
+    let link = folder.path("link");
+    std::os::unix::fs::symlink(&frames, &link).unwrap();
+    folder.keeps(&["recover", &frames, &link, "--force"], &link);
+    let (first, second) = two_files(&folder, "b.sion");
+    folder.keeps(&["recover", &second, &second, "--alone", "--force"], &second);
+    folder.keeps(&["recover", &first, &second, "--force"], &second);
+}
+
+#[test]
+fn a_set_may_replace_itself_and_none_of_its_files_alone() {
+    let folder = Folder::new();
+    let (first, second) = two_files(&folder, "a.sion");
+    folder.keeps(&["convert", &first, &second, "--force"], &second);
+    striae(&["convert", &first, &first, "--nfiles", "2", "--force"]).assert().success();
+}
