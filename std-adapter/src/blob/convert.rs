@@ -228,6 +228,16 @@ fn parse_fill(text: &str, variable: Variable<'_>) -> Result<[u8; 8], ErrorKind> 
             text.parse::<$T>().map(|value| value.to_be_bytes().to_vec()).map_err(|_| none())
         };
     }
+    // A number that is too large for the type is no infinity, which is written `inf`.
+    let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
+    macro_rules! of_real {
+        ($T:ty) => {
+            match text.parse::<$T>() {
+                Ok(value) if value.is_infinite() && has_digit => Err(none()),
+                value => value.map(|value| value.to_be_bytes().to_vec()).map_err(|_| none()),
+            }
+        };
+    }
     let bytes = match nc_type {
         Type::Byte => of!(i8),
         Type::Ubyte => of!(u8),
@@ -241,8 +251,8 @@ fn parse_fill(text: &str, variable: Variable<'_>) -> Result<[u8; 8], ErrorKind> 
         Type::Uint => of!(u32),
         Type::Int64 => of!(i64),
         Type::Uint64 => of!(u64),
-        Type::Float => of!(f32),
-        Type::Double => of!(f64),
+        Type::Float => of_real!(f32),
+        Type::Double => of_real!(f64),
     }?;
     let mut value = [0; 8];
     value.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);

@@ -192,9 +192,14 @@ fn convert_checks_the_fill_value_and_the_name() {
     let dir = tempfile::tempdir().unwrap();
     let path = golden_dir().join("f5h_n5_s1/blob_h1.nc");
     let path = path.to_str().unwrap();
-    for (out, fill, code) in
-        [("a.nc", "x", 2), ("a.gsd", "0", 2), ("a.nc", "7", 0), ("b.nc", "NaN", 0)]
-    {
+    for (out, fill, code) in [
+        ("a.nc", "x", 2),
+        ("a.nc", "1e400", 2), // too large for a double, and no infinity
+        ("a.gsd", "0", 2),
+        ("a.nc", "7", 0),
+        ("b.nc", "NaN", 0),
+        ("c.nc", "-inf", 0),
+    ] {
         let out = dir.path().join(out);
         let args = ["convert", path, out.to_str().unwrap(), "--fill", fill];
         let output = striae(&args).output().unwrap();

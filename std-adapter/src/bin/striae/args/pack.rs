@@ -125,7 +125,7 @@ pub(crate) struct PackBlob {
     /// its subfiles and its seal are those of the set.
     #[arg(long, conflicts_with_all = [
         "map", "subfiles", "grouping", "processes", "container", "unsorted", "decomposition",
-        "like", "seal", "force",
+        "like", "seal", "force", "max_size", "direct",
     ])]
     pub(crate) append: bool,
     /// Decompose variables as in this blob set.
