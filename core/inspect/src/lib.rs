@@ -1,4 +1,5 @@
-//! Verifies, recovers and dumps SIONlib, GSD, ffrecord and netCDF files in any store.
+//! Verifies and dumps files of SIONlib, GSD, ffrecord, classic netCDF and E3SM-IO in any store, and
+//! recovers those of SIONlib, GSD, netCDF and maps.
 //!
 //! Opening a file stops at the first error. Inspecting a file continues after an error and reports
 //! everything that it finds. `striae-core` decides what a valid file is, for both.

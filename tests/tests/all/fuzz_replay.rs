@@ -93,7 +93,7 @@ fn mutations_of_every_seed_keep_what_its_target_promises() {
             for number in 0..mutations(target) {
                 let mut input = seed.clone();
                 mutate(&mut input, &mut random);
-                run(&target, &input, &format!("mutation {number} of {name}"));
+                run(target, &input, &format!("mutation {number} of {name}"));
             }
             let Some(kind) = target.input else { continue };
             for number in 0..mutations(target) / 5 {
