@@ -69,8 +69,8 @@ impl Recovery {
     /// [`Output::max_size`] allows; [`NoRoom`](crate::error::ErrorKind::NoRoom);
     /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced;
     /// [`Source`](crate::error::ErrorKind::Source) if it is the damaged file, which is never
-    /// replaced; [`DamagedMap`](crate::error::ErrorKind::DamagedMap) if it would be a decomposition map that
-    /// is damaged; an error of the operating system.
+    /// replaced; [`DamagedMap`](crate::error::ErrorKind::DamagedMap) if it would be a decomposition
+    /// map that is damaged; an error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let demand = self.judged.demand();
         let (variables, records) =

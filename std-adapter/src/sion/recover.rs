@@ -207,7 +207,8 @@ impl Recovery {
     /// has less room than the streams need;
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
     /// [`Source`](crate::error::ErrorKind::Source) for a file of the damaged set, which is never
-    /// replaced; [`OldBuddy`](ErrorKind::OldBuddy) for a file that would be taken for a copy of the new set;
+    /// replaced; [`OldBuddy`](ErrorKind::OldBuddy) for a file that would be taken for a copy of the
+    /// new set;
     /// an error of the operating system.
     pub fn write(&self, out: &Path, progress: &dyn Fn(u64)) -> Result<(), Error> {
         let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);

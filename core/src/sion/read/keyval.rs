@@ -128,7 +128,7 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Read for Value<'_, S, L> {
             if self.records.next >= self.records.total {
                 return Ok(0);
             }
-            let record = self.records.read_next()?; // an error is no end: the next call reads it again
+            let record = self.records.read_next()?; // after an error it is read again
             if record.key == self.key {
                 self.left = record.len;
                 self.records.stream.seek_to(record.position);

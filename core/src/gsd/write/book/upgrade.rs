@@ -80,7 +80,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
 
     /// Writes the names to a new list, without the padding of their slots.
     async fn pack_names(&mut self) -> Result<(), Failure> {
-        let units = self.tail.names.units.max(16); // never longer than in slots, but for names of 64
+        let units = self.tail.names.units.max(16); // never longer than in slots, but for 64 bytes
         let names = NameBlock { location: 0, units: units.saturating_add(1) };
         let block = self.tail.behind(names.span().map_or(u64::MAX, Span::len));
         let block = self.disk.check(block)?;
@@ -97,7 +97,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             }
             let name = slot.get(..len.saturating_add(1)).unwrap_or_default();
             if free.len() < usize_to_u64(name.len()) {
-                // gsd ends each name within its slot; more than 64 that fill theirs are no file of it
+                // gsd ends each name within its slot: it wrote no file with so many that do not
                 return Err(self.disk.fail(&Error::BadName(BadName::Long { len: 64, max: 63 })));
             }
             crc = (self.checksum)(crc, name);
