@@ -142,13 +142,13 @@ impl Pack {
         progress: &dyn Fn(u64),
     ) -> Result<(), Error> {
         let (file, map) = (File::open(canonical)?, Map::open(map)?);
-        let targets = Numbering::Subfiles.paths(out, self.subfiles.get());
-        spare(targets, [canonical, map.path()])?;
         let store = PosixFile::open(canonical).map_err(|error| file.error(error))?;
         map.check()?;
         let assigned = assign::assign(&file, &map, &self.decompositions, self.like.as_deref())?;
         let nprocs = u32::try_from(map.nprocs()).unwrap_or(u32::MAX);
         let nprocs = self.processes.or(NonZeroU32::new(nprocs)).unwrap_or(NonZeroU32::MIN);
+        let count = self.subfiles.min(nprocs).get(); // more are refused later
+        spare(Numbering::Subfiles.paths(out, count), [canonical, map.path()])?;
         let at = |error: BuildError| Error::new(map.path(), error);
         let (dims, attrs, vars) = definition(&file);
         let vars: Vec<_> = vars.iter().map(|(var, attrs)| (*var, attrs.as_slice())).collect();
