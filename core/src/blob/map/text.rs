@@ -130,15 +130,15 @@ impl Parser {
     /// Takes bytes from the front of `bytes` up to the next event; `None` if all are taken.
     ///
     /// # Errors
-    /// [`Error::Text`]. After [`Flaw::NoRank`] and [`Flaw::RankOrder`] the parser can go on: the
-    /// next events are the elements of that rank.
+    /// [`Error::Text`]. After [`Flaw::NoRank`] and [`Flaw::RankOrder`] the parser can go on, from
+    /// the byte after that rank's number: the next events are its count and its elements. After
+    /// another flaw it cannot.
     pub fn feed(&mut self, bytes: &mut &[u8]) -> Result<Option<Event>, Error> {
         while let Some((&byte, rest)) = bytes.split_first() {
-            *bytes = rest;
-            let event = self.push(byte);
-            self.at = self.at.saturating_add(1);
-            if let Some(event) = event? {
-                return Ok(Some(event));
+            let event = self.push(byte)?;
+            (*bytes, self.at) = (rest, self.at.saturating_add(1));
+            if event.is_some() {
+                return Ok(event);
             }
         }
         Ok(None)

@@ -1,7 +1,7 @@
 //! Headers that no reference program writes, each with one thing that is special.
 
 use super::{format_error, open};
-use striae_core::cdf::raw::{Attr1, Dimids1, Header1, List1, Name1, Var1};
+use striae_core::cdf::raw::{Attr1, Dim1, Dimid1, Dimids1, Header1, List1, Name1, Var1};
 use striae_core::cdf::{Cursor, Error, Item, Reader, Region, Version};
 use striae_core::endian::ByteOrder;
 
@@ -278,6 +278,51 @@ fn what_does_not_belong_is_refused_where_it_stands() {
     made.vars(&[]);
     assert_eq!(error_of(&made.bytes), Error::NotUtf8 { offset: 22 });
     assert_eq!(error_of(b"CDF"), Error::Cut { field: Header1::magic, offset: 0, file_len: 3 });
+}
+
+#[test]
+fn a_header_that_ends_early_names_the_field_where_it_does() {
+    for version in Version::ALL {
+        let file = of_version(version, 0, &[7], &[(&[0], 4, 28, 0)], 0);
+        let (number, begin) = (version.non_neg_len(), version.offset_len());
+        let list = [(Some(List1::tag), 4), (Some(List1::nelems), number)];
+        // In file order, with their bytes. That a name is cut is said of its length.
+        let name = [(Some(Name1::nelems), number), (None, 4)];
+        let fields = [
+            &[(Some(Header1::magic), 4), (Some(Header1::numrecs), number)][..],
+            &[&list[..], &name, &[(Some(Dim1::length), number)]].concat(),
+            &list,
+            &[&list[..], &name, &[(Some(Dimids1::ndims), number)]].concat(),
+            &[(Some(Dimid1::dimid), number)],
+            &list,
+            &[(Some(Var1::nc_type), 4), (Some(Var1::vsize), number), (Some(Var1::begin), begin)],
+        ]
+        .concat();
+        assert_eq!(fields.iter().map(|field| field.1).sum::<u64>(), file.len() as u64);
+        let mut cut = vec![];
+        for file_len in 0..file.len() as u64 {
+            let mut end = 0;
+            let places = fields.iter().map(|&(field, len)| {
+                end += len;
+                (field, end - len, end)
+            });
+            let here = places.skip_while(|place| place.2 <= file_len).find_map(|place| {
+                let (field, offset, _) = place;
+                field.map(|field| (field, offset))
+            });
+            let (field, offset) = here.unwrap();
+            match error_of(&file[..file_len as usize]) {
+                Error::TooLarge { .. } => {} // of a list or a name that the rest cannot hold
+                error => {
+                    assert_eq!(error, Error::Cut { field, offset, file_len }, "{version:?}");
+                    cut.push(field);
+                }
+            }
+        }
+        for field in [Header1::numrecs, List1::nelems, Dim1::length, Var1::begin] {
+            assert!(cut.contains(&field), "{version:?}: {field:?}");
+        }
+    }
 }
 
 #[test]

@@ -130,12 +130,17 @@ pub(super) fn tokens<S: ReadAt>(
     let (mut tokens, mut line_at, mut end) = (Tokens::default(), 0, None);
     read_windows(store, all, WINDOW, &mut Vec::new(), |place, bytes| {
         for (at, &byte) in (place.offset()..).zip(bytes) {
-            let event = match tokens.parser.feed(&mut &[byte][..]) {
-                Err(error) if !is_resumable(&error) => {
+            let mut one = &[byte][..];
+            let event = match tokens.parser.feed(&mut one) {
+                Err(error) if is_resumable(&error) => tokens.parser.feed(&mut one),
+                event => event,
+            };
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => {
                     end = Some(End::Damaged(line_at, error));
                     return Ok(false);
                 }
-                event => event.ok().flatten(),
             };
             if !byte.is_ascii_whitespace() {
                 tokens.keep(at, byte);

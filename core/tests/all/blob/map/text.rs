@@ -1,7 +1,7 @@
 //! Text maps: rows, ranks without elements, and the place of each mistake.
 
 use super::{golden_file, shared_file};
-use striae_core::blob::map::{Error, Flaw, Grid, Join, Request, sort_and_merge};
+use striae_core::blob::map::{Error, Event, Flaw, Grid, Join, Parser, Request, sort_and_merge};
 use striae_kit::map_texts::{map_text, parse};
 
 fn ranks(bytes: &[u8]) -> Vec<(u64, Vec<u64>)> {
@@ -69,6 +69,29 @@ fn a_mistake_is_found_at_its_line_and_offset() {
         let expected = Error::Text { line, offset, flaw };
         assert_eq!(parse([text.as_bytes()]), Err(expected), "{text:?}");
         map_text(text.as_bytes());
+    }
+}
+
+/// What cannot be a rank is two flaws if its line ends there: the second one ends the map.
+#[test]
+fn after_a_wrong_rank_comes_what_its_line_has() {
+    let head = "version 2001 npes 3 ndims 2\n6 4\n1 0\n";
+    for (rank, flaw) in [(5, Flaw::NoRank), (0, Flaw::RankOrder)] {
+        let goes_on = |tail: &str| {
+            let text = format!("{head}{rank}{tail}");
+            let (mut bytes, mut parser) = (text.as_bytes(), Parser::default());
+            let wrong = loop {
+                match parser.feed(&mut bytes) {
+                    Ok(event) => assert!(event.is_some(), "{text:?} is taken"),
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(wrong, Error::Text { line: 4, offset: 36, flaw });
+            parser.feed(&mut bytes)
+        };
+        assert_eq!(goes_on(" 2\n7 8\n"), Ok(Some(Event::Rank { rank, count: 2 })));
+        let short = Error::Text { line: 4, offset: 37, flaw: Flaw::Short };
+        assert_eq!(goes_on("\n2 1\n7\n"), Err(short));
     }
 }
 
