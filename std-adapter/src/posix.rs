@@ -7,6 +7,7 @@ mod spans;
 mod store;
 mod syncs;
 
+pub(crate) use cache::is_local;
 pub(crate) use pin::Pin;
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
@@ -153,13 +154,17 @@ impl PosixFile {
     ///
     /// # Errors
     /// An error of the operating system; [`io::ErrorKind::InvalidInput`] if it is not a regular
-    /// file, or not open for both.
+    /// file, not open for both, or open for appending.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
-        if rustix::fs::fcntl_getfl(&fd)? & OFlags::RWMODE != OFlags::RDWR {
-            let text = "not open for reading and writing";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        }
-        Self::regular(fd, size_limit())
+        let flags = rustix::fs::fcntl_getfl(&fd)?;
+        let refused = match flags & OFlags::RWMODE {
+            // pwrite(2): "if a file is opened with O_APPEND, on Linux pwrite() appends data to the
+            // end of the file, regardless of the value of offset".
+            OFlags::RDWR if flags.contains(OFlags::APPEND) => "open for appending",
+            OFlags::RDWR => return Self::regular(fd, size_limit()),
+            _ => "not open for reading and writing",
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, refused))
     }
 
     /// Opens the file at `path` for reading past the page cache.
@@ -346,9 +351,12 @@ impl PosixFile {
         limit.checked_sub(offset)
     }
 
-    /// Whether the file has no name any more, so that it cannot be found.
-    pub(crate) fn is_removed(&self) -> io::Result<bool> {
-        Ok(self.stat()?.st_nlink == 0)
+    /// Fails if the file has no name any more: what is written could not be found.
+    pub(crate) fn check_name(&self) -> io::Result<()> {
+        match self.stat()?.st_nlink {
+            0 => Err(io::Error::new(io::ErrorKind::NotFound, "was removed while it was written")),
+            _ => Ok(()),
+        }
     }
 
     /// The bytes of the blocks that the file takes: those in no hole, and some after its end.
@@ -409,6 +417,21 @@ impl AsFd for PosixFile {
 mod tests {
     use super::*;
     use striae_kit::adapter::denying::on_a_failing_disk;
+
+    #[test]
+    fn a_descriptor_that_only_appends_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let opened = |append: bool| {
+            let mut options = std::fs::File::options();
+            let file = options.read(true).write(true).append(append).create(true).open(&path);
+            PosixFile::from_fd(file.unwrap().into())
+        };
+        opened(false).unwrap().write_all_at(0, b"abc").unwrap();
+        let error = opened(true).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("open for appending"), "{error}");
+    }
 
     #[test]
     fn a_failed_sync_is_that_of_all_descriptors_of_an_open_file() {

@@ -6,10 +6,9 @@ mod leftover;
 mod unfinished;
 
 use crate::error::{Error, ErrorKind};
-use crate::posix::PosixFile;
 pub use folder::Folder;
 pub(crate) use folder::final_path;
-use hidden::{File, Hidden};
+use hidden::{File, Hidden, sync_folders};
 pub use leftover::{Leftover, leftovers};
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
@@ -135,25 +134,25 @@ impl Publish {
     /// durable keeps its new name. Replaced files that cannot be moved back stay in the hidden
     /// folder.
     pub fn finish(self, durable: bool) -> Result<(), Error> {
+        self.give_names(durable)
+    }
+
+    /// As [`finish`](Self::finish), but after an error the new files are kept for another try.
+    pub(crate) fn give_names(&self, durable: bool) -> Result<(), Error> {
         let nfiles = self.nfiles.get();
         // Last what a set is opened by.
         let numbers = (1..nfiles).chain([0]);
         let names = numbers.map(|number| self.numbering.name(&self.name, number));
         let files = self.hidden.destinations(names, self.force)?;
-        for File { name, to } in &files {
-            let from = self.hidden.path().join(name);
-            let at = |error| Error::new(to, error);
-            // Opened first: what it becomes may not be readable.
-            let file = if durable { Some(PosixFile::open(&from).map_err(at)?) } else { None };
-            give_mode(&from, to, self.mode)?;
-            file.map_or(Ok(()), |file| file.sync()).map_err(at)?;
-        }
+        self.hidden.complete(&files, self.mode, durable)?;
         let publishing = self.hidden.publishing()?;
         if !self.force || nfiles == 1 {
             return self.hidden.publish(&publishing, &files, self.force, durable);
         }
         let aside = self.hidden.replaced();
         let (moved, result) = self.set_aside(&aside, &files);
+        // A power cut must not keep a new name and undo that an old one was taken away.
+        let result = result.and_then(|()| if durable { sync_folders(&files) } else { Ok(()) });
         let result = result.and_then(|()| self.hidden.publish(&publishing, &files, false, durable));
         if result.is_err() {
             let back = |file: &File| rename(&aside.join(&file.name), &file.to, false);
@@ -169,7 +168,9 @@ impl Publish {
     /// files.
     fn set_aside<'a>(&self, aside: &Path, files: &'a [File]) -> (Vec<&'a File>, Result<(), Error>) {
         let mut moved = Vec::new();
-        if let Err(error) = fs::create_dir(aside) {
+        if let Err(error) = fs::create_dir(aside)
+            && error.kind() != io::ErrorKind::AlreadyExists
+        {
             return (moved, Err(Error::new(self.hidden.folder(), error)));
         }
         for file in files.iter().rev() {
@@ -268,13 +269,38 @@ fn rename(from: &Path, to: &Path, replace: bool) -> Result<(), Error> {
 
 /// Gives a file a second name, if that name is free, and removes its first name.
 fn link(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::hard_link(from, to).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Error::new(to, ErrorKind::Exists),
-        _ => Error::new(to, error),
-    })?;
+    match fs::hard_link(from, to) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Error::new(to, ErrorKind::Exists));
+        }
+        // A file system without links, either: an empty file takes the name, and is replaced.
+        Err(error) if has_no_links(&error) => return take_name(from, to),
+        Err(error) => return Err(Error::new(to, error)),
+    }
     // The first name lies in a folder that is removed anyway.
     let _ = fs::remove_file(from);
     Ok(())
+}
+
+fn has_no_links(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS))
+}
+
+/// Renames a file if the name is free, in two steps.
+fn take_name(from: &Path, to: &Path) -> Result<(), Error> {
+    match fs::File::create_new(to) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Error::new(to, ErrorKind::Exists));
+        }
+        Err(error) => return Err(Error::new(to, error)),
+    }
+    fs::rename(from, to).map_err(|error| {
+        let _ = fs::remove_file(to); // made by this call
+        Error::new(to, error)
+    })
 }
 
 /// Refuses to replace files that are read. `targets` are the paths of new files.
@@ -338,10 +364,14 @@ mod tests {
         assert_eq!(fs::read(&to).unwrap(), b"new");
         assert!(!from.exists());
         fs::write(&from, "newer").unwrap();
-        for refused in [link(&from, &to), rename(&from, &to, false)] {
+        for refused in [link(&from, &to), rename(&from, &to, false), take_name(&from, &to)] {
             assert!(matches!(refused.unwrap_err().kind(), ErrorKind::Exists));
         }
         assert_eq!(fs::read(&to).unwrap(), b"new");
         assert_eq!(fs::read(&from).unwrap(), b"newer");
+        fs::remove_file(&to).unwrap();
+        take_name(&from, &to).unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"newer");
+        assert!(!from.exists());
     }
 }

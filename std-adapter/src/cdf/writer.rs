@@ -122,7 +122,8 @@ impl Builder {
         let (slots, window) = (vec![Slot::EMPTY; count(plan.nvars())], vec![0; WINDOW]);
         let inner = Inner::create(store, definition, &plan, self.fill, slots, window);
         let inner = inner.map_err(|error| Error::new(path, error))?;
-        let unnamed = Some(Unnamed { publish, replaced, durable: self.write.is_durable() });
+        let unnamed =
+            Some(Unnamed { publish, _replaced: replaced, durable: self.write.is_durable() });
         Ok(Writer { path: path.into(), inner, unnamed })
     }
 
@@ -161,7 +162,7 @@ fn count(items: u64) -> usize {
 #[derive(Debug)]
 struct Unnamed {
     publish: Publish,
-    replaced: Option<Locked>,
+    _replaced: Option<Locked>,
     durable: bool,
 }
 
@@ -260,6 +261,7 @@ impl Writer {
     /// - An error of the operating system: the file is as the last commit left it, or as this one
     ///   leaves it.
     pub fn commit(&mut self) -> Result<(), Error> {
+        self.check_name()?;
         let committed = self.inner.commit();
         self.at(committed)?;
         self.name()
@@ -270,21 +272,27 @@ impl Writer {
     /// # Errors
     /// See [`commit`](Self::commit).
     pub fn close(mut self) -> Result<(), Error> {
+        self.check_name()?;
         let closed = self.inner.close();
         self.at(closed)?;
-        let trimmed = self.inner.store_mut().trim();
+        let trimmed = self.inner.store().trim();
         trimmed.map_err(|error| Error::new(&self.path, error))?;
         self.name()
     }
 
     /// Gives a new file its name.
     fn name(&mut self) -> Result<(), Error> {
-        let Some(Unnamed { publish, replaced, durable }) = self.unnamed.take() else {
-            return Ok(());
-        };
-        publish.finish(durable)?;
-        drop(replaced); // nobody else could write to it until it had no name
+        if let Some(Unnamed { publish, durable, .. }) = &self.unnamed {
+            publish.give_names(*durable)?;
+        }
+        self.unnamed = None; // with the lock of the file that it has replaced
         Ok(())
+    }
+
+    /// Fails if the file has lost its name.
+    fn check_name(&self) -> Result<(), Error> {
+        let checked = self.inner.store().file().check_name();
+        checked.map_err(|error| Error::new(&self.path, error))
     }
 
     fn at<T>(&self, result: Result<T, WriteError<Gatherer<Locked>>>) -> Result<T, Error> {

@@ -1,9 +1,10 @@
 //! The page cache that the writes of a file go to, by a name.
 
 use super::PosixFile;
-use rustix::fs::fstatfs;
+use rustix::fs::{fstatfs, statfs};
 use rustix::io::retry_on_intr;
 use rustix::system::uname;
+use std::path::Path;
 use std::sync::OnceLock;
 use striae_core::integrity::crc32c;
 
@@ -26,10 +27,26 @@ const LOCAL: [u64; 5] = [
 /// (fsync(2)).
 pub(super) fn of(file: &PosixFile) -> Option<[u64; 3]> {
     let kind = retry_on_intr(|| fstatfs(&file.fd)).ok()?.f_type;
-    let is_local = u64::try_from(kind).is_ok_and(|kind| LOCAL.contains(&kind));
-    let [low, high] = kernel().filter(|_| is_local)?;
+    let [low, high] = kernel().filter(|_| is_one_of(&LOCAL, kind))?;
     let (device, _) = file.identity();
     Some([low, high, device])
+}
+
+/// More file systems of which a write that was accepted does not fail when the file is closed.
+const STACKED: [u64; 2] = [
+    0x794c_7630, // overlayfs
+    0x2fc1_2fc1, // ZFS
+];
+
+/// Whether the file system of a folder takes no byte for which it has no room. Others, of a network
+/// above all, tell some errors of writes when a file is synced or closed (close(2)).
+pub(crate) fn is_local(folder: &Path) -> bool {
+    let is_local = |kind| is_one_of(&LOCAL, kind) || is_one_of(&STACKED, kind);
+    retry_on_intr(|| statfs(folder)).is_ok_and(|found| is_local(found.f_type))
+}
+
+fn is_one_of<K: TryInto<u64>>(kinds: &[u64], kind: K) -> bool {
+    kind.try_into().is_ok_and(|kind| kinds.contains(&kind))
 }
 
 /// The random number of the start of this kernel. Machines that go on from one image of memory have
@@ -48,8 +65,13 @@ fn kernel() -> Option<[u64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
     use striae_core::store::WriteAt;
+
+    #[test]
+    fn a_folder_that_no_disk_has_is_not_local() {
+        assert!(is_local(Path::new("/dev/shm")));
+        assert!(!is_local(Path::new("/proc")) && !is_local(Path::new("/dev/shm/not there")));
+    }
 
     #[test]
     fn files_of_one_local_file_system_have_the_name_of_its_cache() {

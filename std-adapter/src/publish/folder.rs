@@ -1,10 +1,8 @@
 //! Fills a folder with files, all of them or none.
 
-use super::give_mode;
 use super::hidden::Hidden;
 use super::unfinished::Unfinished;
 use crate::error::{Error, ErrorKind};
-use crate::posix::PosixFile;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
@@ -76,13 +74,8 @@ impl Folder {
             if there.is_some_and(|there| sources.contains(&there)) {
                 return Err(Error::new(&file.to, ErrorKind::Source));
             }
-            let from = hidden.path().join(&file.name);
-            let at = |error| Error::new(&file.to, error);
-            // Opened first: what it becomes may not be readable.
-            let new = if durable { Some(PosixFile::open(&from).map_err(at)?) } else { None };
-            give_mode(&from, &file.to, None)?;
-            new.map_or(Ok(()), |new| new.sync()).map_err(at)?;
         }
+        hidden.complete(&files, None, durable)?;
         let publishing = hidden.publishing()?;
         hidden.publish(&publishing, &files, *force, durable)?;
         if let Some(dir) = made {

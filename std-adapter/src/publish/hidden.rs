@@ -1,9 +1,9 @@
 //! Hidden folders, in which output files are made.
 
 use super::unfinished::{Publishing, Unfinished, What};
-use super::{check_free, destination, rename};
+use super::{check_free, destination, give_mode, rename};
 use crate::error::Error;
-use crate::posix::sync_folder;
+use crate::posix::{PosixFile, is_local, sync_folder};
 use rustix::fs::FlockOperation;
 use rustix::io::retry_on_intr;
 use std::collections::BTreeSet;
@@ -131,6 +131,26 @@ impl Hidden {
         }
     }
 
+    /// Gives the files their permissions, and has them written where an error of it would be told:
+    /// with `durable` on the disk, otherwise where the close of a file tells it too late.
+    pub(super) fn complete(
+        &self,
+        files: &[File],
+        mode: Option<u32>,
+        durable: bool,
+    ) -> Result<(), Error> {
+        let is_synced = durable || !is_local(&self.new);
+        for File { name, to } in files {
+            let from = self.new.join(name);
+            let at = |error| Error::new(to, error);
+            // Opened first: what it becomes may not be readable.
+            let file = if is_synced { Some(PosixFile::open(&from).map_err(at)?) } else { None };
+            give_mode(&from, to, mode)?;
+            file.map_or(Ok(()), |file| file.sync()).map_err(at)?;
+        }
+        Ok(())
+    }
+
     /// Moves the files to their targets, in order. Replaces existing files if `replace` is set. If
     /// one move fails, undoes the earlier ones.
     pub(crate) fn publish(
@@ -143,12 +163,12 @@ impl Hidden {
         for file in files {
             check_free(&file.to, replace)?;
         }
-        let mut moved: Vec<&Path> = Vec::new();
+        let mut moved = Vec::new();
         let published = self.publish_each(files, replace, durable, &mut moved);
         if published.is_err() && !replace {
-            for to in moved.into_iter().rev() {
-                // Made by this call; if it cannot be removed, the error is told all the same.
-                let _ = fs::remove_file(to);
+            for File { name, to } in moved.into_iter().rev() {
+                // If it cannot be moved back, the error is told all the same.
+                let _ = fs::rename(to, self.new.join(name));
             }
         }
         published
@@ -159,21 +179,15 @@ impl Hidden {
         files: &'a [File],
         replace: bool,
         durable: bool,
-        moved: &mut Vec<&'a Path>,
+        moved: &mut Vec<&'a File>,
     ) -> Result<(), Error> {
-        let folders: BTreeSet<_> = files.iter().filter_map(|file| file.to.parent()).collect();
-        let sync = || match durable {
-            true => folders.iter().try_for_each(|folder| {
-                sync_folder(folder).map_err(|error| Error::new(folder, error))
-            }),
-            false => Ok(()),
-        };
-        for (index, File { name, to }) in files.iter().enumerate() {
+        let sync = || if durable { sync_folders(files) } else { Ok(()) };
+        for (index, file) in files.iter().enumerate() {
             if index > 0 && index.saturating_add(1) == files.len() {
                 sync()?; // A power cut must not keep the last name and lose another.
             }
-            rename(&self.new.join(name), to, replace)?;
-            moved.push(to);
+            rename(&self.new.join(&file.name), &file.to, replace)?;
+            moved.push(file);
         }
         sync()
     }
@@ -182,4 +196,11 @@ impl Hidden {
     pub(super) fn keep(&self) {
         self.unfinished.keep();
     }
+}
+
+/// Makes the names in the folders of the files durable.
+pub(super) fn sync_folders(files: &[File]) -> Result<(), Error> {
+    let folders: BTreeSet<_> = files.iter().filter_map(|file| file.to.parent()).collect();
+    let sync = |folder: &&Path| sync_folder(folder).map_err(|error| Error::new(folder, error));
+    folders.iter().try_for_each(sync)
 }

@@ -98,3 +98,39 @@ fn a_definition_that_no_file_can_have_is_refused_before_there_is_a_file() {
     assert!(error.to_string().ends_with("variable 0: the version does not have its type"));
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
 }
+
+/// A file that could not get its name is not lost: the call can be repeated.
+#[test]
+fn a_name_that_is_taken_meanwhile_can_be_freed() {
+    for closes in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.nc");
+        let mut file = create(Builder::new(Version::Cdf1), &path).unwrap();
+        put(&mut file, 0);
+        std::fs::write(&path, "another's").unwrap();
+        for _ in 0..2 {
+            assert!(matches!(file.commit().unwrap_err().kind(), ErrorKind::Exists));
+            assert_eq!(std::fs::read(&path).unwrap(), b"another's");
+        }
+        std::fs::remove_file(&path).unwrap();
+        let done = if closes { file.close() } else { file.commit() };
+        done.unwrap();
+        assert_eq!(samples(&path), [0, 1, 2]);
+    }
+}
+
+/// What nobody could find is not called written.
+#[test]
+fn a_file_that_was_removed_is_not_committed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.nc");
+    let mut file = create(Builder::new(Version::Cdf1), &path).unwrap();
+    put(&mut file, 0);
+    file.commit().unwrap();
+    put(&mut file, 10);
+    std::fs::remove_file(&path).unwrap();
+    for error in [file.commit().unwrap_err(), file.close().unwrap_err()] {
+        assert_eq!(error.path(), path);
+        assert!(error.to_string().contains("was removed while it was written"), "{error}");
+    }
+}

@@ -18,12 +18,7 @@ impl Part {
 
     /// Fails if the file was removed, because then nobody could find the commit.
     pub(super) fn check_name(&self) -> Result<(), Error> {
-        let at = |error: io::Error| Error::new(&self.path, error);
-        if self.file.is_removed().map_err(at)? {
-            let text = "was removed while it was written";
-            return Err(at(io::Error::new(io::ErrorKind::NotFound, text)));
-        }
-        Ok(())
+        self.file.check_name().map_err(|error| Error::new(&self.path, error))
     }
 
     /// Does `work`, which publishes. META2 is put after twice the blocks in use, if the file may
