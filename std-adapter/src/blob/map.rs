@@ -10,7 +10,7 @@ use crate::store::existing;
 use crate::verb::Output;
 use crate::verb::Verify;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
@@ -219,9 +219,9 @@ fn write(out: &Path, bytes: &[u8], output: Output) -> Result<(), Error> {
     output.make(out, NonZeroU32::MIN, None, |publish| {
         let hidden = publish.hidden(0);
         let write = || -> io::Result<()> {
-            let mut file = std::fs::File::create_new(&hidden)?;
-            file.write_all(bytes)?;
-            file.sync_all()
+            let file = PosixFile::create(&hidden, false)?;
+            file.write_all_at(0, bytes)?;
+            file.sync()
         };
         write().map_err(|error| Error::new(&hidden, error))
     })

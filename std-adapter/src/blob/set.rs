@@ -361,6 +361,12 @@ impl Set {
         }
     }
 
+    /// A subfile that was opened, whether or not its file is open now; `None` if it was not read.
+    fn known_subfile(&self, number: u32) -> Option<Arc<Subfile>> {
+        let index = self.names.numbers().binary_search(&number).ok()?;
+        self.subfiles.get(index)?.get()?.clone()
+    }
+
     /// Opens a subfile. If damage is to be mended, a mended subfile is lost nevertheless.
     fn open_subfile(&self, number: u32, file: &PosixFile) -> Result<Subfile, AnyError> {
         let (mends, mut mended) = (self.options.mends(), None);
@@ -415,7 +421,7 @@ impl Set {
                 self.lose(number, error, None)?;
             }
         }
-        let subfile = |number| self.subfile(number).ok().flatten().map(|(subfile, _)| subfile);
+        let subfile = |number| self.known_subfile(number);
         let plan = |requests: &[Run]| Plan::of_requests(requests, index, total, &subfile);
         Ok(known.get_or_init(|| Arc::new(Elements::new(requests, named, &plan))))
     }
@@ -438,7 +444,7 @@ impl Set {
         region: Region<'_>,
     ) -> Result<Arc<Plan>, Error> {
         let elements = self.elements(index)?;
-        let subfile = |number| self.subfile(number).ok().flatten().map(|(subfile, _)| subfile);
+        let subfile = |number| self.known_subfile(number);
         let at = |error| self.error(Flaw::Cdf(error));
         let mut rows = slab(shape, region).map_err(at)?.runs();
         if let (Some(span), None) = (rows.next(), rows.next()) {

@@ -11,6 +11,7 @@ use striae::blob::{Builder, Container, OpenOptions, Rank, Request, Writer};
 use striae::cdf::Type;
 use striae::error::ErrorKind;
 use striae::striae_core::cdf::{Definition, DimDef, VarDef};
+use striae_kit::adapter::denying::on_a_failing_disk;
 use striae_kit::adapter::{Random, argument, child, names, run, set_limit};
 use tempfile::TempDir;
 
@@ -244,4 +245,21 @@ fn limited() {
     }
     assert!(errors > 200, "{errors}");
     println!("{errors} full disks");
+}
+
+/// The disk tells once that it lost something; a set is not called whole after that.
+#[test]
+fn a_set_is_not_closed_after_the_disk_has_lost_something() {
+    for container in [Container::Cdf, Container::Hdf5] {
+        let folder = TempDir::new().unwrap();
+        let writer = create(&folder.path().join("out"), container, 2, 1 << 20);
+        for (rank, name, record) in pieces(0) {
+            put(&writer.rank(rank).unwrap(), name, record).unwrap();
+        }
+        on_a_failing_disk(|| writer.flush().unwrap_err());
+        let is_lost = |error: striae::Error| matches!(error.kind(), ErrorKind::SyncFailed);
+        assert!(is_lost(writer.flush().unwrap_err()));
+        assert!(is_lost(writer.close().unwrap_err()));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
 }

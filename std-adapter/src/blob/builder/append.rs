@@ -376,7 +376,7 @@ impl Writer {
         more: u64,
         values: Fingerprint,
     ) -> Result<(), ErrorKind> {
-        let file = PosixFile::open_rw(&Self::final_path(&self.path, number))?;
+        let file = self.open(number).map_err(Error::into_kind)?;
         let sums = match subfile.made.seal {
             Some(_) => self.sums(subfile, &file, records)?,
             None => Vec::new(),

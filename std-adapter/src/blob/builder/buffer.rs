@@ -100,6 +100,11 @@ impl Buffer {
         Self { max_pages: bytes / PAGE, pages: Mutex::default() }
     }
 
+    /// Gives memory free in which nothing is.
+    pub(super) fn free(&self) {
+        locked(&self.pages).free = Vec::new();
+    }
+
     /// Whether a piece waits until its pages are complete: it is short, or begins where another one
     /// has ended, as if a thread writes the same variable of one rank after the other.
     fn keeps(&self, subfile: u32, offset: u64, len: usize) -> bool {

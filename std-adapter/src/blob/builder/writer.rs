@@ -13,7 +13,7 @@ use crate::store::lock::Locked;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use striae_core::blob::book::Sum;
 use striae_core::blob::{Held, Pen, Records, Refusal, Share};
 use striae_core::cdf::Values;
@@ -51,6 +51,8 @@ pub(super) enum Target {
 #[derive(Debug)]
 pub(super) struct Subfile {
     file: Mutex<Weak<PosixFile>>,
+    /// Its file, once it could not be made durable: only this descriptor knows of it.
+    failed: OnceLock<Arc<PosixFile>>,
     pub(super) made: Made,
     /// Its ranks, in the order of their blobs.
     pub(super) ranks: Members,
@@ -96,8 +98,8 @@ impl Writer {
             }
         }
         let subfiles = subfiles.into_iter().zip(members).map(|(made, ranks)| {
-            let (file, ranks) = (Mutex::default(), ranks.clone());
-            Subfile { file, made, ranks }
+            let (file, failed, ranks) = (Mutex::default(), OnceLock::new(), ranks.clone());
+            Subfile { file, failed, made, ranks }
         });
         Self {
             path: path.to_owned(),
@@ -130,6 +132,7 @@ impl Writer {
         let mut file =
             subfile.ok_or_else(none)?.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = file.upgrade() {
+            file.check_syncs().map_err(|error| self.error(number, error))?;
             return Ok(file);
         }
         let opened = match &self.target {
@@ -197,12 +200,18 @@ impl Writer {
     /// [`close`](Self::close) does the first, too.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// An error of the operating system. What could not be made durable may be lost, so all later
+    /// calls of this and of [`close`](Self::close) fail then.
     pub fn flush(&self) -> Result<(), Error> {
         self.write_out()?;
-        for (number, _) in (0..).zip(&self.subfiles) {
-            self.open(number)?.sync().map_err(|error| self.error(number, error))?;
+        for (number, subfile) in (0..).zip(&self.subfiles) {
+            let file = self.open(number)?;
+            if let Err(error) = file.sync() {
+                subfile.failed.get_or_init(|| file);
+                return Err(self.error(number, error));
+            }
         }
+        self.buffer.free();
         Ok(())
     }
 

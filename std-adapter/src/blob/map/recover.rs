@@ -14,6 +14,7 @@
 
 use crate::error::Error;
 use crate::posix::PosixFile;
+use crate::publish::spare;
 use crate::store::existing;
 use crate::verb::{Options, Output, Plain, judgement_of};
 use std::path::{Path, PathBuf};
@@ -60,9 +61,11 @@ impl Recovery {
     /// # Errors
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if it would be larger than the damaged one
     /// justifies; [`NoRoom`](crate::error::ErrorKind::NoRoom);
-    /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced; an
-    /// error of the operating system.
+    /// [`Exists`](crate::error::ErrorKind::Exists) if the file exists and may not be replaced;
+    /// [`Source`](crate::error::ErrorKind::Source) if it is the damaged one; an error of the
+    /// operating system.
     pub fn write(&self, out: &Path) -> Result<(), Error> {
+        spare([out.to_owned()], [&*self.path])?;
         let text = self.judged.text();
         let size = usize_to_u64(text.len());
         let demand = Demand { size, existing: self.existing, own: 0 };

@@ -77,6 +77,8 @@ fn what_is_recovered_does_not_replace_what_it_is_recovered_of() {
     let link = folder.path("link");
     std::os::unix::fs::symlink(&frames, &link).unwrap();
     folder.keeps(&["recover", &frames, &link, "--force"], &link);
+    let map = folder.write("map.dat", "version 2001 npes 2 ndims 1\n4\n0 2\n1 2\n1 six\n");
+    folder.keeps(&["recover", &map, &map, "--force"], &map);
     let (first, second) = two_files(&folder, "b.sion");
     folder.keeps(&["recover", &second, &second, "--alone", "--force"], &second);
     folder.keeps(&["recover", &first, &second, "--force"], &second);
