@@ -5,11 +5,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::num::NonZeroU64;
-use embedded_io::ReadExactError;
 use striae_core::integrity::{self, Checksum};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::ReadAt;
+use striae_core::store::{ReadAt, usize_to_u64};
 
 /// Bytes that are read at once; a multiple of the length of every table entry.
 pub const WINDOW: NonZeroU64 = NonZeroU64::new(1 << 20).unwrap();
@@ -150,15 +149,18 @@ impl<S: Subject + ?Sized> Subject for &S {
 /// Fills `buf` from `store`.
 ///
 /// # Errors
-/// [`DriveError::Ended`] if the file is shorter; an error of the store.
+/// [`DriveError::Ended`] where the file ends; an error of the store.
 pub fn read<S, F>(store: &S, offset: u64, buf: &mut [u8]) -> Result<(), Failed<S, F>>
 where
     S: ReadAt + ?Sized,
 {
-    store.read_exact_at(offset, buf).map_err(|error| match error {
-        ReadExactError::UnexpectedEof => DriveError::Ended { offset },
-        ReadExactError::Other(error) => DriveError::Store(error),
-    })
+    let (mut offset, mut rest) = (offset, buf);
+    while !rest.is_empty() {
+        let n = store.read_at(offset, rest).map_err(DriveError::Store)?;
+        rest = rest.get_mut(n..).filter(|_| n > 0).ok_or(DriveError::Ended { offset })?;
+        offset = offset.saturating_add(usize_to_u64(n));
+    }
+    Ok(())
 }
 
 /// Passes all bytes of `span` to `each`, piece by piece, until `each` returns `false`.
@@ -251,4 +253,36 @@ where
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file whose reads return few bytes.
+    struct Slow<'a>(&'a [u8]);
+
+    impl ReadAt for Slow<'_> {
+        type Error = Infallible;
+
+        fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Infallible> {
+            let len = buf.len().min(3);
+            self.0.read_at(offset, &mut buf[..len])
+        }
+
+        fn size(&self) -> Result<u64, Infallible> {
+            self.0.size()
+        }
+    }
+
+    #[test]
+    fn a_read_ends_where_the_file_does() {
+        let file = Slow(b"0123456789");
+        let mut buf = [0; 8];
+        read::<_, ()>(&file, 2, &mut buf).unwrap();
+        assert_eq!(&buf, b"23456789");
+        let cut = read::<_, ()>(&file, 5, &mut buf);
+        assert_eq!(cut, Err(DriveError::Ended { offset: 10 }));
+        assert_eq!(read::<_, ()>(&file, 12, &mut buf), Err(DriveError::Ended { offset: 12 }));
+    }
 }

@@ -103,8 +103,8 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
     /// Returns the next piece, or `None` after the last one.
     ///
     /// # Errors
-    /// - [`ErrorKind::Ended`] if a span is not in the file, or not any more; the pieces of all
-    ///   earlier spans come first.
+    /// - [`ErrorKind::Ended`] if a span is not in the file: the pieces of all earlier spans come
+    ///   first; or not any more, if the file has become shorter.
     /// - [`ErrorKind::Io`] for an error of the operating system.
     ///
     /// There are no pieces after an error.

@@ -150,11 +150,10 @@ impl Writer {
             }
             done => done?,
         }
-        self.file_len = self.file_len.max(end);
         if let Some(len) = write.set_len {
-            self.file.set_size(len)?;
-            self.file_len = len;
+            self.file.set_size(len)?; // or it is planned again
         }
+        self.file_len = write.set_len.unwrap_or(self.file_len.max(end));
         self.gathered = Span::ZERO;
         Ok(())
     }

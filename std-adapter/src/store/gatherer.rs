@@ -88,14 +88,10 @@ impl<F: Deref<Target = PosixFile>> Gatherer<F> {
         &self.file
     }
 
-    /// Cuts off the zeros that were written ahead.
-    pub(crate) fn trim(&mut self) -> io::Result<()> {
+    /// Cuts off the zeros that were written ahead. Nothing is written after this.
+    pub(crate) fn trim(&self) -> io::Result<()> {
         let len = self.len();
-        if self.file_len > len {
-            self.file.set_size(len)?;
-            self.file_len = len;
-        }
-        Ok(())
+        if self.file_len > len { self.file.set_size(len) } else { Ok(()) }
     }
 
     /// Runs `copy`, which puts `len` bytes at `offset` of the file itself; nothing may be gathered

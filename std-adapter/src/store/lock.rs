@@ -82,8 +82,17 @@ impl Drop for Locked {
 /// # Errors
 /// [`ErrorKind::Locked`] if another writer has the lock; an error of the operating system.
 pub fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked, Error> {
-    let take = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-    match if wanted { retry_on_intr(take) } else { Ok(()) } {
+    let take = |operation| retry_on_intr(|| rustix::fs::flock(&file, operation));
+    let taken = match wanted {
+        true => match take(FlockOperation::NonBlockingLockExclusive) {
+            // NFS locks bytes: "in order to place an exclusive lock, the file must be opened for
+            // writing" (flock(2)). A file to be replaced is not; a shared lock keeps writers out.
+            Err(Errno::BADF) => take(FlockOperation::NonBlockingLockShared),
+            taken => taken,
+        },
+        false => Ok(()),
+    };
+    match taken {
         Ok(()) => Ok(Locked::new(file)),
         Err(Errno::WOULDBLOCK) => Err(Error::new(path, ErrorKind::Locked)),
         Err(error @ (Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL)) => {

@@ -2,12 +2,14 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
 use striae::direct::{Policy, Writer};
 use striae::posix::PosixFile;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
+use striae_kit::adapter::denying::deny;
 use tempfile::TempDir;
 
 #[derive(Debug, Clone)]
@@ -122,6 +124,26 @@ fn a_file_on_a_disk_is_written_directly_and_one_that_must_be_is_refused_elsewher
     drop(writer);
     let cached = Writer::new(PosixFile::open_rw(&path).unwrap(), Policy::Off).unwrap();
     assert!(!cached.is_direct() && cached.why().is_none());
+}
+
+/// A file that could not be cut to its length is cut by the next call.
+#[test]
+fn a_cut_that_failed_is_repeated() {
+    let (_folder, path) = folder();
+    let mut writer = open(&path, Policy::Preferred);
+    writer.write_all_at(0, &[7; 5000]).unwrap();
+    let is_direct = writer.is_direct();
+    std::thread::scope(|scope| {
+        let failing = || {
+            deny(libc::SYS_ftruncate, Errno::NOSPC);
+            writer.flush()
+        };
+        let flushed = scope.spawn(failing).join().unwrap();
+        assert_eq!(flushed.is_err(), is_direct, "{flushed:?}");
+    });
+    writer.flush().unwrap();
+    assert_eq!(writer.size().unwrap(), 5000);
+    assert_eq!(fs::read(&path).unwrap(), [7; 5000]);
 }
 
 #[test]

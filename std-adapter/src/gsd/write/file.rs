@@ -356,10 +356,10 @@ impl FileWriter {
         }
         let (writer, path) = self.open_named()?;
         writer.close().map_err(|error| Error::new(path, error))?;
-        self.last = (writer.frames(), writer.version());
-        let store = self.writer.take().map(Writer::into_store);
-        let trimmed = store.map_or(Ok(()), |mut store| store.trim());
-        trimmed.map_err(|error| Error::new(&self.path, error))
+        let last = (writer.frames(), writer.version());
+        writer.store().trim().map_err(|error| Error::new(path, error))?;
+        (self.last, self.writer) = (last, None);
+        Ok(())
     }
 
     /// Commits, and turns a file of an older layer into a file of layer 2.1, with names of any
@@ -404,11 +404,7 @@ impl FileWriter {
     /// The writer, if the file still has a name by which readers find it.
     fn open_named(&mut self) -> Result<(&mut CoreWriter, &Path), Error> {
         let (writer, path) = self.open()?;
-        if writer.store().file().is_removed().map_err(|error| Error::new(path, error))? {
-            let removed =
-                io::Error::new(io::ErrorKind::NotFound, "was removed while it was written");
-            return Err(Error::new(path, removed));
-        }
+        writer.store().file().check_name().map_err(|error| Error::new(path, error))?;
         Ok((writer, path))
     }
 

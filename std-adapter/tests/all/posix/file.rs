@@ -2,12 +2,18 @@
 
 use super::in_a_process_with_file_limit;
 use rustix::fs::{CWD, Mode};
+use rustix::io::Errno;
+use seccompiler::SeccompCmpArgLen::Dword;
+use seccompiler::SeccompCmpOp::Eq;
+use seccompiler::{SeccompCondition, SeccompRule};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use striae::lock::{lock, lock_replaced};
 use striae::posix::{PosixFile, sync_folder, sync_parent};
 use striae_core::store::{ReadAt, WriteAt};
+use striae_kit::adapter::denying::deny_if;
 
 const KIB: u64 = 1024;
 
@@ -154,4 +160,26 @@ fn the_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process() {
     assert_eq!(file.size().unwrap(), 4 * KIB);
     file.set_size(KIB).unwrap();
     file.set_size(4 * KIB).unwrap();
+}
+
+/// NFS locks a file that is open for reading against writers only.
+#[test]
+fn a_file_to_be_replaced_is_locked_where_an_exclusive_lock_needs_a_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    PosixFile::create(&path, false).unwrap();
+    let operation = (libc::LOCK_EX | libc::LOCK_NB).cast_unsigned().into();
+    let is_exclusive = SeccompCondition::new(1, Dword, Eq, operation).unwrap();
+    let replaced = std::thread::scope(|scope| {
+        let on_nfs = || {
+            let rule = SeccompRule::new(vec![is_exclusive]).unwrap();
+            deny_if(libc::SYS_flock, vec![rule], Errno::BADF);
+            lock_replaced(&path).unwrap()
+        };
+        scope.spawn(on_nfs).join().unwrap()
+    });
+    let write = || lock(PosixFile::open_rw(&path).unwrap(), &path, true);
+    assert!(matches!(write().unwrap_err().kind(), striae::error::ErrorKind::Locked));
+    drop(replaced);
+    write().unwrap();
 }
