@@ -258,19 +258,20 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use striae_core::store::FixedSize;
 
     /// A file whose reads return few bytes.
     struct Slow<'a>(&'a [u8]);
 
     impl ReadAt for Slow<'_> {
-        type Error = Infallible;
+        type Error = FixedSize;
 
-        fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Infallible> {
+        fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
             let len = buf.len().min(3);
             self.0.read_at(offset, &mut buf[..len])
         }
 
-        fn size(&self) -> Result<u64, Infallible> {
+        fn size(&self) -> Result<u64, FixedSize> {
             self.0.size()
         }
     }
