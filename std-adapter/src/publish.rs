@@ -82,7 +82,7 @@ impl Publish {
         Self::of(path, nfiles, force, Numbering::Subfiles)
     }
 
-    fn of(
+    pub(crate) fn of(
         path: &Path,
         nfiles: NonZeroU32,
         force: bool,
@@ -331,6 +331,8 @@ pub(crate) enum Numbering {
     Set,
     /// `NAME.0000`, `NAME.0001`, ...
     Subfiles,
+    /// `NAME.D1.dat`, `NAME.D2.dat`, ..., for `NAME.dat`.
+    Maps,
 }
 
 impl Numbering {
@@ -342,11 +344,18 @@ impl Numbering {
 
     /// The name of a file of the set.
     fn name(self, name: &OsStr, number: u32) -> OsString {
-        let mut name = name.to_owned();
-        match self {
-            Self::Set => name.push(Sibling(number).to_string()),
-            Self::Subfiles => name.push(format!(".{number:04}")),
-        }
+        let parts = Path::new(name);
+        let (stem, ending) = match self {
+            Self::Set => (name, Sibling(number).to_string().into()),
+            Self::Subfiles => (name, OsString::from(format!(".{number:04}"))),
+            Self::Maps => {
+                let mut ending = OsString::from(format!(".D{}.", number.saturating_add(1)));
+                ending.push(parts.extension().unwrap_or("dat".as_ref()));
+                (parts.file_stem().unwrap_or_default(), ending)
+            }
+        };
+        let mut name = stem.to_owned();
+        name.push(ending);
         name
     }
 }

@@ -6,6 +6,7 @@ pub mod recover;
 use crate::error::{Error, ErrorKind};
 use crate::finding;
 use crate::posix::PosixFile;
+use crate::publish::{Numbering, Publish};
 use crate::store::existing;
 use crate::verb::Output;
 use crate::verb::Verify;
@@ -22,6 +23,9 @@ pub use striae_core::blob::map::{Error as MapError, Grid, Request, Rule, sort_an
 pub use striae_inspect::blob::map::{
     Decomposition, FindingKind, Lists, NetCdf, Order, Origin, Summary,
 };
+
+/// One file, whose name is that of the output.
+const ONE: (NonZeroU32, Numbering) = (NonZeroU32::MIN, Numbering::Set);
 
 /// A problem or an unusual fact in a map.
 pub type Finding = finding::Finding<FindingKind>;
@@ -157,12 +161,12 @@ impl Map {
         let because = format_args!("decomp_nprocs is {}", self.nprocs());
         self.admit(out, &output, how.len(&self.map), because)?;
         let bytes = how.write(&self.map).map_err(|error| Error::new(out, error))?;
-        write(out, &bytes, output)
+        write(out, ONE, [bytes].into_iter(), output).map(drop)
     }
 
     /// Writes each decomposition to a text map, and returns their paths. If there is only one, its
     /// path is `out`; else the text map of decomposition 2 of `map.dat` is `map.D2.dat`. Requests
-    /// that fill holes are left out. Each file gets its name when it is complete.
+    /// that fill holes are left out. The files get their names when all are complete.
     ///
     /// # Errors
     /// Those of [`check`](Self::check); [`TooLarge`](crate::error::ErrorKind::TooLarge) for more
@@ -178,16 +182,14 @@ impl Map {
         let size = self.decompositions().iter().map(inspect::text_len);
         let because = "a text map names each element of each request";
         self.admit(out, &output, size.fold(0, u64::saturating_add), because)?;
-        let mut paths = Vec::new();
-        for decomposition in self.decompositions() {
-            let path = match self.decompositions() {
-                [_] => out.to_owned(),
-                _ => numbered(out, decomposition.id()),
-            };
-            write(&path, inspect::text(decomposition).as_bytes(), output)?;
-            paths.push(path);
-        }
-        Ok(paths)
+        let all = self.decompositions();
+        let nfiles = u32::try_from(all.len()).ok().and_then(NonZeroU32::new);
+        let files = match nfiles {
+            None => return Ok(Vec::new()),
+            Some(NonZeroU32::MIN) => ONE,
+            Some(nfiles) => (nfiles, Numbering::Maps),
+        };
+        write(out, files, all.iter().map(inspect::text), output)
     }
 }
 
@@ -205,26 +207,25 @@ impl Map {
     }
 }
 
-/// The path of the text map of a decomposition.
-fn numbered(out: &Path, id: NonZeroU32) -> PathBuf {
-    let ending = out.extension().map_or_else(|| "dat".into(), ToOwned::to_owned);
-    let mut name = out.file_stem().unwrap_or_default().to_owned();
-    name.push(format!(".D{id}."));
-    name.push(ending);
-    out.with_file_name(name)
-}
-
-/// Writes a file, which gets its name when it is complete.
-fn write(out: &Path, bytes: &[u8], output: Output) -> Result<(), Error> {
-    output.make(out, NonZeroU32::MIN, None, |publish| {
-        let hidden = publish.hidden(0);
+/// Writes the `files` of `out`, which get their names when all are complete. Returns their paths.
+fn write<B: AsRef<[u8]>>(
+    out: &Path,
+    (nfiles, numbering): (NonZeroU32, Numbering),
+    files: impl Iterator<Item = B>,
+    output: Output,
+) -> Result<Vec<PathBuf>, Error> {
+    let publish = Publish::of(out, nfiles, output.force, numbering)?;
+    let paths: Vec<_> = numbering.paths(out, nfiles.get()).collect();
+    for ((number, path), bytes) in (0..).zip(&paths).zip(files) {
         let write = || -> io::Result<()> {
-            let file = PosixFile::create(&hidden, false)?;
-            file.write_all_at(0, bytes)?;
+            let file = PosixFile::create(&publish.hidden(number), false)?;
+            file.write_all_at(0, bytes.as_ref())?;
             file.sync()
         };
-        write().map_err(|error| Error::new(&hidden, error))
-    })
+        write().map_err(|error| Error::new(path, error))?;
+    }
+    publish.finish(output.force)?;
+    Ok(paths)
 }
 
 /// Passes each word and number of the text map at `path` to `each`, with its offset, bytes and

@@ -10,6 +10,7 @@ use striae::blob::Map;
 use striae::blob::map::{Lists, NetCdf, Order, Origin, Request, Rule, is_map};
 use striae::cdf::File;
 use striae::cdf::recover::Recover;
+use striae::error::ErrorKind;
 use striae::{Output, Verify};
 
 fn golden(name: &str) -> PathBuf {
@@ -324,6 +325,32 @@ fn the_rule_and_the_order_of_a_set_are_found() {
             let expected = Origin { rule, order, matching: 6 };
             assert_eq!(Map::origin(&path, nprocs, &blobs).unwrap(), expected);
         }
+    }
+}
+
+#[test]
+fn all_text_maps_of_a_map_are_made_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = || {
+        let entries = fs::read_dir(&folder).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let map = Map::open(golden("map_f_tiny_8p.nc")).unwrap();
+    let ids: Vec<_> = map.decompositions().iter().map(|one| one.id().get()).collect();
+    assert_eq!(ids, [1, 2, 3]);
+    let out = folder.path().join("new.dat");
+    fs::write(folder.path().join("new.D3.dat"), "mine").unwrap();
+    let error = map.write_texts(&out, Output::new()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Exists) && error.path().ends_with("new.D3.dat"));
+    assert_eq!(names(), ["new.D3.dat"]);
+    let paths = map.write_texts(&out, Output::new().force(true)).unwrap();
+    assert_eq!(names(), ["new.D1.dat", "new.D2.dat", "new.D3.dat"]);
+    for (path, decomposition) in paths.iter().zip(map.decompositions()) {
+        let text = Map::open(path).unwrap();
+        let [one] = text.decompositions() else { panic!() };
+        assert_eq!(one.grid(), decomposition.grid());
     }
 }
 

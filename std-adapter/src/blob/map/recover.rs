@@ -71,6 +71,6 @@ impl Recovery {
         let demand = Demand { size, existing: self.existing, own: 0 };
         self.output.admit(&self.path, &demand, "its ranks have so many elements")?;
         Output::has_room(out, size)?;
-        super::write(out, text.as_bytes(), self.output)
+        super::write(out, super::ONE, [text].into_iter(), self.output).map(drop)
     }
 }
