@@ -209,11 +209,19 @@ macro_rules! about {
     (slot) => { "The number of the slot." };
     (frame) => { "The frame; of several, the first one. It may be 0 for all that take from it." };
     (frames) => { "The number of frames." };
-    (id) => { "GSD: the id of the name. Blob set, decomposition map: the decomposition." };
+    (id) => { "GSD: the id of the name. Blob set, decomposition map: the decomposition, from 1." };
     (blob) => { "The blob, from 0." };
     (of) => { "The request; of several, the first one." };
     (request) => { "The request." };
     (run) => { "Its elements." };
+    (rank) => { "The rank." };
+    (nprocs) => { "The number of ranks." };
+    (globalrank) => { "The global rank." };
+    (subfile) => { "The number of the subfile." };
+    (nfiles) => { "The number of files of the set." };
+    (record) => { "The record." };
+    (records) => { "The number of records." };
+    (key) => { "The key." };
     (total) => { "The number of elements of the array." };
     ($field:ident $($own:literal)+) => { concat!($($own, "\n"),+) };
 }

@@ -32,6 +32,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::sync::LazyLock;
+use striae_core::texts;
 
 /// The address of one stream, chunk or sample. The [module](self) describes its text.
 ///
@@ -91,24 +92,27 @@ impl Index {
     }
 }
 
-/// Why a text is not an address, or why an address does not fit a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Error {
+texts! {
+    /// Why a text is not an address, or why an address does not fit a file.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Error;
+
     /// The text is not an address.
     Form {
         /// The text.
         text: String,
         /// The required form.
         must: &'static str,
-    },
+    } => "{}: must be {must}", Shown::new(text);
     /// The address belongs to another format.
     NotOf {
         /// The address.
         address: String,
         /// The format of the file.
         format: Format,
-    },
+    } =>
+        "{}: addresses in {} are {}", Shown::new(address), format.a_file(), format.addresses();
     /// The number in the address is too large for the file.
     OutOfRange {
         /// The address.
@@ -117,46 +121,23 @@ pub enum Error {
         format: Format,
         /// Number of tasks, frames or samples in the file.
         count: u64,
-    },
+    } => |f| {
+        let (address, thing) = (Shown::new(address), format.thing());
+        match count.checked_sub(1) {
+            None => write!(f, "{address}: the file has no {thing}s"),
+            Some(0) => write!(f, "{address}: the file has 1 {thing}, 0"),
+            Some(last) => write!(f, "{address}: the file has {count} {thing}s, 0 to {last}"),
+        }
+    };
     /// Nothing in the file has this address or matches this pattern.
     NoMatch {
         /// The address or the pattern.
         pattern: String,
         /// The format of the file.
         format: Format,
-    },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Form { text, must } => write!(f, "{}: must be {must}", Shown::new(text)),
-            Self::NotOf { address, format } => write!(
-                f,
-                "{}: addresses in {} are {}",
-                Shown::new(address),
-                format.a_file(),
-                format.addresses()
-            ),
-            Self::OutOfRange { address, format, count } => {
-                let (address, thing) = (Shown::new(address), format.thing());
-                match count.checked_sub(1) {
-                    None => write!(f, "{address}: the file has no {thing}s"),
-                    Some(0) => write!(f, "{address}: the file has 1 {thing}, 0"),
-                    Some(last) => {
-                        write!(f, "{address}: the file has {count} {thing}s, 0 to {last}")
-                    }
-                }
-            }
-            Self::NoMatch { pattern, format } => write!(
-                f,
-                "{}: nothing has such an address; addresses in {} are {}",
-                Shown::new(pattern),
-                format.a_file(),
-                format.addresses()
-            ),
-        }
-    }
+    } =>
+        "{}: nothing has such an address; addresses in {} are {}",
+        Shown::new(pattern), format.a_file(), format.addresses();
 }
 
 impl std::error::Error for Error {}

@@ -4,32 +4,35 @@ use super::build::BuildError;
 use crate::shown::Shown;
 use std::io;
 use striae_core::blob::Error;
-use striae_core::cdf;
+use striae_core::{cdf, texts};
 use striae_inspect::blob::Flaw;
 
-/// The kind of an error of a subfile, beyond the errors that any file can have.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum ErrorKind {
+texts! {
+    /// The kind of an error of a subfile, beyond the errors that any file can have.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub enum ErrorKind;
+
     /// A subfile is damaged.
-    Subfile(Flaw),
+    Subfile(flaw: Flaw) => "{flaw}";
     /// There is no such subfile.
-    Missing,
+    Missing => "is missing";
     /// A subfile without a number in its name, which says where its blobs belong.
-    NoNumber,
+    NoNumber => "is a subfile, but its name does not end in its number, as .0000: rename it";
     /// No subfile of the set can be read.
-    NoSubfile,
+    NoSubfile => "no subfile of the set can be read";
     /// The text is no value of the type of a variable.
     Value {
-        /// The name of the variable.
         name: Box<str>,
         /// The text.
         text: Box<str>,
         /// The type.
         nc_type: cdf::Type,
-    },
+    } =>
+        "variable {}: \"{}\" is no value of its type, {nc_type}",
+        Shown::new(name.as_bytes()), Shown::new(&**text);
     /// A new set cannot be made.
-    Build(BuildError),
+    Build(error: BuildError) => "{error}";
 }
 
 impl ErrorKind {
@@ -48,24 +51,6 @@ impl ErrorKind {
             Self::Missing => io::ErrorKind::NotFound,
             kind if kind.blames_caller() => io::ErrorKind::InvalidInput,
             _ => io::ErrorKind::InvalidData,
-        }
-    }
-}
-
-impl std::fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Subfile(flaw) => flaw.fmt(f),
-            Self::Missing => f.write_str("is missing"),
-            Self::NoNumber => f.write_str(
-                "is a subfile, but its name does not end in its number, as .0000: rename it",
-            ),
-            Self::NoSubfile => f.write_str("no subfile of the set can be read"),
-            Self::Build(error) => error.fmt(f),
-            Self::Value { name, text, nc_type } => {
-                let (name, text) = (Shown::new(name.as_bytes()), Shown::new(&**text));
-                write!(f, "variable {name}: \"{text}\" is no value of its type, {nc_type}")
-            }
         }
     }
 }

@@ -2,236 +2,104 @@
 
 use crate::shown::Shown;
 use striae_core::blob::map::Request;
+use striae_core::texts;
 
-/// Why a set cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BuildError {
+texts! {
+    /// Why a set cannot be made.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum BuildError;
+
     /// Requests or subfiles are not given for as many ranks as there are.
     Ranks {
         /// The number of ranks given.
         given: usize,
-        /// The number of ranks.
         nprocs: u32,
-    },
+    } => "{given} processes are given, the set has {nprocs}";
     /// A subfile would have no rank.
-    NoRank {
-        /// The number of the subfile.
-        subfile: u32,
-    },
+    NoRank { subfile: u32 } => "subfile {subfile} would have no process";
     /// There are more subfiles than ranks.
     Subfiles {
         /// The number of subfiles.
         given: u32,
-        /// The number of ranks.
         nprocs: u32,
-    },
+    } => "{given} subfiles cannot be made for {nprocs} processes: each needs one";
     /// The dimensions of a decomposition are not dimensions of the definition with a fixed length.
-    Dims {
-        /// The decomposition, from 1.
-        id: u32,
-    },
+    Dims { id: u32 } => "decomposition {id}: its dimensions do not have fixed lengths";
     /// A request is not inside the array, or cannot be stored.
-    Outside {
-        /// The decomposition, from 1.
-        id: u32,
-        /// The rank.
-        rank: u32,
-        /// The request.
-        request: Request,
-        /// The number of elements of the array.
-        total: u64,
-    },
+    Outside { id: u32, rank: u32, request: Request, total: u64 } =>
+        "decomposition {id}, process {rank}: {} elements from {} are not in the array of {total}, \
+         or cannot be stored", request.len, request.offset;
     /// Two requests of a rank overlap.
     Overlap {
-        /// The decomposition, from 1.
         id: u32,
-        /// The rank.
         rank: u32,
         /// The first element that both have.
         offset: u64,
-    },
+    } => "decomposition {id}, process {rank}: two requests have element {offset}";
     /// An HDF5 set needs the number of records when it is made.
-    NoRecords,
+    NoRecords => "an HDF5 set needs the number of records";
     /// The set would be larger than any file.
-    Size,
+    Size => "would be larger than any file";
     /// The set has another number of ranks.
-    NoSuchRank {
-        /// The rank.
-        rank: u32,
-        /// The number of ranks.
-        nprocs: u32,
-    },
+    NoSuchRank { rank: u32, nprocs: u32 } => "there is no process {rank}, the set has {nprocs}";
     /// The set has fewer records.
-    Record {
-        /// The name of the variable.
-        name: Box<str>,
-        /// The record.
-        record: u64,
-        /// The number of records.
-        records: u64,
-    },
+    Record { name: Box<str>, record: u64, records: u64 } =>
+        "variable {}: there is no record {record} of {records}", shown(name);
     /// A record that the set had before, or a variable without records, is not written again.
-    Stored {
-        /// The name of the variable.
-        name: Box<str>,
-        /// The record.
-        record: u64,
-    },
+    Stored { name: Box<str>, record: u64 } =>
+        "variable {}: record {record} is in the set already", shown(name);
     /// Records are not appended to a process-centric set: they are inside the blobs, and all later
     /// blobs would have to be moved.
-    ProcessCentric,
+    ProcessCentric =>
+        "records cannot be appended to HDF5 sets: they are inside the blobs, and all later blobs \
+         would have to be moved";
     /// The ranks of the blobs are not those of the set.
-    WorldRanks,
-    /// The file to be appended is not of the arrays of the set.
-    Differs {
-        /// The name of the variable that is another, or that only one of them has.
-        name: Box<str>,
-    },
+    WorldRanks => "the attribute world_ranks is wrong";
+    /// The file to be appended is not of the arrays of the set: a variable is another, or only one
+    /// of them has it.
+    Differs { name: Box<str> } =>
+        "variable {}: the set and the file do not both have it in the same place, with the same \
+         type and dimensions", shown(name);
     /// A variable that is not decomposed is written by the first rank of a subfile only.
-    NotFirst {
-        /// The name of the variable.
-        name: Box<str>,
-        /// The rank that wrote it.
-        rank: u32,
-    },
+    NotFirst { name: Box<str>, rank: u32 } =>
+        "variable {} is not decomposed: process {rank} does not write it", shown(name);
     /// A rank has not written all its elements.
-    Incomplete {
-        /// The name of the variable.
-        name: Box<str>,
-        /// The record.
-        record: u64,
-        /// The rank.
-        rank: u32,
-    },
+    Incomplete { name: Box<str>, record: u64, rank: u32 } =>
+        "process {rank} has not written record {record} of variable {}", shown(name);
     /// More than one decomposition has the dimensions of a variable.
     Ambiguous {
-        /// The name of the variable.
         name: Box<str>,
         /// Two of the decompositions, from 1.
         ids: [u32; 2],
-    },
+    } => |f| {
+        let (name, [one, other]) = (shown(name), ids);
+        write!(
+            f,
+            "variable {name}: decompositions {one} and {other} have its dimensions, so it must be \
+             said which it has"
+        )
+    };
     /// A variable cannot be decomposed in this way: its dimensions are others.
     NotOfShape {
-        /// The name of the variable.
         name: Box<str>,
-        /// The dimensions of the variable, without that of records.
+        /// The lengths of the variable's dimensions, without that of records.
         shape: Box<[u64]>,
-        /// The decomposition, from 1.
         id: u32,
-        /// The dimensions of the decomposition.
+        /// The lengths of the decomposition's dimensions.
         dims: Box<[u64]>,
-    },
+    } => "variable {} has {} elements, decomposition {id} has {}", shown(name), by(shape), by(dims);
     /// The map does not have the decomposition of a variable.
-    NoDecomposition {
-        /// The name of the variable.
-        name: Box<str>,
-        /// The decomposition, from 1.
-        id: u32,
-        /// The number of decompositions.
-        count: usize,
-    },
+    NoDecomposition { name: Box<str>, id: u32, count: usize } =>
+        "variable {}: there is no decomposition {id}, the map has {count}", shown(name);
     /// The file that is to say the decompositions of variables says none.
-    NothingDecomposed,
+    NothingDecomposed => "is no file of a blob set: no variable has a decomposition";
     /// It is not clear which dimensions of the file are those of a decomposition.
     WhichDims {
-        /// The decomposition, from 1.
         id: u32,
         /// The lengths of its dimensions.
         dims: Box<[u64]>,
-    },
-}
-
-impl std::fmt::Display for BuildError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Ranks { given, nprocs } => {
-                write!(f, "{given} processes are given, the set has {nprocs}")
-            }
-            Self::NoRank { subfile } => write!(f, "subfile {subfile} would have no process"),
-            Self::Subfiles { given, nprocs } => {
-                write!(f, "{given} subfiles cannot be made for {nprocs} processes: each needs one")
-            }
-            Self::Dims { id } => {
-                write!(f, "decomposition {id}: its dimensions do not have fixed lengths")
-            }
-            Self::Outside { id, rank, request, total } => write!(
-                f,
-                "decomposition {id}, process {rank}: {} elements from {} are not in the array of \
-                 {total}, or cannot be stored",
-                request.len, request.offset
-            ),
-            Self::Overlap { id, rank, offset } => {
-                write!(f, "decomposition {id}, process {rank}: two requests have element {offset}")
-            }
-            Self::NoRecords => f.write_str("an HDF5 set needs the number of records"),
-            Self::Size => f.write_str("would be larger than any file"),
-            Self::NoSuchRank { rank, nprocs } => {
-                write!(f, "there is no process {rank}, the set has {nprocs}")
-            }
-            Self::Record { name, record, records } => {
-                write!(f, "variable {}: there is no record {record} of {records}", shown(name))
-            }
-            Self::Stored { name, record } => {
-                write!(f, "variable {}: record {record} is in the set already", shown(name))
-            }
-            Self::ProcessCentric => f.write_str(
-                "records cannot be appended to HDF5 sets: they are inside the blobs, and all later \
-                 blobs would have to be moved",
-            ),
-            Self::WorldRanks => f.write_str("the attribute world_ranks is wrong"),
-            Self::Differs { name } => write!(
-                f,
-                "variable {}: the set and the file do not both have it in the same place, with the \
-                 same type and dimensions",
-                shown(name)
-            ),
-            Self::NotFirst { name, rank } => {
-                let name = shown(name);
-                write!(f, "variable {name} is not decomposed: process {rank} does not write it")
-            }
-            Self::Incomplete { name, record, rank } => {
-                let name = shown(name);
-                write!(f, "process {rank} has not written record {record} of variable {name}")
-            }
-            _ => self.of_pack(f),
-        }
-    }
-}
-
-impl BuildError {
-    /// The text of an error of the assignment of decompositions to variables.
-    fn of_pack(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Ambiguous { name, ids: [one, other] } => {
-                let name = shown(name);
-                write!(
-                    f,
-                    "variable {name}: decompositions {one} and {other} have its dimensions, so it \
-                     must be said which it has"
-                )
-            }
-            Self::NotOfShape { name, shape, id, dims } => {
-                let (name, shape, dims) = (shown(name), by(shape), by(dims));
-                write!(f, "variable {name} has {shape} elements, decomposition {id} has {dims}")
-            }
-            Self::NoDecomposition { name, id, count } => {
-                let name = shown(name);
-                write!(f, "variable {name}: there is no decomposition {id}, the map has {count}")
-            }
-            Self::NothingDecomposed => {
-                f.write_str("is no file of a blob set: no variable has a decomposition")
-            }
-            Self::WhichDims { id, dims } => {
-                let dims = by(dims);
-                write!(
-                    f,
-                    "decomposition {id} has {dims} elements, no dimensions have these lengths"
-                )
-            }
-            _ => Ok(()), // never: these have their texts
-        }
-    }
+    } => "decomposition {id} has {} elements, no dimensions have these lengths", by(dims);
 }
 
 fn shown(name: &str) -> Shown<'_> {

@@ -3,41 +3,36 @@
 use crate::shown::Shown;
 use std::io;
 use striae_core::cdf::{Error, Type};
+use striae_core::texts;
 
-/// The kind of an error of a netCDF file, beyond the errors that any file can have.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ErrorKind {
+texts! {
+    /// The kind of an error of a netCDF file, beyond the errors that any file can have.
+    #[derive(Debug)]
+    #[non_exhaustive]
+    pub enum ErrorKind;
+
     /// The file is not a classic netCDF file, or it is damaged, or the caller asked for a part it
     /// does not have.
-    Format(Error),
+    Format(error: Error) => "{error}";
     /// The file has no variable of this name.
-    NoVariable {
-        /// The name.
-        name: Box<str>,
-    },
+    NoVariable { name: Box<str> } => "there is no variable {}", Shown::new(name.as_bytes());
     /// The values of a variable are not in the file, or the caller asked for values that the
     /// variable does not have.
-    Variable {
-        /// The name of the variable.
-        name: Box<str>,
-        /// The error.
-        error: Error,
-    },
+    Variable { name: Box<str>, error: Error } =>
+        "variable {}: {error}", Shown::new(name.as_bytes());
     /// The caller: the values of a variable have another type.
     NotOfType {
-        /// The name of the variable.
         name: Box<str>,
         /// The type of its values.
         nc_type: Type,
-    },
+    } => "variable {}: its values are of type {nc_type}", Shown::new(name.as_bytes());
     /// The caller: the memory has not the length of the values.
     Len {
         /// The number of bytes given.
         given: u64,
         /// The number of bytes of the values.
         len: u64,
-    },
+    } => "there is memory for {given} bytes, the values have {len}";
 }
 
 impl ErrorKind {
@@ -56,30 +51,6 @@ impl ErrorKind {
             Self::NoVariable { .. } => io::ErrorKind::NotFound,
             kind if kind.blames_caller() => io::ErrorKind::InvalidInput,
             _ => io::ErrorKind::InvalidData,
-        }
-    }
-}
-
-impl std::fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Format(error) => error.fmt(f),
-            Self::NoVariable { name } => {
-                write!(f, "there is no variable {}", Shown::new(name.as_bytes()))
-            }
-            Self::Variable { name, error } => {
-                write!(f, "variable {}: {error}", Shown::new(name.as_bytes()))
-            }
-            Self::NotOfType { name, nc_type } => {
-                write!(
-                    f,
-                    "variable {}: its values are of type {nc_type}",
-                    Shown::new(name.as_bytes())
-                )
-            }
-            Self::Len { given, len } => {
-                write!(f, "there is memory for {given} bytes, the values have {len}")
-            }
         }
     }
 }

@@ -3,26 +3,22 @@
 use super::Party;
 use std::io;
 use striae_core::ffrecord::Error;
+use striae_core::texts;
 
-/// The kind of an error of an ffrecord file, beyond the errors that any file can have.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ErrorKind {
+texts! {
+    /// The kind of an error of an ffrecord file, beyond the errors that any file can have.
+    #[derive(Debug)]
+    #[non_exhaustive]
+    pub enum ErrorKind;
+
     /// The file is not an ffrecord file, or it is damaged, or the caller asked for a part it does
     /// not have.
-    Format(Error),
+    Format(error: Error) => "{error}";
     /// A sample is damaged, or its start or end in the offset table.
-    Sample {
-        /// The number of the sample.
-        number: u64,
-        /// The damage.
-        error: Error,
-    },
+    Sample { number: u64, error: Error } => "sample {number}: {error}";
     /// A folder does not have exactly one file of a sample.
-    NoSampleFile {
-        /// The number of the sample.
-        number: u64,
-    },
+    NoSampleFile { number: u64 } =>
+        "must have one file sample_{number:05}, with as many digits as the others";
 }
 
 impl ErrorKind {
@@ -38,21 +34,6 @@ impl ErrorKind {
             Self::Format(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             Self::NoSampleFile { .. } => io::ErrorKind::NotFound,
             Self::Format(_) | Self::Sample { .. } => io::ErrorKind::InvalidData,
-        }
-    }
-}
-
-impl std::fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Format(error) => error.fmt(f),
-            Self::Sample { number, error } => write!(f, "sample {number}: {error}"),
-            Self::NoSampleFile { number } => {
-                write!(
-                    f,
-                    "must have one file sample_{number:05}, with as many digits as the others"
-                )
-            }
         }
     }
 }

@@ -18,6 +18,7 @@ pub use party::Party;
 use std::io;
 use std::path::{Path, PathBuf};
 use striae_core::step::DriveError;
+use striae_core::texts;
 
 /// An error, with the path of the file it is about.
 #[derive(Debug)]
@@ -26,34 +27,50 @@ pub struct Error {
     kind: Box<ErrorKind>,
 }
 
-/// The kind of an [`Error`].
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ErrorKind {
+texts! {
+    /// The kind of an [`Error`].
+    #[derive(Debug)]
+    #[non_exhaustive]
+    pub enum ErrorKind;
+
     /// The operating system returned an error.
-    Io(io::Error),
+    Io(error: io::Error) => "{error}";
     /// The file has no format that striae supports.
     NoFormat {
         /// The first bytes of the file: enough to recognize any format, or the whole file if it is
         /// shorter.
         start: Box<[u8]>,
-    },
+    } => |f| {
+        if start.starts_with(ADIOS) {
+            return f.write_str(
+                "is an ADIOS BP file, which striae does not read; of the output of E3SM-IO it \
+                 reads classic netCDF files, and blob files in CDF-5 or HDF5",
+            );
+        }
+        f.write_str("is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it ")?;
+        match start.is_empty() {
+            true => f.write_str("is empty"),
+            false => write!(f, "starts with \"{}\"", start.escape_ascii()),
+        }
+    };
     /// The file became shorter while it was read.
     Ended {
         /// Where a byte was expected.
         offset: u64,
-    },
+    } => "ended at offset {offset} while it was read";
     /// The output file exists already, and overwriting was not allowed.
-    Exists,
+    Exists => "exists already";
     /// The file is a source of the output, which would replace it.
-    Source,
+    Source => "is a source, and would be replaced";
     /// The file was closed; nothing more can be written to it.
-    Closed,
+    Closed => "was closed, so nothing can be written to it";
     /// Another writer has locked the file.
-    Locked,
+    Locked => "is being written by another program";
     /// A sync failed. The operating system reports such a failure only once: data written since the
     /// last commit may be lost, and no later commit can be guaranteed.
-    SyncFailed,
+    SyncFailed =>
+        "the disk failed to make earlier writes durable; the last commit holds, and no other can \
+         be made";
     /// The output would be larger than the input justifies.
     TooLarge {
         /// The bytes that the output would have.
@@ -63,31 +80,36 @@ pub enum ErrorKind {
         limit: u64,
         /// The field that asks for the size, with its value.
         because: Box<str>,
-    },
+    } =>
+        "would have {size} bytes, because {because}; at most {limit} are written for an input of \
+         this size";
     /// The file system has less room than the output needs.
     NoRoom {
         /// The bytes that the output would have.
         size: u64,
         /// The free bytes.
         free: u64,
-    },
+    } => "needs {size} bytes, but the file system has only {free} free";
     /// An address is none of a thing in the file.
-    Address(address::Error),
+    Address(error: address::Error) => "{error}";
     /// An error of a SIONlib set.
-    Sion(sion::ErrorKind),
+    Sion(kind: sion::ErrorKind) => "{kind}";
     /// An error of a GSD file.
-    Gsd(gsd::ErrorKind),
+    Gsd(kind: gsd::ErrorKind) => "{kind}";
     /// An error of an ffrecord file.
-    Ffrecord(ffrecord::ErrorKind),
+    Ffrecord(kind: ffrecord::ErrorKind) => "{kind}";
     /// An error of a netCDF file.
-    Cdf(cdf::ErrorKind),
+    Cdf(kind: cdf::ErrorKind) => "{kind}";
     /// An error of a blob file, or of a set of them.
-    Blob(blob::ErrorKind),
+    Blob(kind: blob::ErrorKind) => "{kind}";
     /// An error of a decomposition map.
-    Map(striae_core::blob::map::Error),
+    Map(error: striae_core::blob::map::Error) => "{error}";
     /// The decomposition map is damaged, and so would be what is made of it.
-    DamagedMap(striae_inspect::blob::map::FindingKind),
+    DamagedMap(finding: striae_inspect::blob::map::FindingKind) => "is a damaged map: {finding}";
 }
+
+/// The first bytes of a file of ADIOS, and of `md.idx` in a folder of BP4 or BP5.
+pub(crate) const ADIOS: &[u8] = b"ADIOS-BP";
 
 impl Error {
     /// Makes an error about the file at `path`.
@@ -152,53 +174,6 @@ impl Error {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", shown::path(&self.path), self.kind)
-    }
-}
-
-/// The first bytes of a file of ADIOS, and of `md.idx` in a folder of BP4 or BP5.
-pub(crate) const ADIOS: &[u8] = b"ADIOS-BP";
-
-impl std::fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Io(error) => error.fmt(f),
-            Self::NoFormat { start } if start.starts_with(ADIOS) => f.write_str(
-                "is an ADIOS BP file, which striae does not read; of the output of E3SM-IO it \
-                 reads classic netCDF files, and blob files in CDF-5 or HDF5",
-            ),
-            Self::NoFormat { start } => {
-                f.write_str("is neither a SIONlib file nor a GSD, ffrecord or netCDF file: it ")?;
-                match start.is_empty() {
-                    true => f.write_str("is empty"),
-                    false => write!(f, "starts with \"{}\"", start.escape_ascii()),
-                }
-            }
-            Self::Ended { offset } => write!(f, "ended at offset {offset} while it was read"),
-            Self::Exists => f.write_str("exists already"),
-            Self::Source => f.write_str("is a source, and would be replaced"),
-            Self::Closed => f.write_str("was closed, so nothing can be written to it"),
-            Self::Locked => f.write_str("is being written by another program"),
-            Self::SyncFailed => f.write_str(
-                "the disk failed to make earlier writes durable; the last commit holds, and no \
-                 other can be made",
-            ),
-            Self::TooLarge { size, limit, because } => write!(
-                f,
-                "would have {size} bytes, because {because}; at most {limit} are written for an \
-                 input of this size"
-            ),
-            Self::NoRoom { size, free } => {
-                write!(f, "needs {size} bytes, but the file system has only {free} free")
-            }
-            Self::Address(error) => error.fmt(f),
-            Self::Sion(kind) => kind.fmt(f),
-            Self::Gsd(kind) => kind.fmt(f),
-            Self::Ffrecord(kind) => kind.fmt(f),
-            Self::Cdf(kind) => kind.fmt(f),
-            Self::Blob(kind) => kind.fmt(f),
-            Self::Map(error) => error.fmt(f),
-            Self::DamagedMap(finding) => write!(f, "is a damaged map: {finding}"),
-        }
     }
 }
 

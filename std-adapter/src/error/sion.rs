@@ -5,71 +5,76 @@ use crate::shown;
 use std::io;
 use std::path::PathBuf;
 use striae_core::sion::Error;
+use striae_core::texts;
 
-/// The kind of an error of a SIONlib set, beyond the errors that any file can have.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ErrorKind {
+texts! {
+    /// The kind of an error of a SIONlib set, beyond the errors that any file can have.
+    #[derive(Debug)]
+    #[non_exhaustive]
+    pub enum ErrorKind;
+
     /// The file is not a SIONlib file, or it is damaged, or the caller asked for a part it does not
     /// have.
-    Format(Error),
+    Format(error: Error) => "{error}";
     /// Another file of the set cannot be opened.
     Sibling {
-        /// The error of the operating system.
         error: io::Error,
         /// The first file of the set, which states the number of files.
         first: PathBuf,
-        /// The number of files that the first file states.
         nfiles: u32,
-    },
+    } => "{error}; the set has {nfiles} files, says {}", shown::path(first);
     /// Several tasks have this global rank.
     Ambiguous {
-        /// The global rank.
         globalrank: i64,
         /// The first two tasks that have it.
         tasks: [u64; 2],
-    },
+    } => |f| {
+        let [first, second] = tasks;
+        write!(
+            f,
+            "globalrank {globalrank} is that of several tasks, of {first} and {second} at least"
+        )
+    };
     /// No task has this global rank.
-    NoGlobalrank {
-        /// The global rank.
-        globalrank: i64,
-    },
+    NoGlobalrank { globalrank: i64 } => "no task has globalrank {globalrank}";
     /// The task has a writer already.
-    Taken {
-        /// The task.
-        task: u64,
-    },
+    Taken { task: u64 } => "task {task} has a writer already";
     /// A buddy set has other tasks, chunks or bytes than its set.
     Stale {
-        /// The task.
         task: u64,
         /// The file that has the stream.
         main: PathBuf,
-    },
+    } =>
+        "the copy of task {task} is not one of its stream in {}; without the files of this buddy \
+         set, the set can be appended to", shown::path(main);
     /// SIONlib does not write so many buddy sets of a set of so many files.
     Buddies {
         /// The first buddy set that it does not write.
         buddy: u32,
-        /// Files of the set.
         nfiles: u32,
-    },
+    } =>
+        "buddy set {buddy} of {nfiles} files: {0} and {nfiles} must have no common divisor, and \
+         {nfiles} must be more than {0}: else SIONlib does not say which file keeps which copy",
+        u64::from(*buddy).saturating_add(1);
     /// A reader would take the file for a copy of a file of the new set.
     OldBuddy {
         /// The first file of the new set.
         set: PathBuf,
-    },
+    } => "would be taken for a copy of the new {}; move it away or delete it", shown::path(set);
     /// The file is named as a copy of a lost file, but it is of another set.
     NoCopy {
         /// The lost file.
         lost: PathBuf,
         /// The field that does not fit the files that are left.
         field: &'static str,
-    },
+    } =>
+        "is named as a copy of the lost {}, but is of another set: its {field} does not fit; move \
+         it away", shown::path(lost);
     /// The set is named as a buddy set: whoever appends to it alone makes it useless as a copy.
     IsBuddy {
         /// The set whose copies it has.
         main: PathBuf,
-    },
+    } => "is named as a buddy set, and is appended to with its set, {}", shown::path(main);
     /// The file is of another commit of the whole set than the first file: the set must be
     /// recovered.
     Apart {
@@ -79,46 +84,36 @@ pub enum ErrorKind {
         first: PathBuf,
         /// The number of that file's commit.
         usual: u32,
-    },
+    } =>
+        "is of commit {number} of the set, and {} of commit {usual}: it is {} commit{} {}; recover \
+         the set",
+        shown::path(first),
+        number.abs_diff(*usual),
+        if number.abs_diff(*usual) == 1 { "" } else { "s" },
+        if number < usual { "older" } else { "newer" };
     /// The file belongs to another set than most of the files, as the identities in their seals
     /// say.
     OtherSet {
         /// A file of the set.
         set: PathBuf,
-    },
+    } => "belongs to another set than {}: its seal has another identity", shown::path(set);
     /// A folder of task files lacks that of a task.
-    NoTaskFile {
-        /// The task.
-        task: u64,
-    },
+    NoTaskFile { task: u64 } => "has no file task_{task:05}";
     /// The folder has two files for one task, or for one key of it: `task_7` and `task_00007`.
-    TwoTaskFiles {
-        /// The task.
-        task: u64,
-    },
+    TwoTaskFiles { task: u64 } => "is the second file of task {task}, or of one of its keys";
     /// The folder has a file without a key, but other files are values of keys.
-    MixedTaskFiles,
+    MixedTaskFiles => "has bytes without a key, but others are values of keys";
     /// The stream of a task is damaged.
-    Task {
-        /// The task.
-        task: u64,
-        /// The damage.
-        error: Error,
-    },
+    Task { task: u64, error: Error } => "task {task}: {error}";
     /// A task has more chunks than can be kept in memory.
     TooManyChunks {
         /// Number of chunks that the task used.
         blockcount: u64,
         /// The largest number that is kept.
         limit: u64,
-    },
+    } => "a task has {blockcount} chunks, must have at most {limit}";
     /// The task has no record with this key.
-    NoKey {
-        /// The task.
-        task: u64,
-        /// The key.
-        key: u64,
-    },
+    NoKey { task: u64, key: u64 } => "task {task} has no record with key {key}";
 }
 
 impl ErrorKind {
@@ -166,77 +161,6 @@ impl ErrorKind {
                 io::ErrorKind::NotFound
             }
             Self::TooManyChunks { .. } => io::ErrorKind::OutOfMemory,
-        }
-    }
-}
-
-impl std::fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Format(error) => error.fmt(f),
-            Self::Sibling { error, first, nfiles } => {
-                write!(f, "{error}; the set has {nfiles} files, says {}", shown::path(first))
-            }
-            Self::Ambiguous { globalrank, tasks: [first, second] } => write!(
-                f,
-                "globalrank {globalrank} is that of several tasks, of {first} and {second} at least"
-            ),
-            Self::NoGlobalrank { globalrank } => write!(f, "no task has globalrank {globalrank}"),
-            Self::Taken { task } => write!(f, "task {task} has a writer already"),
-            Self::Stale { task, main } => write!(
-                f,
-                "the copy of task {task} is not one of its stream in {}; without the files of this \
-                 buddy set, the set can be appended to",
-                shown::path(main)
-            ),
-            Self::Buddies { buddy, nfiles } => {
-                let distance = u64::from(*buddy).saturating_add(1);
-                write!(f, "buddy set {buddy} of {nfiles} files: {distance} and {nfiles} must ")?;
-                write!(f, "have no common divisor, and {nfiles} must be more than {distance}: ")?;
-                f.write_str("else SIONlib does not say which file keeps which copy")
-            }
-            Self::OldBuddy { set } => write!(
-                f,
-                "would be taken for a copy of the new {}; move it away or delete it",
-                shown::path(set)
-            ),
-            Self::NoCopy { lost, field } => write!(
-                f,
-                "is named as a copy of the lost {}, but is of another set: its {field} does not \
-                 fit; move it away",
-                shown::path(lost)
-            ),
-            Self::IsBuddy { main } => write!(
-                f,
-                "is named as a buddy set, and is appended to with its set, {}",
-                shown::path(main)
-            ),
-            Self::Apart { number, first, usual } => write!(
-                f,
-                "is of commit {number} of the set, and {} of commit {usual}: it is {} commit{} {}; \
-                 recover the set",
-                shown::path(first),
-                number.abs_diff(*usual),
-                if number.abs_diff(*usual) == 1 { "" } else { "s" },
-                if number < usual { "older" } else { "newer" },
-            ),
-            Self::OtherSet { set } => write!(
-                f,
-                "belongs to another set than {}: its seal has another identity",
-                shown::path(set)
-            ),
-            Self::NoTaskFile { task } => write!(f, "has no file task_{task:05}"),
-            Self::TwoTaskFiles { task } => {
-                write!(f, "is the second file of task {task}, or of one of its keys")
-            }
-            Self::MixedTaskFiles => {
-                f.write_str("has bytes without a key, but others are values of keys")
-            }
-            Self::Task { task, error } => write!(f, "task {task}: {error}"),
-            Self::TooManyChunks { blockcount, limit } => {
-                write!(f, "a task has {blockcount} chunks, must have at most {limit}")
-            }
-            Self::NoKey { task, key } => write!(f, "task {task} has no record with key {key}"),
         }
     }
 }
