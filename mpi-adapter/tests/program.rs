@@ -201,6 +201,30 @@ fn a_file_of_an_older_commit_is_named_and_its_set_is_not_converted() {
 }
 
 #[test]
+fn a_set_whose_tables_are_not_as_sealed_is_not_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [set, new] = &["a.sion", "b.sion"].map(path);
+    let builder = striae::sion::Builder::new(2).chunksize(512).fsblksize(512).sealed(true);
+    let builder = builder.order(striae::sion::ByteOrder::Little);
+    let mut writer = builder.create(set).unwrap();
+    writer.task(0).unwrap().write_all(&[1; 1500]).unwrap();
+    writer.close().unwrap();
+    let head = *striae::sion::File::open(set).unwrap().files().next().unwrap().1;
+    let blockcount = usize::try_from(head.meta2.unwrap().blockcounts().offset()).unwrap();
+    let mut bytes = std::fs::read(set).unwrap();
+    assert_eq!(bytes[blockcount], 3);
+    bytes[blockcount] = 2; // the stream would lose its last chunk, and the seal would say so
+    std::fs::write(set, bytes).unwrap();
+    for run in worlds() {
+        let done = run(2, &["convert", set, new, "--seal"]);
+        let said = text(&done.stderr);
+        assert!(done.status.code() == Some(2) && !Path::new(new).exists(), "{said}");
+        assert!(said.contains("a.sion: seal.meta2_crc"), "{said}");
+    }
+}
+
+#[test]
 fn verify_checks_every_file_once_and_names_the_damaged_one() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
 use striae::publish::{Folder, Publish};
-use striae::sion::{File, task_name};
+use striae::sion::{File, SealState, task_name};
+use striae_core::integrity::crc32c;
 use striae_core::sion::KeyvalMode;
 use striae_core::sion::filename::Sibling;
 use striae_mpi::sion::{Builder, FileReader, FileWriter, OpenOptions};
@@ -242,7 +243,6 @@ fn source(args: &PackArgs, task: u64) -> Result<PathBuf, Failure> {
 pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), Error> {
     let twin = comm.split(Ok(0))?; // the set to be read and the new one are open at once
     let set = OpenOptions::new().open(twin, &args.set)?;
-    set.check()?;
     let tasks = set.tasks().iter().map(|entry| {
         if i128::from(entry.place.globalrank) != i128::from(entry.task) {
             let text = "other global ranks than 0, 1, 2 and so on: use `striae convert`";
@@ -258,6 +258,7 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
         }
     };
     let tasks: Vec<_> = comm.agree(check().and_then(|()| tasks.collect()))?;
+    set.check()?;
     write_set(comm, &args.out, &args.options, tasks, |file, window| {
         for entry in set.tasks() {
             let stream = set.stream(entry.task).map_err(io("opening a stream"));
@@ -267,13 +268,21 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
     })
 }
 
-/// Refuses a set that may not be converted as a whole: a file of an older commit would not be known
-/// in the new set.
+/// Refuses a set that may not be converted as a whole: a file of an older commit, or damage of the
+/// tables, would not be known in the new set.
 fn admit_conversion(args: &ConvertArgs) -> Result<(), Failure> {
-    match admitted(&args.set, args.max_size)?.older()?.first() {
-        Some(older) => Err(older.into_error().into()),
-        None => Ok(()),
+    let set = admitted(&args.set, args.max_size)?;
+    if let Some(older) = set.older()?.first() {
+        return Err(older.into_error().into());
     }
+    let mut window = vec![0; WINDOW];
+    for file in set.reader().files() {
+        let at = |error| striae::Error::new(file.store().path(), error);
+        if let SealState::Sealed(seal) = file.seal().map_err(at)? {
+            seal.check_metadata(file.store(), crc32c, &mut window).map_err(at)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a set; `fill` writes the tasks of this rank. The files get their names when all ranks are
