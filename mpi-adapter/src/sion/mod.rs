@@ -233,9 +233,10 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
         Ok(writers)
     }
 
-    /// Writes a record of each rank; all ranks call this, each with a record of any length, also 0.
-    /// A record that fits into a chunk is in one chunk, as with `sion_coll_fwrite`; a longer one
-    /// goes on in the next.
+    /// Writes a record of each rank; all ranks of a physical file call this, each with a record of
+    /// any length, also 0; with [buddy sets](Builder::buddies), all ranks of the set. A record that
+    /// fits into a chunk is in one chunk, as with `sion_coll_fwrite`; a longer one goes on in the
+    /// next.
     ///
     /// Most calls take no message. The ranks meet in the first call, and in the first one after a
     /// commit. Then they meet only if they may have to [`advance`](Self::advance), as after a
@@ -380,7 +381,7 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     fn begin(&mut self, operation: Operation) -> Result<(), Error> {
         self.files.all_mut().for_each(|part| part.begin(operation));
         let Some(whole) = &self.whole else { return Ok(()) };
-        whole.begin(operation, self.files.first.written());
+        whole.begin(operation, 0); // files may have other numbers of collective writes
         // What a file did not learn of an error is unknown to its ranks.
         whole.error().map_or(Ok(()), Err)?;
         let done = self.files.in_turn(|part| part.meet(operation));

@@ -1,6 +1,6 @@
 //! Ranks that do not do the same thing: all get one error, before any of them does anything.
 
-use crate::common::calls::{self, KINDS, Kind, State};
+use crate::common::calls::{self, KINDS, State};
 use crate::common::options;
 use crate::world::ranks;
 use striae_mpi::threads::Rank;
@@ -16,11 +16,6 @@ fn one_error(errors: Vec<Option<Error>>, case: &str) -> Error {
     let errors: Vec<Error> = errors.into_iter().flatten().collect();
     assert!(errors.iter().all(|error| *error == errors[0]), "{case}: {errors:?}");
     errors[0].clone()
-}
-
-/// Whether a set has several files.
-fn is_of_several(state: State) -> bool {
-    !matches!(state, State::Sion(Kind::OneFile | Kind::Sealed | Kind::Collected))
 }
 
 /// One rank makes another call than the rest, for each pair of calls of a state.
@@ -48,15 +43,15 @@ fn every_pair(state: State) -> u32 {
                 let is_right = match call {
                     "drop" => rank != other, // the first of them that was noticed
                     // Only the ranks of a file meet, so the lowest of them is compared with.
-                    "write_all" if is_of_several(state) => rank < size,
-                    _ if of_other == "write_all" && is_of_several(state) => rank < size,
+                    "write_all" if calls::is_of_several(state) => rank < size,
+                    _ if of_other == "write_all" && calls::is_of_several(state) => rank < size,
                     _ if of_other == "drop" => rank == other,
                     _ => rank == other.max(1), // the lowest that differs from rank 0
                 };
                 assert!(error.code() == code && is_right, "{case}: {error}");
                 match state {
                     _ if is_of_prepared => assert!(calls::snapshot(folder) == before, "{case}"),
-                    _ => calls::check(state, folder, size),
+                    _ => calls::check(state, folder, size, [call, of_other]),
                 }
                 cases += 1;
             }

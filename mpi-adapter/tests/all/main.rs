@@ -37,6 +37,7 @@ mod sion_outside;
 mod sion_placed;
 mod sion_read;
 mod sion_reopen;
+mod sion_rounds;
 mod sion_rules;
 mod sion_set;
 mod sion_set_power;

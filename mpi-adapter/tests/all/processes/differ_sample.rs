@@ -34,7 +34,7 @@ pub(crate) fn meet(comm: &Rank, duplicate: &dyn Fn() -> Rank, folder: &Path) -> 
             comm.agree(Ok(())).unwrap();
             match state {
                 State::Fresh => assert!(calls::snapshot(folder) == before, "{call} {of_other}"),
-                _ => calls::check(state, folder, size),
+                _ => calls::check(state, folder, size, [call, of_other]),
             }
         }
     }
