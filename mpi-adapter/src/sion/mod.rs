@@ -123,8 +123,9 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     /// # Errors
     /// An error of the operating system; the next collective reports it to all ranks, and the
     /// stream of this rank is unchanged. [`io::ErrorKind::WouldBlock`] if all ranks must
-    /// [`advance`](Self::advance) first, which happens only after a commit; then the write can be
-    /// tried again.
+    /// [`advance`](Self::advance) first, which happens only after a commit, or while a record of
+    /// [`coll_write`](Self::coll_write) waits, which comes before; then the write can be tried
+    /// again.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.files.copies.is_empty() && self.files.first.append(bytes) {
@@ -279,13 +280,15 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     ///
     /// # Errors
     /// [`io::ErrorKind::Other`] if `len` is more than a chunk has; the stream is unchanged.
+    /// [`io::ErrorKind::WouldBlock`] while a record waits, as with [`write`](Self::write).
     pub fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
         check_mode(self.files.first.keyval(), false)?;
         self.files.streams_mut().try_for_each(|part| part.ensure_free_space(len))
     }
 
-    /// Makes room for `len` more bytes of each task of this rank. All ranks call this, each with
-    /// its own `len`. It is needed only after a commit, or if copies in buddy sets have no room.
+    /// Makes room for `len` more bytes of each task of this rank, and writes records that wait. All
+    /// ranks call this, each with its own `len`. It is needed only after a commit, or if copies in
+    /// buddy sets have no room.
     /// This takes two calls of the message layer, and two more for several files.
     ///
     /// # Errors

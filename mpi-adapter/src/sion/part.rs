@@ -131,7 +131,7 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
     /// stream is unchanged. [`io::ErrorKind::WouldBlock`] if all ranks must
     /// [`advance`](Self::advance) first; then the write can be tried again.
     pub(super) fn write_pieces(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
-        let reach = self.leave_lane().book.reach();
+        let reach = self.leave_lane().reach();
         self.mine.first()?.write_all(pieces, reach, &mut self.file.io())
     }
 
@@ -178,39 +178,49 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         error.code() != Code::Lost
     }
 
+    /// The number of blocks that this rank may write to: none while records wait, which come
+    /// before all other bytes.
+    fn reach(&self) -> u64 {
+        if self.rounds.pending() > 0 { 0 } else { self.book.reach() }
+    }
+
     /// Whether `len` more bytes can be written to the first task before the ranks meet.
     pub(super) fn has_room(&mut self, len: u64) -> bool {
         self.leave_lane();
-        self.mine.block_after(len) < self.book.reach() && self.file.has_room(len)
+        self.mine.block_after(len) < self.reach() && self.file.has_room(len)
     }
 
     /// Leaves the current chunk of the first task if fewer than `len` bytes fit into it.
     pub(super) fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
-        self.leave_lane().mine.first()?.ensure_free_space(len)
+        match self.leave_lane().reach() {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            _ => self.mine.first()?.ensure_free_space(len),
+        }
     }
 
     /// The task of this rank with a global rank, the blocks that it may write to, and the file.
     pub(super) fn task(&mut self, globalrank: u32) -> Option<(&mut Task, u64, Io<'_, C, F>)> {
-        let reach = self.leave_lane().book.reach();
+        let reach = self.leave_lane().reach();
         Some((self.mine.get_mut(globalrank)?, reach, self.file.io()))
     }
 
     /// All tasks of this rank, the blocks that they may write to, and the file, which this rank
     /// opens if it has not.
     pub(super) fn tasks(&mut self) -> io::Result<(&mut [Task], u64, &F)> {
-        let reach = self.leave_lane().book.reach();
+        let reach = self.leave_lane().reach();
         Ok((self.mine.tasks_mut(), reach, self.file.opened()?))
     }
 
-    /// Makes room for `len` more bytes of this rank: moves META2 to an offset after the blocks that
-    /// they need. All ranks call this, each with its own `len`. This takes two calls of the message
-    /// layer.
+    /// Makes room for `len` more bytes of this rank, after the records that wait, which it writes:
+    /// moves META2 to an offset after the blocks that they need. All ranks call this, each with its
+    /// own `len`. This takes two calls of the message layer.
     ///
     /// # Errors
     /// [`Error`]. The file stays as the last commit left it.
     pub(super) fn advance(&mut self, len: u64) -> Result<(), Error> {
         self.leave_lane().comm.error().map_or(Ok(()), Err)?;
-        let (block, mut book, file) = (self.mine.block_after(len), self.book, &self.file);
+        let block = self.mine.block_after(len).max(self.block_after_pending(len));
+        let (mut book, file) = (self.book, &self.file);
         let mut mine = self.mine.take_untold().map_or(Ok([block]), Err);
         if file.is_alone() {
             mine = file.hand_over(mine.as_ref().map(drop).map_err(Clone::clone)).and(mine);
@@ -229,7 +239,9 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
             }
             Ok(())
         };
-        enter().map_err(Error::agreed)
+        enter().map_err(Error::agreed)?;
+        self.write_pending();
+        Ok(())
     }
 
     /// Makes all data that all ranks wrote part of the file, or none of it. This takes three calls
@@ -347,7 +359,7 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         let mine = self.leave_lane().reached();
         let [mut chunks, pending] = self.comm.max(mine)?;
         if pending > 0 {
-            self.write_pending()?;
+            self.advance(0)?;
             let mine = self.reached();
             [chunks, _] = self.comm.max(mine)?;
         }

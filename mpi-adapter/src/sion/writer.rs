@@ -64,8 +64,13 @@ impl<'a, W> TaskWriter<'a, W> {
     ///
     /// # Errors
     /// [`io::ErrorKind::Other`] if `len` is more than a chunk has; the stream is unchanged.
+    /// [`io::ErrorKind::WouldBlock`] if all ranks must [`advance`](super::FileWriter::advance)
+    /// first.
     pub fn ensure_free_space(&mut self, len: u64) -> io::Result<()> {
         check_mode(self.keyval, false)?;
+        if self.reach == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         self.task.ensure_free_space(len)
     }
 }

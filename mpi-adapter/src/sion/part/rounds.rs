@@ -19,6 +19,8 @@ pub(super) struct Rounds {
     longest: u64,
     /// Records for which there was no place before the META2 of the last commit.
     pending: Vec<u8>,
+    /// Their lengths.
+    lens: Vec<usize>,
 }
 
 /// The most collective writes between two rounds of ranks that need them, so that records that
@@ -27,7 +29,7 @@ const MOST: u64 = 1 << 13;
 
 impl Rounds {
     pub(super) const fn new() -> Self {
-        Self { left: 1, written: 0, longest: 0, pending: Vec::new() }
+        Self { left: 1, written: 0, longest: 0, pending: Vec::new(), lens: Vec::new() }
     }
 
     /// The ranks meet in the next collective write: there is less room than they thought.
@@ -51,6 +53,16 @@ impl Rounds {
     /// Number of bytes that have no place yet.
     pub(super) const fn pending(&self) -> usize {
         self.pending.len()
+    }
+
+    /// Keeps a record that has no place yet.
+    fn wait(&mut self, record: &[u8]) {
+        self.pending.extend_from_slice(record);
+        self.lens.push(record.len());
+    }
+
+    fn take_pending(&mut self) -> (Vec<u8>, Vec<usize>) {
+        (std::mem::take(&mut self.pending), std::mem::take(&mut self.lens))
     }
 }
 
@@ -89,22 +101,24 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         if record.is_empty() || self.mine.is_failed() {
             return;
         }
-        let chunksize = self.mine.tasks().first().map(|task| task.pen().cursor().chunksize());
-        let fits = chunksize.is_some_and(|chunksize| usize_to_u64(record.len()) <= chunksize);
-        let placed = match fits && self.rounds.pending.is_empty() {
-            true => self.ensure_free_space(usize_to_u64(record.len())),
-            false => Ok(()),
-        };
-        if let Err(error) = placed {
-            self.mine.fail("writing a record", &error);
-        } else if !self.rounds.pending.is_empty() {
-            self.rounds.pending.extend_from_slice(record);
-        } else if let Err(error) = self.write(record) {
+        if self.rounds.pending() > 0 {
+            return self.rounds.wait(record);
+        }
+        if let Err(error) = self.place(record) {
             match error.kind() {
-                io::ErrorKind::WouldBlock => self.rounds.pending.extend_from_slice(record),
+                io::ErrorKind::WouldBlock => self.rounds.wait(record),
                 _ => self.mine.fail("writing a record", &error),
             }
         }
+    }
+
+    fn place(&mut self, record: &[u8]) -> io::Result<()> {
+        let len = usize_to_u64(record.len());
+        let chunksize = self.mine.tasks().first().map(|task| task.pen().cursor().chunksize());
+        if chunksize.is_some_and(|chunksize| len <= chunksize) {
+            self.ensure_free_space(len)?;
+        }
+        self.write(record)
     }
 
     fn round(&mut self) -> Result<(), Error> {
@@ -120,37 +134,66 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         let [next, pending] = self.comm.combine(mine, [Fold::Min, Fold::Max])?;
         self.file.settle();
         self.rounds.left = next;
-        if pending > 0 { self.write_pending() } else { Ok(()) }
+        if pending > 0 { self.advance(0) } else { Ok(()) }
     }
 
-    /// Writes what had no place. All ranks call this if one of them has something.
-    pub(super) fn write_pending(&mut self) -> Result<(), Error> {
-        self.advance(usize_to_u64(self.rounds.pending()))?;
-        let pending = std::mem::take(&mut self.rounds.pending);
-        if pending.is_empty() {
-            return Ok(());
+    /// Writes what had no place and now has one, each record as if it came now.
+    pub(super) fn write_pending(&mut self) {
+        let (bytes, lens) = self.rounds.take_pending();
+        let mut rest = bytes.as_slice();
+        for len in lens {
+            let Some((record, after)) = rest.split_at_checked(len) else { return };
+            rest = after;
+            if let Err(error) = self.place(record) {
+                return self.mine.fail("writing a record", &error); // the stream ends before it
+            }
         }
-        if let Err(error) = self.write(&pending) {
-            self.mine.fail("writing a record", &error);
-        }
-        Ok(())
+    }
+
+    /// The last block that the records need for which there was no place, and `len` more bytes.
+    pub(super) fn block_after_pending(&self, len: u64) -> u64 {
+        let Some(cursor) = self.mine.tasks().first().map(|task| task.pen().cursor()) else {
+            return 0;
+        };
+        let size = cursor.chunksize().max(1);
+        let (mut block, mut room) = (u64::from(cursor.chunk()), cursor.room());
+        let mut take = |len: u64, is_record: bool| {
+            if is_record && room < len && len <= size {
+                room = 0; // the record is not split
+            }
+            let more = len.saturating_sub(room).div_ceil(size);
+            block = block.saturating_add(more);
+            room = room.saturating_add(more.saturating_mul(size)).saturating_sub(len);
+        };
+        self.rounds.lens.iter().for_each(|len| take(usize_to_u64(*len), true));
+        take(len, false);
+        block
     }
 
     /// Collective writes until a buffer that this rank does not write by itself is full, or the
     /// room before META2, if all records are as long as the longest.
     fn next_round(&self) -> u64 {
         let reach = self.book.reach();
+        let longest = self.rounds.longest;
         let buffer = match self.file.needs_others() {
-            true => usize_to_u64(self.file.limit()),
+            true => usize_to_u64(self.file.limit()).checked_div(longest).unwrap_or(MOST),
             false if reach == u64::MAX => return u64::MAX,
             false => u64::MAX,
         };
         let Some(cursor) = self.mine.tasks().first().map(|task| task.pen().cursor()) else {
             return MOST;
         };
-        let blocks = reach.saturating_sub(u64::from(cursor.chunk()));
-        let room = blocks.saturating_sub(1).saturating_mul(cursor.chunksize());
-        let room = room.saturating_add(cursor.room());
-        buffer.min(room).checked_div(self.rounds.longest).unwrap_or(MOST).clamp(1, MOST)
+        let blocks = reach.saturating_sub(u64::from(cursor.chunk())).saturating_sub(1);
+        let (size, room) = (cursor.chunksize(), cursor.room());
+        let records = match size.checked_div(longest) {
+            None => MOST,
+            // They go on in the next chunk.
+            Some(0) => blocks.saturating_mul(size).saturating_add(room).div_euclid(longest.max(1)),
+            Some(of_chunk) => {
+                let of_room = room.checked_div(longest).unwrap_or(0);
+                blocks.saturating_mul(of_chunk).saturating_add(of_room)
+            }
+        };
+        buffer.min(records).clamp(1, MOST)
     }
 }
