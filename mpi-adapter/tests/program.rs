@@ -225,6 +225,24 @@ fn a_set_whose_tables_are_not_as_sealed_is_not_converted() {
 }
 
 #[test]
+fn a_set_keeps_its_byte_orders() {
+    use striae::sion::{Builder, ByteOrder, File};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [set, new] = &["a.sion", "b.sion"].map(path);
+    let orders = [ByteOrder::Little, ByteOrder::Big];
+    for (order, data) in orders.into_iter().flat_map(|order| orders.map(|data| (order, data))) {
+        let builder = Builder::new(3).order(order).data_order(data).force(true);
+        builder.create(set).unwrap().close().unwrap();
+        let done = as_threads(2, &["convert", set, new, "--files", "2", "--force"]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        for (_, head) in File::open(new).unwrap().files() {
+            assert_eq!((head.meta1.order(), head.meta1.data_order()), (order, data));
+        }
+    }
+}
+
+#[test]
 fn verify_checks_every_file_once_and_names_the_damaged_one() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
 use striae::publish::{Folder, Publish};
-use striae::sion::{File, SealState, task_name};
+use striae::sion::{ByteOrder, File, SealState, task_name};
 use striae_core::integrity::crc32c;
 use striae_core::sion::KeyvalMode;
 use striae_core::sion::filename::Sibling;
@@ -198,7 +198,7 @@ pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error>
         sources.iter().map(task).collect::<Result<Vec<_>, Failure>>()
     });
     let tasks = comm.agree(tasks)?;
-    write_set(comm, &args.out, &args.options, tasks, |file, window| {
+    write_set(comm, &args.out, &args.options, (Builder::new(), tasks), |file, window| {
         for (task, path) in sources.iter().flatten() {
             let from = fs::File::open(path).map_err(io(path.display()));
             write_task(file, *task, &mut from?, window)?;
@@ -252,14 +252,15 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
     });
     let check = || {
         check_plain(set.keyval(), "convert")?;
-        match comm.rank() {
-            0 => admit_conversion(args),
-            _ => Ok(()),
-        }
+        let tasks = tasks.collect::<Result<Vec<_>, Failure>>()?;
+        Ok((tasks, if comm.rank() == 0 { Old::admitted(args)? } else { Old::default() }))
     };
-    let tasks: Vec<_> = comm.agree(check().and_then(|()| tasks.collect()))?;
+    let mine = check();
+    let kept = mine.as_ref().map(|(_, old)| old.kept()).map_err(Clone::clone);
+    let builder = with_kept(comm.max(kept)?);
+    let (tasks, _) = mine.map_err(Error::agreed)?; // never: no rank has failed
     set.check()?;
-    write_set(comm, &args.out, &args.options, tasks, |file, window| {
+    write_set(comm, &args.out, &args.options, (builder, tasks), |file, window| {
         for entry in set.tasks() {
             let stream = set.stream(entry.task).map_err(io("opening a stream"));
             write_task(file, entry.task, &mut stream?, window)?;
@@ -268,21 +269,46 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
     })
 }
 
-/// Refuses a set that may not be converted as a whole: a file of an older commit, or damage of the
-/// tables, would not be known in the new set.
-fn admit_conversion(args: &ConvertArgs) -> Result<(), Failure> {
-    let set = admitted(&args.set, args.max_size)?;
-    if let Some(older) = set.older()?.first() {
-        return Err(older.into_error().into());
-    }
-    let mut window = vec![0; WINDOW];
-    for file in set.reader().files() {
-        let at = |error| striae::Error::new(file.store().path(), error);
-        if let SealState::Sealed(seal) = file.seal().map_err(at)? {
-            seal.check_metadata(file.store(), crc32c, &mut window).map_err(at)?;
+/// What rank 0 knows of a set that is converted.
+#[derive(Debug, Default)]
+struct Old {
+    /// Whether the metadata are big-endian, and what is stated of the data.
+    are_big: [bool; 2],
+}
+
+impl Old {
+    /// Refuses a set that may not be converted as a whole: a file of an older commit, or damage of
+    /// the tables, would not be known in the new set.
+    fn admitted(args: &ConvertArgs) -> Result<Self, Failure> {
+        let set = admitted(&args.set, args.max_size)?;
+        if let Some(older) = set.older()?.first() {
+            return Err(older.into_error().into());
         }
+        let mut window = vec![0; WINDOW];
+        for file in set.reader().files() {
+            let at = |error| striae::Error::new(file.store().path(), error);
+            if let SealState::Sealed(seal) = file.seal().map_err(at)? {
+                seal.check_metadata(file.store(), crc32c, &mut window).map_err(at)?;
+            }
+        }
+        let mut old = Self::default();
+        if let Some((_, head)) = set.files().next() {
+            let orders = [head.meta1.order(), head.meta1.data_order()];
+            old.are_big = orders.map(|order| order == ByteOrder::Big);
+        }
+        Ok(old)
     }
-    Ok(())
+
+    /// What the new set keeps, as numbers for all ranks.
+    fn kept(&self) -> [u64; 2] {
+        self.are_big.map(u64::from)
+    }
+}
+
+/// Options of a new set that keeps this of an old one.
+fn with_kept([order, data_order]: [u64; 2]) -> Builder {
+    let of = |number| if number == 0 { ByteOrder::Little } else { ByteOrder::Big };
+    Builder::new().order(of(order)).data_order(of(data_order))
 }
 
 /// Makes a set; `fill` writes the tasks of this rank. The files get their names when all ranks are
@@ -291,7 +317,7 @@ fn write_set<C: Collective>(
     comm: C,
     out: &Path,
     options: &SetArgs,
-    tasks: Vec<(u64, u64)>,
+    (builder, tasks): (Builder, Vec<(u64, u64)>),
     fill: impl FnOnce(&mut FileWriter<C>, &mut [u8]) -> Result<(), Failure>,
 ) -> Result<(), Error> {
     let publish = match comm.rank() {
@@ -302,7 +328,7 @@ fn write_set<C: Collective>(
     let hidden = hidden.map_err(Clone::clone).map(Option::unwrap_or_default);
     let bytes = hidden.as_ref().map(|path| path.as_os_str().as_bytes());
     let hidden = comm.bcast(0, bytes.map_err(Clone::clone), LONGEST_PATH)?;
-    let mut builder = Builder::new().tasks(tasks).nfiles(options.files.get());
+    let mut builder = builder.tasks(tasks).nfiles(options.files.get());
     builder = builder.sealed(options.seal).prefix(out.as_os_str().as_bytes().to_vec());
     if let Some(bytes) = options.fsblksize {
         builder = builder.fsblksize(bytes.get());
