@@ -243,6 +243,34 @@ fn a_set_keeps_its_byte_orders() {
 }
 
 #[test]
+fn a_set_keeps_its_permissions_and_that_it_is_sealed() {
+    use std::os::unix::fs::PermissionsExt;
+    use striae::sion::verify::{Sealing, state};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [set, new] = &["a.sion", "b.sion"].map(path);
+    for sealed in [false, true] {
+        let builder = striae::sion::Builder::new(3).sealed(sealed).force(true);
+        builder.create(set).unwrap().close().unwrap();
+        std::fs::set_permissions(set, std::fs::Permissions::from_mode(0o600)).unwrap();
+        for (option, is_sealed) in
+            [(None, sealed), (Some("--seal"), true), (Some("--no-seal"), false)]
+        {
+            let args = [&["convert", set, new, "--files", "2"][..], option.as_slice()].concat();
+            let done = as_threads(2, &args);
+            assert!(done.status.success(), "{}", text(&done.stderr));
+            for name in ["b.sion", "b.sion.000001"] {
+                let file = folder.path().join(name);
+                assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+                let sealing = if is_sealed { Sealing::Sealed } else { Sealing::None };
+                assert_eq!(state(&file).unwrap().sealing, sealing, "{args:?}");
+                std::fs::remove_file(file).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
 fn verify_checks_every_file_once_and_names_the_damaged_one() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let folder = tempfile::tempdir().unwrap();

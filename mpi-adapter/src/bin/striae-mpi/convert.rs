@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "SIONlib: seals of the old set are compared before; every task gets one chunk of \
-its length. Sets of key-value records, or with other global ranks than 0, 1, 2 and so on, are for \
+    after_help = "SIONlib: seals of the old set are compared before, and the new set is sealed if \
+all files of the old one are; every task gets one chunk of its length; byte orders and permissions \
+are kept. Sets of key-value records, or with other global ranks than 0, 1, 2 and so on, are for \
 `striae convert`.\n\nBlob sets: every rank writes an even part of the canonical file. Elements \
 that no subfile has are filled.\n\nExit status: 0; 1 if a blob set is not whole; 2 if nothing was \
 made."
@@ -62,21 +63,20 @@ impl SetArgs {
     }
 }
 
-/// The options that only blob sets have.
+/// The options of a conversion that not all sets have.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BlobArgs {
     /// Value of elements that no subfile has; default: the fill value of the variable.
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) fill: Option<String>,
-    /// Do not compare a blob set with its seal.
-    #[arg(long)]
+    /// Do not compare a set with its seal; a new SIONlib set gets none.
+    #[arg(long, conflicts_with = "seal")]
     pub(crate) no_seal: bool,
 }
 
 impl BlobArgs {
-    /// The first option that is given.
+    /// The option that only blob sets have, if it is given.
     pub(crate) fn of_blob(&self) -> Option<&'static str> {
-        let given = [(self.fill.is_some(), "--fill"), (self.no_seal, "--no-seal")];
-        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+        self.fill.is_some().then_some("--fill")
     }
 }

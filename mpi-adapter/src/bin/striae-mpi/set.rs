@@ -198,7 +198,9 @@ pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error>
         sources.iter().map(task).collect::<Result<Vec<_>, Failure>>()
     });
     let tasks = comm.agree(tasks)?;
-    write_set(comm, &args.out, &args.options, (Builder::new(), tasks), |file, window| {
+    let builder = Builder::new().sealed(args.options.seal);
+    let new = New { out: &args.out, options: &args.options, like: None, builder, tasks };
+    new.write(comm, |file, window| {
         for (task, path) in sources.iter().flatten() {
             let from = fs::File::open(path).map_err(io(path.display()));
             write_task(file, *task, &mut from?, window)?;
@@ -258,9 +260,12 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
     let mine = check();
     let kept = mine.as_ref().map(|(_, old)| old.kept()).map_err(Clone::clone);
     let builder = with_kept(comm.max(kept)?);
-    let (tasks, _) = mine.map_err(Error::agreed)?; // never: no rank has failed
-    set.check()?;
-    write_set(comm, &args.out, &args.options, (builder, tasks), |file, window| {
+    let (tasks, old) = mine.map_err(Error::agreed)?; // never: no rank has failed
+    if !args.blob.no_seal {
+        set.check()?;
+    }
+    let new = New { out: &args.out, options: &args.options, like: old.first, builder, tasks };
+    new.write(comm, |file, window| {
         for entry in set.tasks() {
             let stream = set.stream(entry.task).map_err(io("opening a stream"));
             write_task(file, entry.task, &mut stream?, window)?;
@@ -272,8 +277,12 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
 /// What rank 0 knows of a set that is converted.
 #[derive(Debug, Default)]
 struct Old {
+    /// The path of its first file.
+    first: Option<PathBuf>,
     /// Whether the metadata are big-endian, and what is stated of the data.
     are_big: [bool; 2],
+    /// Whether the new set has a seal, too.
+    sealed: bool,
 }
 
 impl Old {
@@ -284,15 +293,10 @@ impl Old {
         if let Some(older) = set.older()?.first() {
             return Err(older.into_error().into());
         }
-        let mut window = vec![0; WINDOW];
-        for file in set.reader().files() {
-            let at = |error| striae::Error::new(file.store().path(), error);
-            if let SealState::Sealed(seal) = file.seal().map_err(at)? {
-                seal.check_metadata(file.store(), crc32c, &mut window).map_err(at)?;
-            }
-        }
-        let mut old = Self::default();
-        if let Some((_, head)) = set.files().next() {
+        let sealed = !args.blob.no_seal && check_tables(&set)?;
+        let mut old = Self { sealed: sealed || args.options.seal, ..Self::default() };
+        if let Some((path, head)) = set.files().next() {
+            old.first = Some(path.to_owned());
             let orders = [head.meta1.order(), head.meta1.data_order()];
             old.are_big = orders.map(|order| order == ByteOrder::Big);
         }
@@ -300,45 +304,79 @@ impl Old {
     }
 
     /// What the new set keeps, as numbers for all ranks.
-    fn kept(&self) -> [u64; 2] {
-        self.are_big.map(u64::from)
+    fn kept(&self) -> [u64; 3] {
+        let [order, data_order] = self.are_big;
+        [order, data_order, self.sealed].map(u64::from)
     }
+}
+
+/// Compares the tables of all files with their seals. Returns whether all of them have one.
+fn check_tables(set: &File) -> Result<bool, Failure> {
+    let (mut are_sealed, mut window) = (true, vec![0; WINDOW]);
+    for file in set.reader().files() {
+        let at = |error| striae::Error::new(file.store().path(), error);
+        match file.seal().map_err(at)? {
+            SealState::Sealed(seal) => {
+                seal.check_metadata(file.store(), crc32c, &mut window).map_err(at)?;
+            }
+            _ => are_sealed = false,
+        }
+    }
+    Ok(are_sealed)
 }
 
 /// Options of a new set that keeps this of an old one.
-fn with_kept([order, data_order]: [u64; 2]) -> Builder {
+fn with_kept([order, data_order, sealed]: [u64; 3]) -> Builder {
     let of = |number| if number == 0 { ByteOrder::Little } else { ByteOrder::Big };
-    Builder::new().order(of(order)).data_order(of(data_order))
+    Builder::new().order(of(order)).data_order(of(data_order)).sealed(sealed != 0)
 }
 
-/// Makes a set; `fill` writes the tasks of this rank. The files get their names when all ranks are
-/// done: until then what had these names stays.
-fn write_set<C: Collective>(
-    comm: C,
-    out: &Path,
-    options: &SetArgs,
-    (builder, tasks): (Builder, Vec<(u64, u64)>),
-    fill: impl FnOnce(&mut FileWriter<C>, &mut [u8]) -> Result<(), Failure>,
-) -> Result<(), Error> {
-    let publish = match comm.rank() {
-        0 => Publish::new(out, options.files, options.force).map(Some).map_err(Failure::from),
-        _ => Ok(None),
-    };
-    let hidden = publish.as_ref().map(|publish| publish.as_ref().map(|it| it.hidden(0)));
-    let hidden = hidden.map_err(Clone::clone).map(Option::unwrap_or_default);
-    let bytes = hidden.as_ref().map(|path| path.as_os_str().as_bytes());
-    let hidden = comm.bcast(0, bytes.map_err(Clone::clone), LONGEST_PATH)?;
-    let mut builder = builder.tasks(tasks).nfiles(options.files.get());
-    builder = builder.sealed(options.seal).prefix(out.as_os_str().as_bytes().to_vec());
-    if let Some(bytes) = options.fsblksize {
-        builder = builder.fsblksize(bytes.get());
+/// A set that is to be made.
+struct New<'a> {
+    /// The path of its first file.
+    out: &'a Path,
+    options: &'a SetArgs,
+    /// The file whose permissions the new files get, if there is one; at rank 0.
+    like: Option<PathBuf>,
+    builder: Builder,
+    /// The tasks of this rank, and the sizes of their chunks.
+    tasks: Vec<(u64, u64)>,
+}
+
+impl New<'_> {
+    /// Makes the set; `fill` writes the tasks of this rank. The files get their names when all
+    /// ranks are done: until then what had these names stays.
+    fn write<C: Collective>(
+        self,
+        comm: C,
+        fill: impl FnOnce(&mut FileWriter<C>, &mut [u8]) -> Result<(), Failure>,
+    ) -> Result<(), Error> {
+        let publish = if comm.rank() == 0 { self.publish().map(Some) } else { Ok(None) };
+        let hidden = publish.as_ref().map(|publish| publish.as_ref().map(|it| it.hidden(0)));
+        let hidden = hidden.map_err(Clone::clone).map(Option::unwrap_or_default);
+        let bytes = hidden.as_ref().map(|path| path.as_os_str().as_bytes());
+        let hidden = comm.bcast(0, bytes.map_err(Clone::clone), LONGEST_PATH)?;
+        let mut builder = self.builder.tasks(self.tasks).nfiles(self.options.files.get());
+        builder = builder.prefix(self.out.as_os_str().as_bytes().to_vec());
+        if let Some(bytes) = self.options.fsblksize {
+            builder = builder.fsblksize(bytes.get());
+        }
+        let mut file = builder.create(comm, PathBuf::from(OsString::from_vec(hidden)))?;
+        let done = fill(&mut file, &mut vec![0; WINDOW]);
+        file.whole().unwrap_or(file.comm()).agree(done)?;
+        let comm = file.close()?;
+        let named = publish.and_then(|publish| publish.map_or(Ok(()), |it| Ok(it.finish(true)?)));
+        comm.agree(named)
     }
-    let mut file = builder.create(comm, PathBuf::from(OsString::from_vec(hidden)))?;
-    let done = fill(&mut file, &mut vec![0; WINDOW]);
-    file.whole().unwrap_or(file.comm()).agree(done)?;
-    let comm = file.close()?;
-    let named = publish.and_then(|publish| publish.map_or(Ok(()), |it| Ok(it.finish(true)?)));
-    comm.agree(named)
+
+    /// Checks the names of the new files, and makes a hidden folder for them.
+    fn publish(&self) -> Result<Publish, Failure> {
+        let publish = Publish::new(self.out, self.options.files, self.options.force)?;
+        Ok(match &self.like {
+            Some(path) => publish.like(path),
+            None => publish,
+        })
+    }
 }
 
 fn write_task<C: Collective>(
