@@ -271,6 +271,37 @@ fn a_set_keeps_its_permissions_and_that_it_is_sealed() {
 }
 
 #[test]
+fn no_file_that_is_read_is_replaced_by_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [set, second, tasks] = &["a.sion", "a.sion.000001", "tasks"].map(path);
+    striae::sion::Builder::new(3).nfiles(2).create(set).unwrap().close().unwrap();
+    std::fs::create_dir(tasks).unwrap();
+    let [first, other] = &["tasks/task_00000", "tasks/task_00001"].map(path);
+    std::fs::write(first, "first").unwrap();
+    std::fs::write(other, "other").unwrap();
+    std::os::unix::fs::symlink(other, path("link.sion")).unwrap();
+    let linked = &path("link.sion");
+    let before = [set, second, first, other].map(|file| std::fs::read(file).unwrap());
+    let refused: [&[&str]; 4] = [
+        &["convert", set, second],
+        &["pack", other, tasks],
+        &["pack", linked, tasks],
+        &["pack", first, other, first],
+    ];
+    for (run, args) in worlds().into_iter().flat_map(|run| refused.map(|args| (run, args))) {
+        let done = run(2, &[args, &["--force"]].concat());
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains("is a source, and would be replaced"), "{said}");
+        let after = [set, second, first, other].map(|file| std::fs::read(file).unwrap());
+        assert!(after == before, "{args:?}");
+    }
+    let done = as_threads(2, &["convert", set, set, "--force", "--files", "2"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+}
+
+#[test]
 fn verify_checks_every_file_once_and_names_the_damaged_one() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use crate::convert::{ConvertArgs, MaxSize, SetArgs};
 use crate::text::warn;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -154,11 +155,7 @@ fn extract_mine<C: Collective>(
 
 /// Gives the files their names. What is replaced stays until the disk has the new files.
 fn publish(made: Folder, args: &ExtractArgs) -> Result<(), Failure> {
-    let sources = (0..).map_while(|number| {
-        let mut name = args.set.as_os_str().to_owned();
-        name.push(Sibling(number).to_string());
-        fs::metadata(name).ok().map(|file| (file.dev(), file.ino()))
-    });
+    let sources = (0..).map_while(|number| identity(&sibling(&args.set, number)));
     made.finish(sources, args.force)?;
     Ok(())
 }
@@ -200,7 +197,8 @@ pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error>
     let tasks = comm.agree(tasks)?;
     let builder = Builder::new().sealed(args.options.seal);
     let new = New { out: &args.out, options: &args.options, like: None, builder, tasks };
-    new.write(comm, |file, window| {
+    let read = (0..ntasks).filter_map(|task| Some((source(args, task).ok()?, None)));
+    new.write(comm, read, |file, window| {
         for (task, path) in sources.iter().flatten() {
             let from = fs::File::open(path).map_err(io(path.display()));
             write_task(file, *task, &mut from?, window)?;
@@ -264,8 +262,10 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
     if !args.blob.no_seal {
         set.check()?;
     }
-    let new = New { out: &args.out, options: &args.options, like: old.first, builder, tasks };
-    new.write(comm, |file, window| {
+    let like = old.files.first().cloned();
+    let new = New { out: &args.out, options: &args.options, like, builder, tasks };
+    let read = old.files.into_iter().zip((0..).map(Some));
+    new.write(comm, read, |file, window| {
         for entry in set.tasks() {
             let stream = set.stream(entry.task).map_err(io("opening a stream"));
             write_task(file, entry.task, &mut stream?, window)?;
@@ -277,8 +277,8 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
 /// What rank 0 knows of a set that is converted.
 #[derive(Debug, Default)]
 struct Old {
-    /// The path of its first file.
-    first: Option<PathBuf>,
+    /// The paths of its files.
+    files: Vec<PathBuf>,
     /// Whether the metadata are big-endian, and what is stated of the data.
     are_big: [bool; 2],
     /// Whether the new set has a seal, too.
@@ -295,8 +295,8 @@ impl Old {
         }
         let sealed = !args.blob.no_seal && check_tables(&set)?;
         let mut old = Self { sealed: sealed || args.options.seal, ..Self::default() };
-        if let Some((path, head)) = set.files().next() {
-            old.first = Some(path.to_owned());
+        old.files.extend(set.files().map(|(path, _)| path.to_owned()));
+        if let Some((_, head)) = set.files().next() {
             let orders = [head.meta1.order(), head.meta1.data_order()];
             old.are_big = orders.map(|order| order == ByteOrder::Big);
         }
@@ -345,13 +345,15 @@ struct New<'a> {
 
 impl New<'_> {
     /// Makes the set; `fill` writes the tasks of this rank. The files get their names when all
-    /// ranks are done: until then what had these names stays.
+    /// ranks are done: until then what had these names stays. `read` are the files that are read
+    /// meanwhile, each with the number of the new file that may replace it; rank 0 uses them.
     fn write<C: Collective>(
         self,
         comm: C,
+        read: impl Iterator<Item = (PathBuf, Option<u32>)>,
         fill: impl FnOnce(&mut FileWriter<C>, &mut [u8]) -> Result<(), Failure>,
     ) -> Result<(), Error> {
-        let publish = if comm.rank() == 0 { self.publish().map(Some) } else { Ok(None) };
+        let publish = if comm.rank() == 0 { self.publish(read).map(Some) } else { Ok(None) };
         let hidden = publish.as_ref().map(|publish| publish.as_ref().map(|it| it.hidden(0)));
         let hidden = hidden.map_err(Clone::clone).map(Option::unwrap_or_default);
         let bytes = hidden.as_ref().map(|path| path.as_os_str().as_bytes());
@@ -370,13 +372,49 @@ impl New<'_> {
     }
 
     /// Checks the names of the new files, and makes a hidden folder for them.
-    fn publish(&self) -> Result<Publish, Failure> {
+    fn publish(
+        &self,
+        read: impl Iterator<Item = (PathBuf, Option<u32>)>,
+    ) -> Result<Publish, Failure> {
+        self.spare(read)?;
         let publish = Publish::new(self.out, self.options.files, self.options.force)?;
         Ok(match &self.like {
             Some(path) => publish.like(path),
             None => publish,
         })
     }
+
+    /// Refuses to replace what is read, except by the file that may.
+    fn spare(&self, read: impl Iterator<Item = (PathBuf, Option<u32>)>) -> Result<(), Failure> {
+        let numbers = 0..self.options.files.get();
+        let targets = numbers.map(|number| (number, sibling(self.out, number)));
+        let existing = targets.filter_map(|(number, path)| Some((number, identity(&path)?, path)));
+        let existing: Vec<_> = existing.collect();
+        if existing.is_empty() {
+            return Ok(()); // nobody looks at what may be many files
+        }
+        let read = read.filter_map(|(path, by)| Some((identity(&path)?, by)));
+        let read: BTreeMap<_, _> = read.collect();
+        let is_read = |(number, file, _): &(u32, _, PathBuf)| {
+            read.get(file).is_some_and(|by| *by != Some(*number))
+        };
+        match existing.iter().find(|target| is_read(target)) {
+            Some((_, _, path)) => Err(striae::Error::new(path, ErrorKind::Source).into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The path of a file of a set.
+fn sibling(set: &Path, number: u32) -> PathBuf {
+    let mut name = set.as_os_str().to_owned();
+    name.push(Sibling(number).to_string());
+    name.into()
+}
+
+/// Which file a path leads to.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 fn write_task<C: Collective>(
