@@ -302,6 +302,22 @@ fn no_file_that_is_read_is_replaced_by_another_one() {
 }
 
 #[test]
+fn no_set_is_made_beside_an_old_buddy_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [set, file, new] = &["a.sion", "file", "b.sion"].map(path);
+    std::fs::write(file, "a task").unwrap();
+    assert!(as_threads(1, &["pack", set, file]).status.success());
+    std::fs::write(path("b.sion_BUDDY_00"), "old").unwrap();
+    for args in [["convert", set, new], ["pack", new, file]] {
+        let done = as_threads(2, &args);
+        let said = text(&done.stderr);
+        assert!(done.status.code() == Some(2) && said.contains("_BUDDY_00"), "{said}");
+        assert!(!Path::new(new).exists());
+    }
+}
+
+#[test]
 fn verify_checks_every_file_once_and_names_the_damaged_one() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let folder = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use striae::error::ErrorKind;
 use striae::publish::{Folder, Publish};
-use striae::sion::{ByteOrder, File, SealState, task_name};
+use striae::sion::{ByteOrder, File, SealState, check_buddies, task_name};
 use striae_core::integrity::crc32c;
 use striae_core::sion::KeyvalMode;
 use striae_core::sion::filename::Sibling;
@@ -376,6 +376,7 @@ impl New<'_> {
         &self,
         read: impl Iterator<Item = (PathBuf, Option<u32>)>,
     ) -> Result<Publish, Failure> {
+        check_buddies(self.out, self.options.files.get(), 0)?;
         self.spare(read)?;
         let publish = Publish::new(self.out, self.options.files, self.options.force)?;
         Ok(match &self.like {
