@@ -318,6 +318,19 @@ fn no_set_is_made_beside_an_old_buddy_set() {
 }
 
 #[test]
+fn more_files_than_tasks_are_refused_before_their_names_are_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [set, file, new] = &["a.sion", "file", "b.sion"].map(path);
+    std::fs::write(file, "a task").unwrap();
+    assert!(as_threads(1, &["pack", set, file]).status.success());
+    for args in [["convert", set, new], ["pack", new, file]] {
+        let done = as_threads(2, &[&args[..], &["--files", "4000000000"]].concat());
+        assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr)); // within a day
+    }
+}
+
+#[test]
 fn verify_checks_every_file_once_and_names_the_damaged_one() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     let folder = tempfile::tempdir().unwrap();

@@ -15,6 +15,7 @@ use striae::publish::{Folder, Publish};
 use striae::sion::{ByteOrder, File, SealState, check_buddies, task_name};
 use striae_core::integrity::crc32c;
 use striae_core::sion::KeyvalMode;
+use striae_core::sion::filegroups::EvenFiles;
 use striae_core::sion::filename::Sibling;
 use striae_mpi::sion::{Builder, FileReader, FileWriter, OpenOptions};
 use striae_mpi::{Code, Collective, Error, Failure, even_part};
@@ -196,7 +197,7 @@ pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error>
     });
     let tasks = comm.agree(tasks)?;
     let builder = Builder::new().sealed(args.options.seal);
-    let new = New { out: &args.out, options: &args.options, like: None, builder, tasks };
+    let new = New { out: &args.out, options: &args.options, like: None, builder, ntasks, tasks };
     let read = (0..ntasks).filter_map(|task| Some((source(args, task).ok()?, None)));
     new.write(comm, read, |file, window| {
         for (task, path) in sources.iter().flatten() {
@@ -263,7 +264,8 @@ pub(crate) fn convert<C: Collective>(comm: C, args: &ConvertArgs) -> Result<(), 
         set.check()?;
     }
     let like = old.files.first().cloned();
-    let new = New { out: &args.out, options: &args.options, like, builder, tasks };
+    let ntasks = set.ntasks();
+    let new = New { out: &args.out, options: &args.options, like, builder, ntasks, tasks };
     let read = old.files.into_iter().zip((0..).map(Some));
     new.write(comm, read, |file, window| {
         for entry in set.tasks() {
@@ -339,6 +341,8 @@ struct New<'a> {
     /// The file whose permissions the new files get, if there is one; at rank 0.
     like: Option<PathBuf>,
     builder: Builder,
+    /// The number of its tasks.
+    ntasks: u64,
     /// The tasks of this rank, and the sizes of their chunks.
     tasks: Vec<(u64, u64)>,
 }
@@ -376,6 +380,9 @@ impl New<'_> {
         &self,
         read: impl Iterator<Item = (PathBuf, Option<u32>)>,
     ) -> Result<Publish, Failure> {
+        // Before anyone looks whether so many names are free.
+        EvenFiles::new(self.ntasks, self.options.files.get().into())
+            .map_err(|error| striae::Error::new(self.out, error))?;
         check_buddies(self.out, self.options.files.get(), 0)?;
         self.spare(read)?;
         let publish = Publish::new(self.out, self.options.files, self.options.force)?;
