@@ -161,7 +161,8 @@ size_t lsion_coll_fread_mpi(void *data, size_t size, size_t nitems, int sid);
 
 /*
  * Writes nitems values of size bytes of each process, which may be none. In a set that is collective
- * all processes of a file call this; most calls take no message. In others it is sion_fwrite.
+ * all processes of a file call this; most calls take no message. In others, and in mapped sets, it is
+ * sion_fwrite to the current task.
  * Returns nitems, or 0: then this process, or when the processes meet another one, has failed.
  */
 size_t lsion_coll_fwrite(const void *data, size_t size, size_t nitems, int sid);

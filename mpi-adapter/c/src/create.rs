@@ -102,7 +102,7 @@ impl New {
         self
     }
 
-    const fn opened(&self) -> Opened {
+    pub(crate) const fn opened(&self) -> Opened {
         match self.tasks {
             Tasks::Placed { .. } => Opened::Mapped,
             _ => Opened::InParallel,

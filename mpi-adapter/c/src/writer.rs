@@ -4,7 +4,7 @@
 use crate::create::New;
 use crate::{told, untold};
 use std::io;
-use striae_c::sion::parts::{About, Failure, Track, Writer};
+use striae_c::sion::parts::{About, Failure, Opened, Track, Writer};
 use striae_mpi::Collective;
 use striae_mpi::sion::FileWriter;
 
@@ -142,7 +142,8 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
     }
 
     fn coll_write(&mut self, task: u64, record: Result<&[u8], Failure>) -> Result<(), Failure> {
-        if !self.new.together.is_collective {
+        // With any tasks of each process, the processes of a file may write other numbers of records.
+        if !self.new.together.is_collective || self.new.opened() == Opened::Mapped {
             return record.and_then(|record| self.write_record(task, record));
         }
         let record = record.and_then(|record| {

@@ -311,6 +311,50 @@ static void mapped(void) {
     count++;
 }
 
+/* In a mapped set a collective write is one of this process, to its current task. */
+static void mapped_records(const char *mode) {
+    char *path = in_folder(folder, "records.sion");
+    int nlocal = 2, nfiles = size > 1 ? 2 : 1, ntasks = 2 * size;
+    int ranks[2], files[2], locals[2];
+    sion_int64 sizes[2] = {600, 600};
+    for (int i = 0; i < 2; i++) {
+        ranks[i] = rank + i * size;
+        files[i] = ranks[i] % nfiles;
+        locals[i] = ranks[i] / nfiles;
+    }
+    int *r = ranks, *f = files, *l = locals, sid;
+    sion_int64 *s = sizes;
+    sion_int32 fsblksize = 512;
+    sid = sion_paropen_mapped_mpi(path, mode, &nfiles, MPI_COMM_WORLD, &nlocal, &r, &s, &f, &l,
+                                  &fsblksize, NULL);
+    CHECK(sid >= 0);
+    unsigned char bytes[600];
+    for (int i = 1; i >= 0; i--) {
+        CHECK(sion_seek(sid, ranks[i], SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
+        for (int part = 0; part <= ranks[i]; part++) { /* another number for each task */
+            fill(bytes, ranks[i], 10 * part, 10);
+            CHECK(sion_coll_fwrite(bytes, 1, 10, sid) == 10);
+        }
+    }
+    CHECK(sion_parclose_mapped_mpi(sid) == SION_SUCCESS);
+    if (rank == 0) {
+        r = NULL;
+        s = NULL;
+        sid = sion_open(path, "br", &ntasks, &nfiles, &s, &fsblksize, &r, NULL);
+        CHECK(sid >= 0 && ntasks == 2 * size);
+        for (int task = 0; task < ntasks; task++) {
+            CHECK(sion_seek(sid, task, SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
+            CHECK(check_stream(sid, r[task]) == 10 * (r[task] + 1));
+        }
+        free(r);
+        free(s);
+        CHECK(sion_close(sid) == SION_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(path);
+    count++;
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     CHECK(argc == 2);
@@ -331,6 +375,9 @@ int main(int argc, char **argv) {
     collective("bw,collective,cmerge,collsize=2", 1);
     records();
     mapped();
+    mapped_records("bw");
+    mapped_records("bw,collective");
+    mapped_records("bw,collective,collsize=2");
     if (rank == 0) printf("%d sets of %d processes\n", count, size);
     MPI_Finalize();
     return 0;
