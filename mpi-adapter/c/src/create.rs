@@ -45,6 +45,7 @@ pub(crate) fn create<C>(comm: C, new: Result<New, Failure>) -> Result<Set, Failu
 where
     C: Collective + Debug + 'static,
 {
+    let new = new.and_then(New::checked); // before a file is made, or an old one is emptied
     let own = if comm.rank() == 0 { Environment::own() } else { Environment::default() };
     let words = new.as_ref().map(|_| own.to_words()).map_err(untold);
     let environment = Environment::from_words(comm.total(words).map_err(told)?);
@@ -90,6 +91,16 @@ fn named(new: &New, error: &Error) -> Failure {
 }
 
 impl New {
+    /// Refuses what needs messages between two processes if there are none.
+    fn checked(self) -> Result<Self, Failure> {
+        match (self.has_messages, self.together.buddies()) {
+            (false, 1..) => Err("callbacks make no buddy sets: two processes cannot send \
+                                 messages to one another"
+                .into()),
+            _ => Ok(self),
+        }
+    }
+
     /// With what the environment says, for so many processes.
     fn with(mut self, environment: Environment, size: u32) -> Self {
         let nfiles = match &self.tasks {

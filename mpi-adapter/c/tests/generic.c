@@ -200,6 +200,17 @@ static void merged(int aid, const char *path) {
     count++;
 }
 
+/* Copies need messages between two processes, too: refused, and the old set stays. */
+static void no_buddies(int aid, const char *path) {
+    sets_of(aid, path, "bw", 1);
+    CHECK(paropen(aid, path, "bw,buddy", 1) == -1);
+    CHECK_TEXT("buddy sets");
+    int sid = paropen(aid, path, "br", 1);
+    CHECK(sid >= 0 && check_stream(sid, rank) > 0);
+    CHECK(sion_generic_parclose(sid) == SION_SUCCESS);
+    count++;
+}
+
 /* Each call of a callback fails once, of opening, writing and closing. */
 static void failing(int aid, const char *path) {
     int last = 0;
@@ -234,6 +245,7 @@ int main(int argc, char **argv) {
     sets_of(aid, path, "bw", size);
     mapped(aid, path);
     merged(aid, path);
+    no_buddies(aid, path);
     CHECK(groups == 0);
     other = api_with(other_name_of);
     if (size > 1) {
