@@ -116,17 +116,18 @@ pub unsafe extern "C" fn lsion_file_check_par_cb_mpi(
     arguments: *mut c_void,
 ) -> c_int {
     // SAFETY: the header: "what sion_file_check_par_args_init_mpi has returned", or null.
-    let Some(check) = (unsafe { arguments.cast::<FileCheck>().as_mut() }) else {
+    let Some(check) = (unsafe { arguments.cast::<FileCheck>().as_ref() }) else {
         return NOT_SUCCESS;
     };
     let (mut chunksize, mut fsblksize, mut globalrank) = (0, -1, -1);
+    let mut nfiles = check.nfiles; // the next check has it as it was
     let (file, name) = (std::ptr::null_mut(), std::ptr::null_mut());
     // SAFETY: the contract of the module; the other pointers are to memory of this function.
     let sid = unsafe {
         lsion_paropen_mpi(
             fname,
             check.file_mode.as_ptr(),
-            &raw mut check.nfiles,
+            &raw mut nfiles,
             check.whole,
             &raw const check.part,
             &raw mut chunksize,

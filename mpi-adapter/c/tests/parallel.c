@@ -355,6 +355,32 @@ static void mapped_records(const char *mode) {
     count++;
 }
 
+/* A check leaves its arguments as they are, for the next one. */
+static void file_checks(void) {
+    char *path = in_folder(folder, "check.sion");
+    MPI_Comm part;
+    int parts = size > 1 ? 2 : 1;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % parts, rank, &part); /* every other one */
+    sion_file_check_par_args_mpi *args =
+        sion_file_check_par_args_init_mpi("bw", MPI_COMM_WORLD, -1, part);
+    CHECK(args != NULL);
+    for (int i = 0; i < 2; i++) {
+        CHECK(sion_file_check_par_cb_mpi(path, args) == SION_SUCCESS);
+        int nfiles = 0, globalrank;
+        sion_int64 chunksize = 0;
+        sion_int32 fsblksize = 0;
+        MPI_Comm none = MPI_COMM_NULL;
+        int sid = sion_paropen_mpi(path, "br", &nfiles, MPI_COMM_WORLD, &none, &chunksize,
+                                   &fsblksize, &globalrank, NULL, NULL);
+        CHECK(sid >= 0 && nfiles == parts && sion_get_filenumber(sid) == rank % parts);
+        CHECK(sion_parclose_mpi(sid) == SION_SUCCESS);
+    }
+    CHECK(sion_file_check_par_args_free_mpi(args) == SION_SUCCESS);
+    MPI_Comm_free(&part);
+    free(path);
+    count++;
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     CHECK(argc == 2);
@@ -375,6 +401,7 @@ int main(int argc, char **argv) {
     collective("bw,collective,cmerge,collsize=2", 1);
     records();
     mapped();
+    file_checks();
     mapped_records("bw");
     mapped_records("bw,collective");
     mapped_records("bw,collective,collsize=2");
