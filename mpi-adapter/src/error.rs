@@ -119,14 +119,14 @@ pub struct Failure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(Failure);
 
-/// The length in bytes of a failure as it is sent.
-pub(crate) const RECORD: usize = 256;
+/// The length in bytes of a failure as it is sent: a path (PATH_MAX), and what is wrong with it.
+pub(crate) const RECORD: usize = 4096 + 512;
 
 /// The length in bytes of the numbers at the start of a record: kind, number, rank, text length.
 const NUMBERS: usize = 16;
 
 impl Failure {
-    /// A failure for a reason. At most 240 bytes of `text` reach the other ranks.
+    /// A failure for a reason. At most 4592 bytes of `text` reach the other ranks.
     #[must_use]
     pub fn new(code: Code, text: impl fmt::Display) -> Self {
         let mut text = text.to_string();
@@ -155,7 +155,7 @@ impl Failure {
         let ((kind, number), mut record) = (self.code.to_words(), [0; RECORD]);
         let rank = self.rank.unwrap_or(rank);
         let text = self.text.as_bytes();
-        let len = u32::try_from(text.len()).unwrap_or(0); // at most 240
+        let len = u32::try_from(text.len()).unwrap_or(0); // at most 4592
         let numbers = [kind.to_le_bytes(), number.to_le_bytes(), rank.to_le_bytes()];
         let numbers = numbers.into_iter().chain([len.to_le_bytes()]).flatten();
         let bytes = numbers.chain(text.iter().copied());
