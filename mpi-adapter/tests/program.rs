@@ -358,6 +358,29 @@ fn verify_checks_every_file_once_and_names_the_damaged_one() {
 }
 
 #[test]
+fn verify_prints_a_thousand_findings_of_a_file_and_counts_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let builder = striae::sion::Builder::new(1500).chunksize(8).fsblksize(8).sealed(true);
+    let mut set = builder.create(&path).unwrap();
+    for task in 0..1500 {
+        set.task(task).unwrap().write_all(b"12345678").unwrap();
+    }
+    set.close().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let text_of = |bytes: &[u8]| bytes.windows(8).position(|window| window == b"12345678");
+    while let Some(at) = text_of(&bytes) {
+        bytes[at] = 0;
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let done = as_threads(2, &["verify", "--quiet", path.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+    let printed = text(&done.stdout);
+    assert_eq!(printed.lines().count(), 1001);
+    assert!(printed.ends_with("a.sion: 500 more findings\n"), "{printed}");
+}
+
+#[test]
 fn a_blob_set_becomes_the_file_that_the_serial_program_makes() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/blob/f5h_n5_s1");
     let folder = tempfile::tempdir().unwrap();

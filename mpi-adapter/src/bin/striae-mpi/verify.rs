@@ -11,7 +11,8 @@ use striae_mpi::{Collective, Error, Failure};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Rank r of n checks every n-th file from the r-th on, with all that \
 `striae verify` checks. A set of several SIONlib files is checked by one rank when its first file \
-is named; when all its files are named, each is checked alone.\n\nExit status: 0 if all files are \
+is named; later files that are named, too, are checked once more, each alone. Of each file up to \
+1000 findings are printed, and the number of the others.\n\nExit status: 0 if all files are \
 sound, 1 if one is damaged, 2 if one could not be checked.")]
 pub(crate) struct VerifyArgs {
     /// The files, of any formats.
@@ -21,6 +22,9 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     quiet: bool,
 }
+
+/// The most findings that are printed of a file; the others are counted.
+const MOST: u64 = 1000;
 
 /// How many bytes of findings the first rank has in memory.
 const WINDOW: usize = 1 << 16;
@@ -64,11 +68,14 @@ pub(crate) fn run<C: Collective>(comm: C, args: &VerifyArgs) -> Result<u8, Error
 /// Adds the findings of a file to `text`, a line each; returns the number of damages.
 fn verify(path: &Path, args: &VerifyArgs, text: &mut String) -> Result<u64, AnyError> {
     let format = Recognized::new(path)?.format();
-    let (how, mut damage) = (Verify::new(), 0_u64);
+    let (how, mut damage, mut count) = (Verify::new(), 0_u64, 0_u64);
     let mut tell = |is_damage: bool, finding: &dyn Display| {
         damage = damage.saturating_add(u64::from(is_damage));
         if is_damage || !args.quiet {
-            let _ = writeln!(text, "{finding}");
+            count = count.saturating_add(1);
+            if count <= MOST {
+                let _ = writeln!(text, "{finding}");
+            }
         }
     };
     // The findings of the formats have types of their own.
@@ -90,6 +97,10 @@ fn verify(path: &Path, args: &VerifyArgs, text: &mut String) -> Result<u64, AnyE
                 told!(map);
             }
         }
+    }
+    let more = count.saturating_sub(MOST);
+    if more > 0 {
+        let _ = writeln!(text, "{}: {more} more findings", path.display());
     }
     Ok(damage)
 }
