@@ -172,6 +172,28 @@ fn holes_that_would_become_large_files_are_refused_unless_they_are_allowed() {
 }
 
 #[test]
+fn holes_of_sources_are_packed_only_if_they_are_allowed() {
+    const LEN: u64 = 3 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [one, other, set] = &["one", "other", "a.sion"].map(path);
+    for source in [one, other] {
+        std::fs::File::create(source).unwrap().set_len(LEN).unwrap();
+    }
+    let (args, most) = (["pack", set, one, other], (2 * LEN).to_string());
+    for run in worlds() {
+        let done = run(2, &args);
+        let said = text(&done.stderr);
+        assert!(done.status.code() == Some(2) && !Path::new(set).exists(), "{said}");
+        assert!(said.contains(&format!("would have {most} bytes")), "{said}");
+        assert!(said.contains("--max-size BYTES allows more"), "{said}");
+        let done = run(2, &[&args[..], &["--max-size", &most]].concat());
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        std::fs::remove_file(set).unwrap();
+    }
+}
+
+#[test]
 fn a_file_of_an_older_commit_is_named_and_its_set_is_not_converted() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -54,6 +54,8 @@ pub(crate) struct PackArgs {
     chunksize: Option<NonZeroU64>,
     #[command(flatten)]
     options: SetArgs,
+    #[command(flatten)]
+    max_size: MaxSize,
 }
 
 /// Length of the pieces that are copied.
@@ -76,9 +78,7 @@ fn admitted(set: &Path, max_size: MaxSize) -> Result<File, Failure> {
     }
     let output = striae::Output::new().max_size(max_size.bytes);
     file.admit(&output, size).map_err(|error| match error.kind() {
-        ErrorKind::TooLarge { .. } => {
-            Failure::new(Code::Refused, format_args!("{error}; --max-size BYTES allows more"))
-        }
+        ErrorKind::TooLarge { .. } => too_large(&error),
         _ => error.into(),
     })?;
     Ok(file)
@@ -188,14 +188,18 @@ pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error>
     let mine = even_part(ntasks, comm.rank(), comm.size());
     let sources = mine.map(|task| Ok((task, source(args, task)?)));
     let sources: Result<Vec<(u64, PathBuf)>, Failure> = sources.collect();
-    let tasks = sources.as_ref().map_err(Clone::clone).and_then(|sources| {
-        let task = |(task, path): &(u64, PathBuf)| {
-            let len = fs::metadata(path).map_err(io(path.display()))?.len();
-            Ok((*task, args.chunksize.map_or(len, NonZeroU64::get)))
-        };
-        sources.iter().map(task).collect::<Result<Vec<_>, Failure>>()
+    let (mut bytes, mut stored, mut tasks) = (0_u64, 0_u64, Vec::new());
+    let measured = sources.as_ref().map_err(Clone::clone).and_then(|sources| {
+        for (task, path) in sources {
+            let file = fs::metadata(path).map_err(io(path.display()))?;
+            bytes = bytes.saturating_add(file.len());
+            stored = stored.saturating_add(file.blocks().saturating_mul(512)); // stat(2)
+            tasks.push((*task, args.chunksize.map_or(file.len(), NonZeroU64::get)));
+        }
+        Ok([bytes, stored])
     });
-    let tasks = comm.agree(tasks)?;
+    let [bytes, stored] = comm.total(measured)?;
+    admit_sources(args, bytes, stored).map_err(Error::agreed)?;
     let builder = Builder::new().sealed(args.options.seal);
     let new = New { out: &args.out, options: &args.options, like: None, builder, ntasks, tasks };
     let read = (0..ntasks).filter_map(|task| Some((source(args, task).ok()?, None)));
@@ -206,6 +210,24 @@ pub(crate) fn pack<C: Collective>(comm: C, args: &PackArgs) -> Result<(), Error>
         }
         Ok(())
     })
+}
+
+/// Refuses streams that are together larger than what the sources have: here holes become zeros.
+/// All ranks find it equally.
+fn admit_sources(args: &PackArgs, bytes: u64, stored: u64) -> Result<(), Failure> {
+    let fair = stored.saturating_mul(16).saturating_add(1 << 20);
+    let limit = args.max_size.bytes.unwrap_or(fair);
+    if bytes <= limit {
+        return Ok(());
+    }
+    let because = "the sources have holes".into();
+    let error = ErrorKind::TooLarge { size: bytes, limit, because };
+    Err(too_large(&striae::Error::new(&args.out, error)))
+}
+
+/// A refusal, with what can be done about it.
+fn too_large(error: &striae::Error) -> Failure {
+    Failure::new(Code::Refused, format_args!("{error}; --max-size BYTES allows more"))
 }
 
 /// The number of tasks.
