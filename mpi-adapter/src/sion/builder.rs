@@ -156,7 +156,8 @@ impl Builder {
         /// [`FileWriter::write`], `write_key` and `coll_write`. The ranks of another file of the
         /// set keep a copy; the first of them alone opens it, which may be on a disk of its node.
         /// What other ranks write to it waits in memory, at most what [`collect`](Self::collect)
-        /// says, or 1 MiB, and goes to the keeper by messages when the ranks meet.
+        /// says, or 1 MiB, and goes to the keeper by messages when the ranks meet. Records of
+        /// `coll_write` that become longer may be more.
         ///
         /// A rank takes part in two files of each buddy set. Each of them takes seven calls more to
         /// make, two more for each further 64 Ki tasks of it, and three more to commit. All of them

@@ -246,6 +246,11 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     /// common, and three more to advance. All ranks know from the lengths of the records up to then
     /// when they will meet again.
     ///
+    /// A record that is longer than those up to then may have no room. It waits in memory until the
+    /// ranks meet, and so do those that follow: of at most 8192 calls, and without another bound,
+    /// also if [`Builder::collect`] sets one. [`advance`](Self::advance) before longer records makes
+    /// room for them.
+    ///
     /// # Errors
     /// [`Error`] when the ranks meet, at all ranks of this physical file; those of the others learn
     /// of it at the next commit. With [buddy sets](Builder::buddies) all ranks do.
