@@ -32,6 +32,7 @@ mod left;
 mod messages;
 mod split;
 mod tree;
+mod unfreed;
 
 use crate::comm::{Comm, Folded, Step, Transport, Words};
 use crate::error::Error;
@@ -42,6 +43,7 @@ use std::ffi::{c_char, c_int};
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+pub use unfreed::Unfreed;
 
 /// A rank of an MPI program.
 pub type Rank = Comm<Communicator>;
@@ -223,6 +225,19 @@ impl Communicator {
         Ok(())
     }
 
+    /// Frees a communicator of this crate that is not used any more. Does nothing after
+    /// `MPI_Finalize`.
+    fn free_raw(mut raw: ffi::MPI_Comm) -> bool {
+        let mut is_finalized = 0;
+        // SAFETY: MPI-3.1 8.7: may be called at any time.
+        let asked = unsafe { ffi::MPI_Finalized(&raw mut is_finalized) };
+        // SAFETY: MPI-3.1 6.4.3: "marks the communicator object for deallocation"; nothing is
+        // pending. Both libraries do so without the other processes, as the standard anticipates.
+        is_success(asked)
+            && is_finalized == 0
+            && is_success(unsafe { ffi::MPI_Comm_free(&raw mut raw) })
+    }
+
     /// Begins operations, each by one of `begin`, and waits for the end of all. They may use
     /// `buffers` until then, so these are leaked if an operation does not end.
     fn run<B>(
@@ -337,12 +352,12 @@ impl Transport for Communicator {
 
     fn free(self) -> Result<(), Error> {
         self.check_alive()?;
-        let Ok(Base { mut raw, .. }) = Rc::try_unwrap(self.base) else {
+        let Ok(Base { raw, is_freed, .. }) = Rc::try_unwrap(self.base) else {
             return Ok(()); // other communicators still use it
         };
-        // SAFETY: MPI-3.1 6.4.3: "marks the communicator object for deallocation"; nothing is
-        // pending. Both libraries do so without the other processes, as the standard anticipates.
-        is_success(unsafe { ffi::MPI_Comm_free(&raw mut raw) })
+        is_freed.set(true);
+        let is_freed = Self::free_raw(raw);
+        is_freed
             .then_some(())
             .ok_or_else(|| Error::carrier(self.world_rank, 0, "MPI_Comm_free failed"))
     }

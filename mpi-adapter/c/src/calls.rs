@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "the functions of sion.h get pointers of C programs")]
 #![allow(clippy::missing_safety_doc, reason = "the contract of all is above and in the header")]
 
-use crate::comm::{color, duplicate};
+use crate::comm::{color, duplicate, free_after};
 use crate::create::{New, Tasks, chunksize, create};
 use crate::mode::Together;
 use crate::open::{Old, Wanted, open};
@@ -21,6 +21,7 @@ use striae_c::sion::parts::{
     with,
 };
 use striae_mpi::Collective;
+use striae_mpi::mpi::Unfreed;
 
 const SUCCESS: c_int = 1;
 const NOT_SUCCESS: c_int = 0;
@@ -48,6 +49,7 @@ pub(crate) unsafe fn value<T: Copy>(place: *const T, what: &str) -> Result<T, Fa
 /// process writes to, if the program does not give a number of files.
 pub(crate) unsafe fn paropen<C: Collective + Debug + 'static>(
     (comm, mine): (C, Result<(), Failure>),
+    unfreed: Option<Unfreed>,
     arguments: Arguments,
     (color, has_messages): (impl FnOnce() -> Result<u32, Failure>, bool),
 ) -> Result<Set, Failure> {
@@ -55,14 +57,17 @@ pub(crate) unsafe fn paropen<C: Collective + Debug + 'static>(
     let wish = mine.and_then(|()| unsafe { wish(arguments, (color, has_messages)) });
     let set = match wish {
         Ok(Wish::Read(old)) => open(comm, Ok(old)),
-        Ok(Wish::Write(new)) => create(comm, Ok(new)),
+        Ok(Wish::Write(new)) => create(comm, Ok(new.freed_by(unfreed.clone()))),
         Err(failure) => create(comm, Err(failure)), // the others get it in either case
     };
-    let mut set = set?;
-    // SAFETY: the contract of the module.
-    let shown = unsafe { show(&mut set, arguments) };
-    set.agree(shown)?;
-    Ok(set)
+    let set = set.and_then(|mut set| {
+        // SAFETY: the contract of the module.
+        let shown = unsafe { show(&mut set, arguments) };
+        set.agree(shown)?;
+        Ok(set)
+    });
+    free_after(&set, unfreed.as_ref());
+    set
 }
 
 /// What a process wants to open.
@@ -93,7 +98,7 @@ unsafe fn wish(
         None => Tasks::Colored { chunksize, color: color()? },
     };
     let together = Together::parse(words);
-    Ok(Wish::Write(New { path, mode, together, fsblksize, tasks, has_messages }))
+    Ok(Wish::Write(New { path, mode, together, fsblksize, tasks, has_messages, unfreed: None }))
 }
 
 /// Gives the results of an open to the caller.
@@ -141,8 +146,9 @@ pub unsafe extern "C" fn lsion_paropen_mpi(
             Arguments { fname, file_mode, nfiles, chunksize, fsblksize, fileptr, newfname };
         // SAFETY: the contract of the module.
         let color = || unsafe { color(whole, value(part, "lComm")?) };
+        let unfreed = Some(comm.unfreed());
         // SAFETY: the contract of the module.
-        let set = unsafe { paropen((comm, mine), arguments, (color, true)) }?;
+        let set = unsafe { paropen((comm, mine), unfreed, arguments, (color, true)) }?;
         // SAFETY: the contract of the module.
         unsafe { store(globalrank, rank) };
         add(set)

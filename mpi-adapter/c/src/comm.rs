@@ -5,9 +5,9 @@ use mpi::ffi::{self, MPI_Comm, MPI_Group};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::time::Duration;
-use striae_c::sion::parts::Failure;
+use striae_c::sion::parts::{Failure, Numbered};
 use striae_mpi::Mpi;
-use striae_mpi::mpi::Rank;
+use striae_mpi::mpi::{Rank, Unfreed};
 
 /// A communicator of the same processes for one set. All of them call this, and those whose
 /// environment is wrong tell the others next.
@@ -25,6 +25,16 @@ pub(crate) unsafe fn duplicate(comm: MPI_Comm) -> Result<(Rank, Result<(), Failu
     // which the program and `check` promise.
     let rank = unsafe { settings.duplicate_raw(comm) }.map_err(crate::told)?;
     Ok((rank, mine))
+}
+
+/// Frees the communicator of a call that failed at all processes, of which none is lost.
+pub(crate) fn free_after<T>(done: &Result<T, Failure>, unfreed: Option<&Unfreed>) {
+    let Some(numbered) = done.as_ref().err().and_then(|it| it.downcast_ref::<Numbered>()) else {
+        return; // nothing failed, or not at all processes
+    };
+    if !crate::is_severed(numbered) {
+        unfreed.into_iter().for_each(Unfreed::free);
+    }
 }
 
 /// Whether MPI can be called with this handle.

@@ -1,13 +1,14 @@
 //! How processes make a set together.
 
 use crate::mode::{Environment, Together};
-use crate::writer::Parallel;
+use crate::writer::{Confined, Parallel};
 use crate::{told, untold};
 use std::fmt::Debug;
 use std::path::PathBuf;
 use striae::sion::TaskEntry;
 use striae_c::sion::parts::{About, Failure, Mode, Opened, Set, Track, about, failure};
 use striae_core::sion::filegroups::{EvenFiles, FileGroups};
+use striae_mpi::mpi::Unfreed;
 use striae_mpi::sion::{Builder, FileWriter, Placed};
 use striae_mpi::{Collective, Error};
 
@@ -22,6 +23,8 @@ pub(crate) struct New {
     pub(crate) tasks: Tasks,
     /// Whether two processes can send messages to one another.
     pub(crate) has_messages: bool,
+    /// What frees the communicator after an error.
+    pub(crate) unfreed: Option<Confined<Unfreed>>,
 }
 
 /// The tasks of a process.
@@ -111,6 +114,17 @@ impl New {
         self.together = self.together.with(environment, ntasks);
         self.mode.keyval = self.mode.keyval.or(environment.keyval);
         self
+    }
+
+    /// With what frees the communicator after an error.
+    pub(crate) fn freed_by(self, unfreed: Option<Unfreed>) -> Self {
+        Self { unfreed: unfreed.map(Confined), ..self }
+    }
+
+    /// Frees the communicator of a call that failed at all processes.
+    pub(crate) fn free_after<T>(&self, done: &Result<T, Failure>) {
+        let unfreed = self.unfreed.as_ref().map(|Confined(unfreed)| unfreed);
+        crate::comm::free_after(done, unfreed);
     }
 
     pub(crate) const fn opened(&self) -> Opened {

@@ -45,9 +45,15 @@ fn told_of(error: &Error) -> Failure {
         Code::Lost => libc::ETIMEDOUT,
         Code::Refused | Code::Differ => libc::EINVAL,
         Code::Full => libc::EFBIG,
+        Code::Carrier(_) | Code::Aborted(_) => libc::EPROTO,
         _ => libc::EIO,
     };
     Box::new(Numbered { errno, text: error.to_string() })
+}
+
+/// Whether processes are lost, or MPI has failed: the others may still use a communicator.
+fn is_severed(numbered: &Numbered) -> bool {
+    [libc::ETIMEDOUT, libc::EPROTO].contains(&numbered.errno)
 }
 
 /// What a process that failed by itself tells the others.

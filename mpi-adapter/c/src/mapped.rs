@@ -6,7 +6,7 @@
 )]
 
 use crate::calls::{Wish, value};
-use crate::comm::duplicate;
+use crate::comm::{duplicate, free_after};
 use crate::create::{New, Tasks, chunksize, create};
 use crate::mode::Together;
 use crate::open::{Old, Wanted, open};
@@ -18,6 +18,7 @@ use striae_c::sion::parts::{
     Failure, Mode, Opened, Set, add, close_parallel, give, give_stdio, run, text,
 };
 use striae_mpi::Collective;
+use striae_mpi::mpi::Unfreed;
 use striae_mpi::sion::Placed;
 
 const NO_SID: c_int = -1;
@@ -40,6 +41,7 @@ pub(crate) struct MappedArguments {
 /// Opens a set with any tasks of each process.
 pub(crate) unsafe fn paropen_mapped<C: Collective + Debug + 'static>(
     (comm, mine): (C, Result<(), Failure>),
+    unfreed: Option<Unfreed>,
     arguments: MappedArguments,
     has_messages: bool,
 ) -> Result<Set, Failure> {
@@ -47,14 +49,17 @@ pub(crate) unsafe fn paropen_mapped<C: Collective + Debug + 'static>(
     let wish = mine.and_then(|()| unsafe { mapped_wish(arguments, has_messages) });
     let set = match wish {
         Ok(Wish::Read(old)) => open(comm, Ok(old)),
-        Ok(Wish::Write(new)) => create(comm, Ok(new)),
+        Ok(Wish::Write(new)) => create(comm, Ok(new.freed_by(unfreed.clone()))),
         Err(failure) => create(comm, Err(failure)), // the others get it in either case
     };
-    let mut set = set?;
-    // SAFETY: the contract of the module.
-    let shown = unsafe { show_mapped(&mut set, arguments) };
-    set.agree(shown)?;
-    Ok(set)
+    let set = set.and_then(|mut set| {
+        // SAFETY: the contract of the module.
+        let shown = unsafe { show_mapped(&mut set, arguments) };
+        set.agree(shown)?;
+        Ok(set)
+    });
+    free_after(&set, unfreed.as_ref());
+    set
 }
 
 /// The array of a caller, whose pointer is at `array`.
@@ -112,7 +117,7 @@ unsafe fn mapped_wish(arguments: MappedArguments, has_messages: bool) -> Result<
     // SAFETY: the contract of the module.
     let fsblksize = unsafe { value(arguments.fsblksize, "fsblksize") }.unwrap_or(-1);
     let together = Together::parse(words);
-    Ok(Wish::Write(New { path, mode, together, fsblksize, tasks, has_messages }))
+    Ok(Wish::Write(New { path, mode, together, fsblksize, tasks, has_messages, unfreed: None }))
 }
 
 /// Gives the results of a mapped open to the caller: of a set that is read, in the order of the
@@ -190,8 +195,9 @@ pub unsafe extern "C" fn lsion_paropen_mapped_mpi(
             fsblksize,
             fileptr,
         };
+        let unfreed = Some(opened.0.unfreed());
         // SAFETY: the contract of the module.
-        add(unsafe { paropen_mapped(opened, arguments, true) }?)
+        add(unsafe { paropen_mapped(opened, unfreed, arguments, true) }?)
     })
 }
 

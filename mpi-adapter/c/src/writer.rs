@@ -9,7 +9,7 @@ use striae_mpi::Collective;
 use striae_mpi::sion::FileWriter;
 
 /// A value with a communicator, which one thread after another may use.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Confined<T>(pub(crate) T);
 
 // SAFETY: `Send`: "types that can be transferred across thread boundaries". What keeps a
@@ -131,8 +131,9 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
         if let Err(failure) = &mine {
             file.fail(untold(failure));
         }
-        let comm = file.close().map_err(told)?;
-        comm.free(Ok(())).map_err(told)
+        let closed = file.close().and_then(|comm| comm.free(Ok(()))).map_err(told);
+        self.new.free_after(&closed);
+        closed
     }
 
     fn agree(&self, mine: Result<(), Failure>) -> Result<(), Failure> {
@@ -170,9 +171,12 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
         if let Err(failure) = &new {
             file.fail(untold(failure));
         }
-        let comm = file.close().map_err(told)?;
-        let new = new?; // else the close has failed
-        let file = new.create(comm).map_err(told)?;
+        let comm = file.close().map_err(told);
+        self.new.free_after(&comm);
+        let (comm, new) = (comm?, new?); // else the close has failed
+        let file = new.create(comm).map_err(told);
+        self.new.free_after(&file);
+        let file = file?;
         let known = new.known(&file);
         (self.file, self.new) = (Some(Confined(file)), new);
         Ok(known)

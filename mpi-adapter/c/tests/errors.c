@@ -9,6 +9,23 @@ static int count;
 /* The last process does something else than the others. */
 static int is_last(void) { return rank == size - 1; }
 
+/* How many duplicates of MPI_COMM_WORLD there are. */
+static int alive;
+
+static int is_copied(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag) {
+    (void)comm, (void)key, (void)extra;
+    *(void **)out = in;
+    *flag = 1;
+    alive++;
+    return MPI_SUCCESS;
+}
+
+static int is_gone(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm, (void)key, (void)value, (void)extra;
+    alive--;
+    return MPI_SUCCESS;
+}
+
 /* Opens a set and expects that no process can; then the program's own communicator still works. */
 static void refused(const char *path, const char *mode, int nfiles, const MPI_Comm *part,
                     sion_int64 chunksize, const char *words) {
@@ -19,6 +36,7 @@ static void refused(const char *path, const char *mode, int nfiles, const MPI_Co
     CHECK(sid == -1);
     if (words != NULL) CHECK_TEXT(words);
     CHECK(is_equal_at_all(sid));
+    CHECK(alive == 0); /* no communicator is left */
     count++;
 }
 
@@ -135,8 +153,12 @@ int main(int argc, char **argv) {
     begin(&argc, &argv);
     CHECK(argc == 2);
     folder = argv[1];
+    int key;
+    CHECK(MPI_Comm_create_keyval(is_copied, is_gone, &key, NULL) == MPI_SUCCESS);
+    CHECK(MPI_Comm_set_attr(MPI_COMM_WORLD, key, &alive) == MPI_SUCCESS);
     open_errors();
     later_errors();
+    CHECK(alive == 0);
     lost();
     if (rank == 0) printf("%d errors of %d processes\n", count, size);
     MPI_Finalize();

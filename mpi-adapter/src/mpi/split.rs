@@ -17,6 +17,8 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub(super) struct Base {
     pub(super) raw: ffi::MPI_Comm,
+    /// Whether it was given back.
+    pub(super) is_freed: Rc<Cell<bool>>,
     /// The number of the next communicator.
     next: Cell<u32>,
     /// The number of numbers.
@@ -28,7 +30,12 @@ const ENTRY: usize = 16;
 
 impl Base {
     pub(super) fn of(raw: ffi::MPI_Comm) -> Self {
-        Self { raw, next: Cell::new(1), contexts: contexts(largest_tag(raw)) }
+        Self {
+            raw,
+            is_freed: Rc::default(),
+            next: Cell::new(1),
+            contexts: contexts(largest_tag(raw)),
+        }
     }
 }
 

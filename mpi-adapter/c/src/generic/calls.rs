@@ -169,7 +169,7 @@ pub unsafe extern "C" fn lsion_generic_paropen(
             newfname,
         };
         // SAFETY: the contract of the module.
-        let set = unsafe { paropen((comm, Ok(())), arguments, (color, false)) }?;
+        let set = unsafe { paropen((comm, Ok(())), None, arguments, (color, false)) }?;
         // SAFETY: the contract of the module.
         unsafe { store(nfiles, own) };
         // SAFETY: the contract of the module.
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn lsion_generic_paropen_mapped(
             fileptr,
         };
         // SAFETY: the contract of the module.
-        add(unsafe { paropen_mapped((comm, Ok(())), arguments, false) }?)
+        add(unsafe { paropen_mapped((comm, Ok(())), None, arguments, false) }?)
     })
 }
 
