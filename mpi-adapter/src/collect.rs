@@ -84,7 +84,8 @@ impl Collect {
 
     /// Sets how many bytes of a rank wait at most. Longer writes are made at once; so are those of
     /// 64 KiB or more, if the rank has the file and no thread writes. A writer needs up to 6 MiB
-    /// besides, whatever the number of its ranks.
+    /// besides, whatever the number of its ranks; with [shared memory](Self::shared_memory) also
+    /// about 50 bytes for each piece that waits, of which a rank has at most 65 535.
     #[must_use]
     pub const fn buffer(self, bytes: usize) -> Self {
         Self { buffer: bytes, ..self }

@@ -143,7 +143,7 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
     }
 
     fn coll_write(&mut self, task: u64, record: Result<&[u8], Failure>) -> Result<(), Failure> {
-        // With any tasks of each process, the processes of a file may write other numbers of records.
+        // With any tasks of each process, those of a file may write other numbers of records.
         if !self.new.together.is_collective || self.new.opened() == Opened::Mapped {
             return record.and_then(|record| self.write_record(task, record));
         }

@@ -37,9 +37,9 @@ impl Rank {
 }
 
 impl Unfreed {
-    /// Frees the communicator, unless that was done, or a rank of it or of its parts is left in this
-    /// process. This waits for no other process: it is right after an error that all ranks have,
-    /// none of which is lost.
+    /// Frees the communicator, unless that was done, or a rank of it or of its parts is left in
+    /// this process. This waits for no other process: it is right after an error that all ranks
+    /// have, none of which is lost.
     pub fn free(&self) {
         if self.base.strong_count() == 0 && !self.is_freed.replace(true) {
             let _ = Communicator::free_raw(self.raw); // there is an error already
