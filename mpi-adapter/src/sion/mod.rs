@@ -30,7 +30,7 @@ mod writer;
 pub use builder::Builder;
 pub use outside::OwnTask;
 pub use placed::Placed;
-pub use read::{FileReader, KeyReader, OpenOptions, Streams, TaskEntry, TaskStream};
+pub use read::{FileReader, KeyReader, OlderFile, OpenOptions, Streams, TaskEntry, TaskStream};
 pub use reopen::Reopen;
 pub use writer::TaskWriter;
 
@@ -248,8 +248,8 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     ///
     /// A record that is longer than those up to then may have no room. It waits in memory until the
     /// ranks meet, and so do those that follow: of at most 8192 calls, and without another bound,
-    /// also if [`Builder::collect`] sets one. [`advance`](Self::advance) before longer records makes
-    /// room for them.
+    /// also if [`Builder::collect`] sets one. [`advance`](Self::advance) before longer records
+    /// makes room for them.
     ///
     /// # Errors
     /// [`Error`] when the ranks meet, at all ranks of this physical file; those of the others learn

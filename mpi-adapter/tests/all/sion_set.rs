@@ -2,7 +2,7 @@
 
 use crate::common::faulty;
 use crate::world::{ranks, sweep};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -260,4 +260,29 @@ fn an_identity_stays_when_ranks_append_and_is_new_with_the_first_seals() {
     append(true);
     let new = identities(&path);
     assert!(new[0] == new[1] && new[0] > 0 && new[0] != 77);
+}
+
+#[test]
+fn all_ranks_know_a_file_of_an_older_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, second] = ["a", "a.000001"].map(|name| folder.path().join(name));
+    let mut writer = serial::Builder::new(4).nfiles(2).sealed(true).create(&path).unwrap();
+    writer.commit().unwrap();
+    let old = std::fs::read(&second).unwrap();
+    writer.task(3).unwrap().write_all(b"more").unwrap();
+    writer.commit().unwrap();
+    writer.close().unwrap();
+    let older = || {
+        let open = |comm| OpenOptions::new().open(comm, &path).unwrap();
+        ranks(3, |comm| open(comm).older().to_vec())
+    };
+    assert_eq!(older(), [const { Vec::new() }; 3]);
+    std::fs::write(&second, old).unwrap();
+    for found in older() {
+        let [file] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((&file.path, &file.newer, file.number), (&second, &path, 1));
+        let serial = serial::File::open(&path).unwrap();
+        let expected = serial.older().unwrap()[0].into_error().to_string();
+        assert_eq!(file.clone().into_error().to_string(), expected);
+    }
 }

@@ -3,12 +3,13 @@
 //! A window starts with a byte that says whether another one follows. Records follow, each with a
 //! byte for its kind. All integers are little-endian.
 
+use super::OlderFile;
 use crate::error::{Code, Failure};
 use embedded_io::ReadExactError;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use striae::sion::{File, TaskEntry, Tasks};
+use striae::sion::{File, Older, TaskEntry, Tasks};
 use striae_core::sion::{Chunks, Head, Meta1, Meta2, Task};
 use striae_core::store::{ReadAt, usize_to_u64};
 
@@ -23,6 +24,8 @@ pub(super) const LIMIT: usize = 1 << 20;
 pub(super) enum Entry {
     /// The set.
     Set { ntasks: u64 },
+    /// A file of an older commit than another one.
+    Older(OlderFile),
     /// A physical file; its tasks follow.
     File { number: u32, path: PathBuf, head: Box<Head>, globalskip: u64 },
     /// The next task.
@@ -51,11 +54,14 @@ impl Place {
 const SET: u8 = 0;
 const FILE: u8 = 1;
 const TASK: u8 = 2;
+const OLDER: u8 = 3;
 
 /// Reads the tables of a set in one pass, and makes the windows.
 pub(super) struct Windows<'a> {
     set: &'a File,
     tasks: Tasks<'a>,
+    /// The files of an older commit, before all others.
+    older: std::vec::IntoIter<Older<'a>>,
     /// The number of the current file.
     file: Option<u32>,
     /// A record that did not fit.
@@ -66,7 +72,8 @@ impl<'a> Windows<'a> {
     pub(super) fn new(set: &'a File) -> Result<Self, Failure> {
         let mut left = vec![SET];
         put(&mut left, set.ntasks());
-        Ok(Self { set, tasks: set.tasks()?, file: None, left })
+        let older = set.older()?.into_iter();
+        Ok(Self { set, tasks: set.tasks()?, older, file: None, left })
     }
 
     /// The next window.
@@ -76,6 +83,10 @@ impl<'a> Windows<'a> {
             window.append(&mut self.left);
             if window.len() >= WINDOW {
                 return Ok(window);
+            }
+            if let Some(older) = self.older.next() {
+                self.put_older(older);
+                continue;
             }
             let Some(task) = self.tasks.next() else { break };
             let TaskEntry { file, place, .. } = task?;
@@ -92,6 +103,17 @@ impl<'a> Windows<'a> {
         }
         window.iter_mut().take(1).for_each(|more| *more = 0);
         Ok(window)
+    }
+
+    fn put_older(&mut self, older: Older<'_>) {
+        self.left.push(OLDER);
+        put(&mut self.left, older.number.into());
+        put(&mut self.left, older.newest.into());
+        for path in [older.path, older.newer] {
+            let path = path.as_os_str().as_bytes();
+            put(&mut self.left, usize_to_u64(path.len()));
+            self.left.extend_from_slice(path);
+        }
     }
 
     /// Adds a file: its path, and the bytes of its metadata that do not grow with its tasks.
@@ -160,6 +182,12 @@ impl<'a> Records<'a> {
         Some(match *kind {
             SET => Ok(Entry::Set { ntasks: self.number() }),
             FILE => self.file(),
+            OLDER => Ok(Entry::Older(OlderFile {
+                number: u32::try_from(self.number()).unwrap_or(u32::MAX),
+                newest: u32::try_from(self.number()).unwrap_or(u32::MAX),
+                path: self.path(),
+                newer: self.path(),
+            })),
             _ => Ok(Entry::Task(Place {
                 local: u32::try_from(self.number()).unwrap_or(u32::MAX),
                 globalrank: self.number().cast_signed(),
@@ -173,9 +201,13 @@ impl<'a> Records<'a> {
     fn file(&mut self) -> Result<Entry, Failure> {
         let number = u32::try_from(self.number()).unwrap_or(u32::MAX);
         let (globalskip, file_len) = (self.number(), self.number());
-        let path = Path::new(OsStr::from_bytes(self.bytes())).to_owned();
+        let path = self.path();
         let head = parse_head(self.bytes(), self.bytes(), file_len)?;
         Ok(Entry::File { number, path, head: Box::new(head), globalskip })
+    }
+
+    fn path(&mut self) -> PathBuf {
+        Path::new(OsStr::from_bytes(self.bytes())).to_owned()
     }
 
     fn number(&mut self) -> u64 {

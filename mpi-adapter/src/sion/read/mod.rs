@@ -10,8 +10,8 @@ mod source;
 mod stream;
 mod streams;
 
-pub use source::TaskEntry;
 pub(super) use source::{OfFile, Source};
+pub use source::{OlderFile, TaskEntry};
 pub use stream::{KeyReader, TaskStream};
 pub use streams::Streams;
 
@@ -173,8 +173,8 @@ impl OpenOptions {
             }
         }
         let opened = done.and_then(|()| picked.open(open));
-        let (ntasks, first, files, tasks) = comm.agree(opened)?;
-        Ok(FileReader { comm, own: Streams { ntasks, first, files, tasks } })
+        let own = comm.agree(opened)?;
+        Ok(FileReader { comm, own })
     }
 
     /// Rank 0 first opens the set as a serial writer that appends to it, which locks and checks it.
@@ -240,6 +240,13 @@ where
     #[must_use]
     pub fn keyval(&self) -> KeyvalMode {
         self.own.keyval()
+    }
+
+    /// The files that are of an older commit of the set than another file, at all ranks: see
+    /// [`striae::sion::File::older`].
+    #[must_use]
+    pub fn older(&self) -> &[OlderFile] {
+        self.own.older()
     }
 
     /// The tasks of this rank, in the order of their numbers.

@@ -2,7 +2,8 @@
 
 use super::Wanted;
 use super::entries::{Entry, Place};
-use super::source::{MAX_KEPT, OfFile, Source, TaskEntry};
+use super::source::{MAX_KEPT, OfFile, OlderFile, Source, TaskEntry};
+use super::streams::Streams;
 use crate::error::{Code, Failure};
 use std::collections::BTreeMap;
 use std::io;
@@ -22,6 +23,7 @@ pub(super) struct Picked<'a> {
     /// The global ranks that are chosen, and whether they were seen.
     globalranks: BTreeMap<i64, bool>,
     ntasks: u64,
+    older: Vec<OlderFile>,
     /// The first file.
     first: Option<OfFile>,
     /// The number of the next task.
@@ -32,9 +34,6 @@ pub(super) struct Picked<'a> {
     files: Vec<OfFile>,
     tasks: Vec<(u64, usize, Task)>,
 }
-
-/// The number of tasks of a set, its first file, and what a rank reads of it.
-pub(super) type OpenedSet<F> = (u64, Option<OfFile>, Vec<Source<F>>, Vec<TaskEntry>);
 
 impl<'a> Picked<'a> {
     pub(super) fn new(wanted: &'a Wanted, rank: u32, size: u32) -> Self {
@@ -53,6 +52,7 @@ impl<'a> Picked<'a> {
             dealt: 0..0,
             globalranks,
             ntasks: 0,
+            older: Vec::new(),
             first: None,
             next: 0,
             file: None,
@@ -72,6 +72,10 @@ impl<'a> Picked<'a> {
                     let text = format_args!("there is no task {task}, the set has {ntasks} tasks");
                     Err(Failure::new(Code::Refused, text))
                 })
+            }
+            Entry::Older(older) => {
+                self.older.push(older);
+                Ok(())
             }
             Entry::File { number, path, head, globalskip } => {
                 let file = OfFile { number, path, head: *head };
@@ -117,7 +121,7 @@ impl<'a> Picked<'a> {
     pub(super) fn open<F>(
         self,
         open: impl Fn(&Path) -> io::Result<F>,
-    ) -> Result<OpenedSet<F>, Failure>
+    ) -> Result<Streams<F>, Failure>
     where
         for<'f> &'f F: ReadAt<Error = io::Error>,
     {
@@ -147,6 +151,7 @@ impl<'a> Picked<'a> {
             Ok(TaskEntry { task, place, bytes, file, ends })
         };
         let tasks = self.tasks.into_iter().map(entry).collect::<Result<_, Failure>>()?;
-        Ok((self.ntasks, self.first, files, tasks))
+        let Self { ntasks, older, first, .. } = self;
+        Ok(Streams { ntasks, older, first, files, tasks })
     }
 }

@@ -44,6 +44,30 @@ impl TaskEntry {
     }
 }
 
+/// A file of an older commit of the whole set than another file: its streams are those of the last
+/// commit of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OlderFile {
+    /// The path of the file.
+    pub path: PathBuf,
+    /// The number of its commit in the set.
+    pub number: u32,
+    /// A file of the newest commit.
+    pub newer: PathBuf,
+    /// The number of that commit.
+    pub newest: u32,
+}
+
+impl OlderFile {
+    /// What to say about the file, or why not to go on.
+    #[must_use]
+    pub fn into_error(self) -> striae::Error {
+        let Self { path, number, newer: first, newest: usual } = self;
+        striae::Error::new(&path, serial::ErrorKind::Apart { number, first, usual })
+    }
+}
+
 /// A physical file of a set.
 #[derive(Debug, Clone)]
 pub(in crate::sion) struct OfFile {

@@ -1,6 +1,6 @@
 //! What a rank reads of a set, without the other ranks.
 
-use super::source::{OfFile, Source, TaskEntry};
+use super::source::{OfFile, OlderFile, Source, TaskEntry};
 use super::stream::TaskStream;
 use std::io;
 use std::path::Path;
@@ -13,6 +13,7 @@ use striae_core::store::ReadAt;
 #[derive(Debug)]
 pub struct Streams<F = PosixFile> {
     pub(super) ntasks: u64,
+    pub(super) older: Vec<OlderFile>,
     /// The first file of the set.
     pub(super) first: Option<OfFile>,
     pub(super) files: Vec<Source<F>>,
@@ -36,6 +37,13 @@ impl<F> Streams<F> {
     #[must_use]
     pub fn head(&self) -> Option<&Head> {
         self.first.as_ref().map(|first| &first.head)
+    }
+
+    /// The files that are of an older commit of the set than another file: see
+    /// [`striae::sion::File::older`].
+    #[must_use]
+    pub fn older(&self) -> &[OlderFile] {
+        &self.older
     }
 
     /// The tasks of this rank, in the order of their numbers.
