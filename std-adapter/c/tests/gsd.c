@@ -258,6 +258,7 @@ static void handles_take_turns(const char *folder) {
         CHECK(gsd_flush(&first) == 0 && gsd_get_nframes(&first) == step + 1);
         write_frame(&second, step + 1);
         CHECK(gsd_flush(&second) == 0 && gsd_get_nframes(&second) == step + 2);
+        CHECK(gsd_flush(&first) == 0); /* with nothing to flush, it hides nothing of the other */
     }
     CHECK(gsd_close(&first) == 0); /* knows nothing of the last frame, and keeps it */
     CHECK(gsd_close(&second) == 0);

@@ -274,7 +274,7 @@ impl State {
 
     pub(super) fn flush(&self) -> Result<(), Code> {
         self.check_writable()?;
-        let mut writing = self.writing();
+        let mut writing = self.latest()?;
         if !writing.is_open() {
             return Ok(self.file.sync_data()?); // the found state may not be durable
         }
