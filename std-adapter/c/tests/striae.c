@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <gsd.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include "check.h"
 
@@ -123,6 +124,11 @@ static void the_end_of_a_frame_flushes_if_it_is_to(const char *folder) {
         CHECK(gsd_write_chunk(&file, "step", GSD_TYPE_UINT64, 1, 1, 0, &step) == 0);
         CHECK(gsd_end_frame(&file) == 0);
         CHECK(gsd_get_nframes(&file) == (step + 1) / 4 * 4);
+        CHECK(file.file_frame == (step + 1) / 4 * 4 && file.buffer_frame == step + 1);
+        CHECK(file.pending_index_entries == 0);
+        struct stat now;
+        CHECK(stat(path, &now) == 0);
+        CHECK(file.file_frame <= step || file.file_size == now.st_size);
     }
     CHECK(gsd_close(&file) == 0);
     free(path);

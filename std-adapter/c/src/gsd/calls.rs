@@ -188,14 +188,8 @@ pub unsafe extern "C" fn gsd_close(handle: *mut GsdHandle) -> c_int {
 /// Ends the frame.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gsd_end_frame(handle: *mut GsdHandle) -> c_int {
-    call(|| {
-        // SAFETY: the contract of the module.
-        let state = unsafe { state(handle) }?;
-        let frame = state.end_frame()?;
-        // SAFETY: `state` has checked that it is not null; one thread at a time writes.
-        unsafe { ((*handle).buffer_frame, (*handle).pending_index_entries) = (frame, 0) };
-        Ok(())
-    })
+    // SAFETY: the contract of the module.
+    unsafe { change(handle, State::end_frame) }
 }
 
 /// Makes all ended frames part of the file.

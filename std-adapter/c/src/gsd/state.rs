@@ -256,15 +256,15 @@ impl State {
         Err(Code::IO.because(&why))
     }
 
-    /// Ends the frame and returns the number of the next one.
-    pub(super) fn end_frame(&self) -> Result<u64, Code> {
+    /// Ends the frame.
+    pub(super) fn end_frame(&self) -> Result<(), Code> {
         self.check_writable()?;
         let mut writing = self.current()?;
         let is_full = writing.end_frame(&self.path)?;
-        if is_full {
-            self.commit(&mut writing)?;
+        match is_full {
+            true => self.commit(&mut writing),
+            false => Ok(()),
         }
-        Ok(writing.frames().unwrap_or(0))
     }
 
     /// Whether frames have ended since the last flush.
