@@ -174,11 +174,13 @@ pub unsafe extern "C" fn gsd_truncate(handle: *mut GsdHandle) -> c_int {
 pub unsafe extern "C" fn gsd_close(handle: *mut GsdHandle) -> c_int {
     call(|| {
         // SAFETY: the contract of the module.
-        let state = unsafe { state(handle) }?;
-        state.close()?;
+        unsafe { state(handle) }?.close()?;
+        // SAFETY: `state` has checked that it is not null. The pointer is read from the handle: one
+        // that is made of a reference may not free what it points to.
+        let state = unsafe { (*handle).state };
         // SAFETY: Box::from_raw: "memory must have been allocated by Box"; `open` did so, and
         // the next line sets the pointer to null, so this happens once.
-        drop(unsafe { Box::from_raw(ptr::from_ref(state).cast_mut()) });
+        drop(unsafe { Box::from_raw(state.cast_mut()) });
         // SAFETY: `state` has checked that it is not null; the handle is the caller's.
         unsafe { ptr::write(handle, GsdHandle::EMPTY) };
         Ok(())
