@@ -139,7 +139,9 @@ int gsd_truncate(struct gsd_handle *handle);
 
 /*
  * Flushes all ended frames and closes the file. A frame that was not ended is dropped. After an
- * error the handle is still open. Errors: IO; INVALID_ARGUMENT for a closed handle.
+ * error the handle is still open. A forked child that has ended no frame leaves what its parent has
+ * not flushed to the parent; after one, all frames of the handle are the child's, and only one of
+ * both may write. Errors: IO; INVALID_ARGUMENT for a closed handle.
  */
 int gsd_close(struct gsd_handle *handle);
 

@@ -333,6 +333,31 @@ static void a_forked_child_leaves_the_file_to_its_parent(const char *folder) {
     free(path);
 }
 
+static void a_forked_child_that_writes_has_the_file(const char *folder) {
+    char *path = in_folder(folder, "daemon.gsd");
+    struct gsd_handle file;
+    make(&file, path);
+    write_frame(&file, 1);
+    CHECK(gsd_flush(&file) == 0);
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        write_frame(&file, 2);
+        _exit(gsd_close(&file) == 0 ? 0 : 1);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    struct gsd_handle other;
+    CHECK(gsd_open(&other, path, GSD_OPEN_READONLY) == 0 && gsd_get_nframes(&other) == 2);
+    CHECK(step_of(&other, 1) == 2 && gsd_close(&other) == 0);
+    write_frame(&file, 3); /* the parent goes on after what the child has written */
+    CHECK(gsd_close(&file) == 0);
+    CHECK(gsd_open(&file, path, GSD_OPEN_READONLY) == 0 && gsd_get_nframes(&file) == 3);
+    CHECK(step_of(&file, 1) == 2 && step_of(&file, 2) == 3 && gsd_close(&file) == 0);
+    free(path);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2);
     frames_are_visible_when_they_are_flushed(argv[1]);
@@ -347,6 +372,7 @@ int main(int argc, char **argv) {
     a_handle_that_only_reads_changes_nothing(argv[1]);
     the_file_that_was_opened_is_written(argv[1]);
     a_forked_child_leaves_the_file_to_its_parent(argv[1]);
-    puts("12 tests");
+    a_forked_child_that_writes_has_the_file(argv[1]);
+    puts("13 tests");
     return 0;
 }

@@ -10,6 +10,7 @@ use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use striae::gsd::{Builder, ChunkType, OpenOptions, Version};
 
@@ -66,8 +67,9 @@ pub(super) struct Options {
 pub(super) struct State {
     path: PathBuf,
     mode: Mode,
-    /// The process that has opened it.
-    process: u32,
+    /// The process whose frames a close commits: the one that has opened it, or a forked child
+    /// that has ended a frame.
+    process: AtomicU32,
     file: fs::File,
     seen: RwLock<Seen>,
     writing: Mutex<Writing>,
@@ -147,7 +149,7 @@ impl State {
         let state = Self {
             path: std::path::absolute(path)?, // the writer is opened later, from whatever folder
             mode,
-            process: std::process::id(),
+            process: AtomicU32::new(std::process::id()),
             file,
             seen: RwLock::new(Seen::new(seen, file_len)?),
             writing: Mutex::new(Writing::new(writer, options.settings)),
@@ -256,11 +258,12 @@ impl State {
         Err(Code::IO.because(&why))
     }
 
-    /// Ends the frame.
+    /// Ends the frame. A forked child that does this takes the handle over from its parent.
     pub(super) fn end_frame(&self) -> Result<(), Code> {
         self.check_writable()?;
         let mut writing = self.current()?;
         let is_full = writing.end_frame(&self.path)?;
+        self.process.store(std::process::id(), Ordering::Relaxed);
         match is_full {
             true => self.commit(&mut writing),
             false => Ok(()),
@@ -316,10 +319,10 @@ impl State {
         Err(Code::INVALID_ARGUMENT.because(&why))
     }
 
-    /// Commits for the last time. After an error it may be called again. A forked child leaves the
-    /// file to its parent.
+    /// Commits for the last time. After an error it may be called again. A forked child that has
+    /// ended no frame leaves the file to its parent.
     pub(super) fn close(&self) -> Result<(), Code> {
-        if self.process != std::process::id() {
+        if self.process.load(Ordering::Relaxed) != std::process::id() {
             self.writing().leave();
             return Ok(());
         }
