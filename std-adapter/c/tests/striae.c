@@ -52,6 +52,11 @@ static void checksums_find_a_flipped_bit(const char *folder) {
     CHECK(gsd_read_chunk(&file, values, gsd_find_chunk(&file, 1, "values")) == -5);
     CHECK_TEXT("values");
     CHECK(gsd_close(&file) == 0);
+    /* Version 2.9, which is a note, and found before the damage. */
+    raw = fopen(path, "r+");
+    CHECK(raw != NULL && fseek(raw, 44, SEEK_SET) == 0 && fputc(9, raw) == 9 && fclose(raw) == 0);
+    CHECK(striae_gsd_verify(path, &found) == 0 && found.damages == 1 && found.warnings == 1);
+    CHECK_TEXT("checksums.crc");
     options.size = 8;
     CHECK(striae_gsd_open(&file, path, GSD_OPEN_READONLY, &options) == -2);
     CHECK(striae_gsd_verify(folder, NULL) == -1);
