@@ -353,6 +353,23 @@ static void wrong_arguments_are_refused(const char *folder) {
     free(path);
 }
 
+static void a_file_is_found_from_another_folder(const char *folder) {
+    char here[4096], name[] = "here.sion";
+    CHECK(getcwd(here, sizeof here) != NULL && chdir(folder) == 0);
+    int sid = make(name, "bw", 1, NULL);
+    CHECK(sid >= 0 && chdir("/") == 0);
+    FILE *file = sion_get_fp(sid);
+    CHECK(file != NULL && fwrite("stdio", 1, 5, file) == 5);
+    CHECK(sion_close(sid) == 1 && chdir(folder) == 0);
+    sid = open_to_read(name, "br,posix", NULL);
+    int dup = sion_dup(sid, SION_DUP_ALL, 0, 0);
+    CHECK(dup >= 0 && chdir("/") == 0);
+    char bytes[5];
+    CHECK(read(sion_get_fd(sid), bytes, 5) == 5 && memcmp(bytes, "stdio", 5) == 0);
+    CHECK(read(sion_get_fd(dup), bytes, 5) == 5 && memcmp(bytes, "stdio", 5) == 0);
+    CHECK(sion_dedup(dup) == 1 && sion_close(sid) == 1 && chdir(here) == 0);
+}
+
 static void values_are_swapped(void) {
     unsigned char bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, to[12];
     sion_swap(to, bytes, 4, 3, 0);
@@ -377,7 +394,8 @@ int main(int argc, char **argv) {
     a_flush_makes_a_set_that_can_be_read(argv[1]);
     locations_are_those_of_the_file(argv[1]);
     wrong_arguments_are_refused(argv[1]);
+    a_file_is_found_from_another_folder(argv[1]);
     values_are_swapped();
-    puts("9 tests");
+    puts("10 tests");
     return 0;
 }

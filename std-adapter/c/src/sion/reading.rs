@@ -230,6 +230,7 @@ impl Set {
             is_dup: true,
             is_posix: self.is_posix,
             opened: self.opened,
+            folder: self.folder.clone(),
             ..Self::new(&self.path, (self.about.clone(), self.tracks.clone()), side)
         })
     }

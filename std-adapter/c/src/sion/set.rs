@@ -75,6 +75,8 @@ pub enum Opened {
 #[derive(Debug)]
 pub struct Set {
     pub(super) path: PathBuf,
+    /// The working directory when it was opened, to which paths are relative.
+    pub(super) folder: PathBuf,
     pub(super) about: About,
     pub(super) tracks: Vec<Track>,
     /// The current task: an index of `tracks`.
@@ -96,6 +98,7 @@ impl Set {
     pub(super) fn new(path: &Path, (about, tracks): (About, Vec<Track>), side: Side) -> Self {
         Self {
             path: path.to_owned(),
+            folder: std::env::current_dir().unwrap_or_default(),
             about,
             tracks,
             rank: 0,
@@ -188,7 +191,8 @@ impl Set {
         if !self.mirrors.contains_key(&number) {
             let path = self.about.paths.iter().find(|(other, _)| *other == number);
             let (_, path) = path.ok_or_else(|| self.fail("has no such file"))?;
-            let mirror = Mirror::open(path, writes, posix).map_err(|error| failure(path, error))?;
+            let mirror = Mirror::open(&self.folder.join(path), writes, posix);
+            let mirror = mirror.map_err(|error| failure(path, error))?;
             self.mirrors.insert(number, (mirror, u64::MAX));
         }
         self.place()?;
