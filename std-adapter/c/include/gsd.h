@@ -9,7 +9,8 @@
  *
  * Several threads may use different handles. On one handle, several threads may find and read at
  * once; one thread at a time writes, and nothing else runs meanwhile. An error never leaves a
- * part of a change behind: the call can be repeated.
+ * part of a change behind, but for gsd_write_chunk with a name that the frame has: the call can be
+ * repeated.
  *
  * License: MIT or Apache-2.0.
  */
@@ -156,7 +157,8 @@ int gsd_end_frame(struct gsd_handle *handle);
 int gsd_flush(struct gsd_handle *handle);
 
 /*
- * Adds a chunk to the frame. A second chunk of one name replaces the first one. Names are UTF-8
+ * Adds a chunk to the frame. A second chunk of one name replaces the first one, which is gone from
+ * the frame also if there is no room for the second one (IO). Names are UTF-8
  * and of any length; a file of layer 1 keeps the first 63 bytes. N may be 0, and data null then.
  * Errors: INVALID_ARGUMENT (M is 0, flags are not 0, no such type, an empty name, a text in a file
  * of layer 1), FILE_MUST_BE_WRITABLE, NAMELIST_FULL, MEMORY_ALLOCATION_FAILED, IO.

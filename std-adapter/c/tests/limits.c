@@ -96,10 +96,35 @@ static void records_are_accepted_or_not_at_all(const char *folder) {
     free(path);
 }
 
+/* Of two chunks of one name, the first one is gone if the second one has no room. */
+static void a_chunk_that_is_not_replaced_is_not_counted(const char *folder) {
+    char *path = in_folder(folder, "replaced.gsd");
+    struct gsd_handle file;
+    uint64_t step = 1;
+    CHECK(gsd_create_and_open(&file, path, "a", "b", 0, GSD_OPEN_READWRITE, 0) == 0);
+    CHECK(gsd_set_maximum_write_buffer_size(&file, 1) == 0);
+    CHECK(gsd_write_chunk(&file, "step", GSD_TYPE_UINT64, 1, 1, 0, &step) == 0);
+    CHECK(gsd_write_chunk(&file, "values", GSD_TYPE_DOUBLE, 512, 1, 0, values) == 0);
+    CHECK(file.pending_index_entries == 2);
+    limit(1);
+    errno = 0;
+    CHECK(gsd_write_chunk(&file, "values", GSD_TYPE_DOUBLE, 512, 1, 0, values) == -1);
+    CHECK(errno == EFBIG && file.pending_index_entries == 1);
+    limit(RLIM_INFINITY);
+    CHECK(gsd_write_chunk(&file, "values", GSD_TYPE_DOUBLE, 512, 1, 0, values) == 0);
+    CHECK(file.pending_index_entries == 2);
+    CHECK(gsd_end_frame(&file) == 0 && gsd_close(&file) == 0);
+    CHECK(gsd_open(&file, path, GSD_OPEN_READONLY) == 0);
+    CHECK(gsd_read_chunk(&file, values, gsd_find_chunk(&file, 0, "values")) == 0);
+    CHECK(gsd_close(&file) == 0);
+    free(path);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     frames_wait_until_there_is_room(argv[1]);
     records_are_accepted_or_not_at_all(argv[1]);
-    puts("2 tests");
+    a_chunk_that_is_not_replaced_is_not_counted(argv[1]);
+    puts("3 tests");
     return 0;
 }

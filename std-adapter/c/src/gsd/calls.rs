@@ -232,10 +232,11 @@ pub unsafe extern "C" fn gsd_write_chunk(
         let size = size.ok_or_else(|| wrong("N rows of M values are too many bytes"))?;
         // SAFETY: gsd.h: "data: N * M values of the type", which is `size` bytes.
         let bytes = unsafe { slice(data.cast::<u8>(), size) };
-        let pending = state.write_chunk(name, kind, m, bytes)?;
+        let written = state.write_chunk(name, kind, m, bytes);
+        let pending = written.unwrap_or_else(|_| state.writing().pending);
         // SAFETY: `state` has checked that it is not null; one thread at a time writes.
         unsafe { (*handle).pending_index_entries = pending };
-        Ok(())
+        written.map(drop)
     })
 }
 

@@ -120,7 +120,8 @@ impl Writing {
         }
     }
 
-    /// Adds a chunk to the open frame, in place of one of this name.
+    /// Adds a chunk to the open frame, in place of one of this name, which is gone also if there is
+    /// no room for the new one.
     pub(super) fn write_chunk(
         &mut self,
         path: &Path,
@@ -143,6 +144,10 @@ impl Writing {
         let is_second = written.as_ref().is_err_and(is_duplicate) && writer.discard_chunk(name);
         if is_second {
             written = writer.write_bytes(name, kind, m, &bytes);
+            if written.is_err() {
+                self.pending = self.pending.saturating_sub(1);
+                self.unflushed = self.unflushed.saturating_sub(1);
+            }
         } else if written.is_ok() {
             self.pending = self.pending.saturating_add(1);
             self.unflushed = self.unflushed.saturating_add(1);
