@@ -120,11 +120,51 @@ static void a_chunk_that_is_not_replaced_is_not_counted(const char *folder) {
     free(path);
 }
 
+/* A new set of one task with chunks of 4 MiB. */
+static int make_sion(char *path, FILE **stdio) {
+    int ntasks = 1, nfiles = 1, rank = 0, *ranks = &rank;
+    sion_int64 size = 1 << 22, *sizes = &size;
+    sion_int32 unit = 512;
+    int sid = sion_open(path, "w", &ntasks, &nfiles, &sizes, &unit, &ranks, stdio);
+    CHECK(sid >= 0);
+    return sid;
+}
+
+static int open_sion(char *path) {
+    int ntasks, nfiles;
+    sion_int32 unit;
+    int sid = sion_open(path, "r", &ntasks, &nfiles, NULL, &unit, NULL, NULL);
+    CHECK(sid >= 0);
+    return sid;
+}
+
+static void bytes_that_find_no_room_replace_nothing(const char *folder) {
+    char *path = in_folder(folder, "replaced.sion"), *bytes = calloc(3, 1 << 20);
+    int sid = make_sion(path, NULL);
+    memset(bytes, 'a', 1000);
+    CHECK(sion_fwrite(bytes, 1, 1000, sid) == 1000 && sion_flush(sid) == 1);
+    CHECK(sion_seek(sid, 0, 0, 500) == 1);
+    limit(1 << 20);
+    memset(bytes, 'b', 3 << 20);
+    CHECK(sion_fwrite(bytes, 1, 3 << 20, sid) == 0);
+    limit(RLIM_INFINITY);
+    CHECK(sion_fwrite(bytes, 1, 10, sid) == 10 && sion_close(sid) == 1);
+    sid = open_sion(path);
+    CHECK(sion_bytes_avail_in_block(sid) == 1000 && sion_fread(bytes, 1, 1000, sid) == 1000);
+    for (int i = 0; i < 1000; i++) {
+        CHECK(bytes[i] == (500 <= i && i < 510 ? 'b' : 'a'));
+    }
+    CHECK(sion_close(sid) == 1);
+    free(bytes);
+    free(path);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     frames_wait_until_there_is_room(argv[1]);
     records_are_accepted_or_not_at_all(argv[1]);
     a_chunk_that_is_not_replaced_is_not_counted(argv[1]);
-    puts("3 tests");
+    bytes_that_find_no_room_replace_nothing(argv[1]);
+    puts("4 tests");
     return 0;
 }

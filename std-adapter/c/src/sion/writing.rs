@@ -257,9 +257,12 @@ impl Set {
         }
         let (old, new) = bytes.split_at_checked(usize::try_from(left)?).unwrap_or((bytes, &[]));
         let (writer, task) = self.writer()?;
-        writer.overwrite(task, u32::try_from(chunk)?, at, old)?;
+        // First what may find no room: a write that fails then has replaced nothing.
         if !new.is_empty() {
             writer.write_record(task, new)?;
+        }
+        writer.overwrite(task, u32::try_from(chunk)?, at, old)?;
+        if !new.is_empty() {
             return self.moved();
         }
         self.track()?.at = at.saturating_add(len);
