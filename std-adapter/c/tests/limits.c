@@ -1,5 +1,6 @@
 /* A disk that is full: calls fail and say so, and nothing that was accepted is lost. */
 #include <errno.h>
+#include <fcntl.h>
 #include <gsd.h>
 #include <signal.h>
 #include <sion.h>
@@ -159,12 +160,31 @@ static void bytes_that_find_no_room_replace_nothing(const char *folder) {
     free(path);
 }
 
+static void a_set_that_is_not_closed_keeps_its_stdio(const char *folder) {
+    char *path = in_folder(folder, "stdio.sion"), bytes[14];
+    FILE *stdio = NULL;
+    int sid = make_sion(path, &stdio);
+    CHECK(stdio != NULL && sion_fwrite("striae", 1, 6, sid) == 6);
+    int fd = fileno(stdio);
+    limit(1);
+    CHECK(sion_close(sid) == 0);
+    limit(RLIM_INFINITY);
+    CHECK(fcntl(fd, F_GETFD) >= 0); /* before it is used, which needs no tool to be seen */
+    CHECK(fwrite(" and more", 1, 8, stdio) == 8);
+    CHECK(sion_close(sid) == 1 && fcntl(fd, F_GETFD) == -1);
+    sid = open_sion(path);
+    CHECK(sion_fread(bytes, 1, 14, sid) == 14 && memcmp(bytes, "striae and mor", 14) == 0);
+    CHECK(sion_close(sid) == 1);
+    free(path);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     frames_wait_until_there_is_room(argv[1]);
     records_are_accepted_or_not_at_all(argv[1]);
     a_chunk_that_is_not_replaced_is_not_counted(argv[1]);
     bytes_that_find_no_room_replace_nothing(argv[1]);
-    puts("4 tests");
+    a_set_that_is_not_closed_keeps_its_stdio(argv[1]);
+    puts("5 tests");
     return 0;
 }

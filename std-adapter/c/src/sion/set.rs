@@ -349,14 +349,19 @@ impl Set {
 
     /// Closes the set: what was written becomes part of the files.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
-        let mine = self.sync();
-        if mine.is_ok() {
-            self.mirrors.clear();
+        let writes = self.writes();
+        let mut mine = self.sync();
+        for (mirror, _) in self.mirrors.values_mut() {
+            // What the program has written is in the file before the writer's last bytes.
+            let told = mirror.tell(writes).map(drop).map_err(|error| failure(&self.path, error));
+            mine = mine.and(told);
         }
         match &mut self.side {
             Side::Write(writer) => writer.close(mine),
             Side::Read { source, .. } => source.close(mine),
-        }
+        }?;
+        self.mirrors.clear(); // not before: after an error the program still has them
+        Ok(())
     }
 
     /// Refuses what only a set that is read can do.
