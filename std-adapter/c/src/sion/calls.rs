@@ -174,7 +174,10 @@ pub unsafe extern "C" fn lsion_open_rank(
 #[unsafe(no_mangle)]
 pub extern "C" fn lsion_close(sid: c_int) -> c_int {
     let closed = with("sion_close", sid, NOT_SUCCESS, |set| {
-        if set.opened != Opened::Serially && !set.is_dup {
+        if set.is_dup {
+            return Ok(SUCCESS); // it only reads; other processes may not close one of theirs
+        }
+        if set.opened != Opened::Serially {
             return Err(set.fail("was opened in parallel: close it by sion_parclose_mpi"));
         }
         set.close()?;
@@ -355,4 +358,44 @@ pub extern "C" fn lsion_dedup(sid: c_int) -> c_int {
         remove(sid);
     }
     closed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sion::reading::{Stream, Streams};
+    use crate::sion::set::About;
+    use std::path::Path;
+    use std::sync::Arc;
+    use striae::sion::TaskEntry;
+
+    /// What several processes read, and close at once.
+    #[derive(Debug)]
+    struct OfAll;
+
+    impl Streams for OfAll {
+        fn chunk_lens(&self, _: &TaskEntry) -> Result<Vec<u64>, Failure> {
+            Err("nothing is read".into())
+        }
+
+        fn stream(&self, _: &TaskEntry) -> Result<Box<dyn Stream>, Failure> {
+            Err("nothing is read".into())
+        }
+
+        fn close(&self, _: Result<(), Failure>) -> Result<(), Failure> {
+            Err("waits for processes that do not close".into())
+        }
+    }
+
+    #[test]
+    fn a_duplicate_of_a_parallel_set_is_closed_without_the_other_processes() {
+        let known = (About::default(), Vec::new());
+        let set = Set::reading(Path::new("set"), known, Arc::new(OfAll));
+        let sid = add(set.opened(Opened::InParallel)).unwrap_or(NO_SID);
+        let dup = lsion_dup(sid, -201, 0, 0); // SION_DUP_ALL
+        assert!(sid >= 0 && dup >= 0);
+        assert_eq!((lsion_close(dup), lsion_close(dup)), (SUCCESS, NOT_SUCCESS));
+        assert_eq!(lsion_close(sid), NOT_SUCCESS, "all processes close it");
+        remove(sid);
+    }
 }
