@@ -90,6 +90,15 @@ def test_frames_are_selected_by_a_slice(run, tmp_path):
     assert all(entry.facts['offset'] % 512 == 0 for entry in striae.ls(tmp_path / 'b.gsd'))
 
 
+def test_a_report_of_a_map_has_what_is_wrong_with_its_netcdf(golden, tmp_path):
+    path = tmp_path / 'map.nc'
+    path.write_bytes((golden / 'map/map_f_tiny_4p.nc').read_bytes()[:-4])
+    report = striae.verify(path)
+    severities = [finding.severity for finding in report.findings]
+    assert report.format == 'map' and not report.sound and report.verdict == 'damaged'
+    assert (report.damage, report.notes) == (severities.count('damage'), severities.count('note'))
+
+
 def test_entries_have_addresses_and_lengths(run, golden):
     entries = striae.ls(run)
     assert [entry.address for entry in entries] == [f'frame/{frame}/values' for frame in range(5)]

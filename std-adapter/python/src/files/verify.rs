@@ -79,7 +79,10 @@ fn run(path: &Path, of_map: Option<&Path>) -> Result<Report, Error> {
             let sum = how.cdf(path, &mut |finding| findings.push(row(&finding)))?;
             if map::is_map(path)? {
                 let of_map = how.map(path, &mut |finding| findings.push(row(&finding)))?;
-                return Ok(of_a_map(of_map, findings));
+                let mut report = of_a_map(of_map, findings);
+                report.damage = report.damage.saturating_add(sum.damage);
+                report.notes = report.notes.saturating_add(sum.notes);
+                return Ok(report);
             }
             let counts = vec![("variables", sum.variables.into()), ("records", sum.numrecs.into())];
             (counts, sum.data, sum.damage, sum.notes)
