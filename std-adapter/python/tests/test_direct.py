@@ -92,6 +92,12 @@ def test_samples_of_different_lengths_are_read_one_by_one(tmp_path):
     assert [sample.size for sample in samples] == [0, 10, 20, 30, 40]
     with pytest.raises(ValueError, match='sample 3 has 30 bytes, and another has 20'):
         samples.read([2, 2, 3, 1])
+    batch = samples.__getitems__([2, 4, 0, -1])  # as a DataLoader asks for them
+    assert isinstance(batch, list) and [sample.size for sample in batch] == [20, 40, 0, 40]
+    for number, sample in zip([2, 4, 0, 4], batch):
+        numpy.testing.assert_array_equal(sample, data_of(number)[: number * 10])
+    with pytest.raises(IndexError):
+        samples.__getitems__([1, 5])
 
 
 def test_damage_is_found_if_samples_are_checked(folder):

@@ -99,7 +99,10 @@ class Samples:
         return out
 
     def __getitems__(self, numbers):
-        """Read a batch, as PyTorch asks for it: a list of samples."""
+        """Read a batch, as PyTorch asks for it: a list of samples, which may have different lengths."""
+        numbers = [number.__index__() for number in numbers]
+        if len({self._files.place(number)[0] for number in numbers}) > 1:
+            return [self[number] for number in numbers]
         return list(self.read(numbers))
 
     def __iter__(self):
