@@ -90,6 +90,26 @@ def test_frames_are_selected_by_a_slice(run, tmp_path):
     assert all(entry.facts['offset'] % 512 == 0 for entry in striae.ls(tmp_path / 'b.gsd'))
 
 
+def test_options_that_a_format_does_not_have_are_refused(run, golden, tmp_path):
+    sion, blob = golden / 'sion/m05_np8_3files.sion', golden / 'blob/f5h_n5_s1/blob_h1.h5'
+    out = tmp_path / 'out'
+    for path, name, value in [
+        *((run, 'frames', slice(0, 5, step)) for step in (0, -1)),
+        *((run, name, 4) for name in ('nfiles', 'fsblksize')),
+        (sion, 'nfiles', 0),
+        *((sion, name, value) for name, value in [('align', 8), ('upgrade', True), ('frames', slice(1))]),
+        *((blob, name, True) for name in ('checksums', 'align', 'upgrade', 'nfiles', 'fsblksize')),
+    ]:
+        with pytest.raises(ValueError, match=name):
+            striae.convert(path, out, **{name: value})
+        assert not out.exists()
+    striae.convert(sion, out, nfiles=2, fsblksize=512, checksums=True)
+    for name, how in [('a.sion', {'nfiles': 0}), ('a.ffr', {'nfiles': 2}), ('a.ffr', {'chunksize': 512})]:
+        with pytest.raises(ValueError, match=next(iter(how))):
+            striae.pack(tmp_path / name, [run], **how)
+        assert not (tmp_path / name).exists()
+
+
 def test_a_report_of_a_map_has_what_is_wrong_with_its_netcdf(golden, tmp_path):
     path = tmp_path / 'map.nc'
     path.write_bytes((golden / 'map/map_f_tiny_4p.nc').read_bytes()[:-4])

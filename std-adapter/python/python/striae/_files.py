@@ -187,6 +187,9 @@ def convert(path, out, **how):
 
     Returns:
         dict: The format, and counts of what was written.
+
+    Raises:
+        ValueError: An option that files of this format do not have.
     """
     return _striae.convert(fspath(path), fspath(out), **how)
 

@@ -23,6 +23,31 @@ struct Wanted {
     fsblksize: Option<u32>,
 }
 
+impl Wanted {
+    /// Why files of a format cannot be written so.
+    fn unfit(&self, format: Format) -> Option<String> {
+        if self.frames.is_some_and(|(_, _, step)| step.is_some_and(|step| step < 1)) {
+            return Some("frames must have a step of at least 1".to_owned());
+        } else if self.nfiles == Some(0) {
+            return Some("nfiles must be at least 1".to_owned());
+        }
+        let (is_gsd, is_sion) = (format == Format::Gsd, format == Format::Sion);
+        let options = [
+            ("checksums", self.checksums.is_some(), is_gsd || is_sion),
+            ("align", self.align.is_some(), is_gsd),
+            ("upgrade", self.upgrade, is_gsd),
+            ("frames", self.frames.is_some(), is_gsd),
+            ("nfiles", self.nfiles.is_some(), is_sion),
+            ("fsblksize", self.fsblksize.is_some(), is_sion),
+        ];
+        // Files that are not converted at all have another error.
+        let is_converted = is_gsd || is_sion || format == Format::Blob;
+        let is_unfit = |&&(_, is_wanted, has): &&(_, bool, bool)| is_converted && is_wanted && !has;
+        let (name, ..) = options.iter().find(is_unfit)?;
+        Some(format!("{name} is no option for {}", format.files()))
+    }
+}
+
 /// Rewrites a file.
 #[pyfunction]
 #[pyo3(signature = (
@@ -51,16 +76,19 @@ pub(crate) fn convert<'py>(
         None => None,
     };
     let wanted = Wanted { force, checksums, align, upgrade, frames, nfiles, fsblksize };
-    let row = py.detach(|| run(&path, &out, &wanted)).map_err(raised)?;
+    let format = py.detach(|| recognize(&path)).map_err(raised)?.format();
+    if let Some(why) = wanted.unfit(format) {
+        return Err(PyValueError::new_err(why));
+    }
+    let row = py.detach(|| run(&path, format, &out, &wanted)).map_err(raised)?;
     let dict = PyDict::new(py);
     fill(&dict, row)?;
     Ok(dict)
 }
 
-fn run(path: &Path, out: &Path, wanted: &Wanted) -> Result<Row, Error> {
-    let recognized = recognize(path)?;
-    let mut row: Row = vec![("format", recognized.format().name().into())];
-    match recognized.format() {
+fn run(path: &Path, format: Format, out: &Path, wanted: &Wanted) -> Result<Row, Error> {
+    let mut row: Row = vec![("format", format.name().into())];
+    match format {
         Format::Gsd => {
             let written = of_gsd(path, out, wanted)?;
             row.extend([("frames", written.frames.into()), ("bytes", written.bytes.into())]);
@@ -112,7 +140,7 @@ fn of_gsd(path: &Path, out: &Path, wanted: &Wanted) -> Result<gsd::convert::Writ
         };
         let (start, stop) = (at(start, 0), at(stop, count));
         let step = step.and_then(|step| NonZeroU64::new(u64::try_from(step).ok()?));
-        let step = step.unwrap_or(NonZeroU64::MIN);
+        let step = step.unwrap_or(NonZeroU64::MIN); // `unfit` refuses others than None
         convert = convert.frames(start..stop.max(start), step);
     }
     convert.run(&file, out, &|_| {})
@@ -130,12 +158,20 @@ pub(crate) fn pack(
     nfiles: u32,
     chunksize: Option<u64>,
 ) -> PyResult<u64> {
+    let is_ffrecord = out.extension().is_some_and(|ending| ending == "ffr");
+    if nfiles == 0 {
+        return Err(PyValueError::new_err("nfiles must be at least 1"));
+    } else if is_ffrecord && (nfiles != 1 || chunksize.is_some()) {
+        return Err(PyValueError::new_err(
+            "nfiles and chunksize are no options for ffrecord files",
+        ));
+    }
     let packed = py.detach(|| {
         let folder = match sources.as_slice() {
             [folder] if folder.is_dir() => Some(folder),
             _ => None,
         };
-        if out.extension().is_some_and(|ending| ending == "ffr") {
+        if is_ffrecord {
             let of_folder = folder.map(|folder| ffrecord::Pack::of_folder(folder)).transpose()?;
             let files = of_folder.as_deref().unwrap_or(&sources);
             ffrecord::Pack::new().output(output(force)).run(files, &out, &|_| {})?;
