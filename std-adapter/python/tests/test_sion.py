@@ -4,6 +4,7 @@ import io
 import json
 import multiprocessing
 import os
+import resource
 import threading
 
 import pytest
@@ -141,6 +142,28 @@ def test_threads_write_different_tasks(tmp_path):
     with sion.open(tmp_path / 'a.sion') as file:
         assert [file.stream(task).read() for task in range(8)] == [data_of(task)[:5000] for task in range(8)]
     assert striae.verify(tmp_path / 'a.sion').verdict == 'sound'
+
+
+def test_bytes_that_find_no_room_can_be_written_later(tmp_path):
+    data = bytes(range(256)) * (1 << 14)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with sion.create(tmp_path / 'a.sion', 1, chunksize=1 << 16) as writer, writer.stream(0) as stream:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))  # as on a disk that is full
+        try:
+            count = stream.write(data)
+            assert 0 < count < len(data)
+            with pytest.raises(OSError):
+                stream.write(data[count:])
+            buffered = io.BufferedWriter(stream, len(data))
+            buffered.write(data[count:])
+            with pytest.raises(OSError):
+                buffered.flush()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        buffered.flush()
+        buffered.detach()
+    with sion.open(tmp_path / 'a.sion') as file:
+        assert file.stream(0).read() == data
 
 
 def read_task(file, task):

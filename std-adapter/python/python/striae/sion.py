@@ -160,7 +160,11 @@ class TaskWriter(io.RawIOBase):
             raise ValueError('I/O operation on closed file.')
 
     def write(self, buffer, /):
-        """Add all bytes of a buffer; return their number."""
+        """Add the bytes of a buffer; return how many were accepted.
+
+        Fewer than all are accepted if the disk becomes full; the next call raises the error. Wrap the stream in
+        `io.BufferedWriter` to have this done for you.
+        """
         self._check()
         return self._task.write(buffer)
 

@@ -4,7 +4,7 @@ use crate::buffer::Bytes;
 use crate::error::raised;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use striae::Error;
@@ -113,17 +113,33 @@ impl SionWriter {
     }
 }
 
+/// Writes all bytes or, if not all find room, the first ones: at least one.
+fn write_some(writer: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+    let mut done: usize = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        match writer.write(rest) {
+            Ok(0) if done == 0 => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(0) => break,
+            Ok(len) => done = done.saturating_add(len),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if done == 0 => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(done)
+}
+
 #[pymethods]
 impl SionTask {
-    /// Writes all bytes of a buffer, and returns their number.
+    /// Writes the bytes of a buffer, and returns how many the set has taken: an error of later ones
+    /// is that of the next call.
     fn write(&self, py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
         let bytes = Bytes::of(buffer)?;
         let bytes = bytes.as_slice();
         self.0.with(py, |writer| {
-            let written = writer.write_all(bytes);
+            let written = write_some(writer, bytes);
             written.map_err(|error| Error::new(&self.0.path, ErrorKind::from(error)))
-        })?;
-        Ok(bytes.len())
+        })
     }
 
     /// Writes a record of a key.
