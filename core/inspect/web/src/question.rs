@@ -110,7 +110,7 @@ fn ls<S: Store>(
     }
 }
 
-/// Where the bytes of an address are: the name of a file, and spans in it.
+/// Where the bytes of an address are: the number of a file, and spans in it.
 fn places<S: Store>(
     files: &[Named<S>],
     file: &Named<S>,
@@ -119,18 +119,14 @@ fn places<S: Store>(
 ) -> Result<Json, Wrong> {
     let none = || Wrong::new(&file.name, format!("{address}: is no address of this page"));
     let parsed = Address::parse(address).ok_or_else(none)?;
-    let (name, spans) = match (format, parsed) {
+    let (holder, spans) = match (format, parsed) {
         (Format::Sion, Address::Task(task, chunk)) => sion::places((files, file), task, chunk)?,
-        (Format::Gsd, Address::Chunk(frame, name)) => {
-            (file.name.as_str(), gsd::places(file, frame, &name)?)
-        }
-        (Format::Ffrecord, Address::Sample(number)) => {
-            (file.name.as_str(), ffrecord::places(file, number)?)
-        }
-        (Format::Cdf, Address::Variable(name)) => (file.name.as_str(), cdf::places(file, &name)?),
+        (Format::Gsd, Address::Chunk(frame, name)) => (file, gsd::places(file, frame, &name)?),
+        (Format::Ffrecord, Address::Sample(number)) => (file, ffrecord::places(file, number)?),
+        (Format::Cdf, Address::Variable(name)) => (file, cdf::places(file, &name)?),
         _ => return Err(none()),
     };
-    let number = files.iter().position(|file| file.name == name);
+    let number = files.iter().position(|file| core::ptr::eq(file, holder)); // names may be equal
     let span = |span: &Span| list([span.offset(), span.len()]);
     Ok(row().with("file", number).with("spans", list(spans.iter().map(span))))
 }
@@ -154,6 +150,11 @@ mod tests {
 
     fn ask(files: &[Named<&[u8]>], words: &[&str]) -> String {
         answer(files, words, &mut Files).to_string()
+    }
+
+    fn golden(path: &str) -> Vec<u8> {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/golden");
+        std::fs::read(format!("{golden}/{path}")).unwrap()
     }
 
     /// Files of all formats, with the name of a file of a set where it matters.
@@ -182,8 +183,7 @@ mod tests {
     #[test]
     fn every_prefix_of_a_file_has_an_answer_to_every_question() {
         for path in GOLDEN {
-            let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/golden");
-            let bytes = std::fs::read(format!("{golden}/{path}")).unwrap();
+            let bytes = golden(path);
             let name = path.rsplit('/').next().unwrap().to_string();
             let step = bytes.len().div_ceil(60);
             for len in (0..bytes.len()).step_by(step).chain([bytes.len()]) {
@@ -225,8 +225,7 @@ mod tests {
 
     #[test]
     fn the_places_of_a_stream_have_its_bytes() {
-        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/golden/ffrecord");
-        let bytes = std::fs::read(format!("{golden}/one.ffr")).unwrap();
+        let bytes = golden("ffrecord/one.ffr");
         let files = [Named { name: "one.ffr".to_string(), store: &bytes[..] }];
         // A header of 12 bytes, a checksum of 4 and an offset of 8: the sample is the rest.
         let len = bytes.len() - 24;
@@ -234,5 +233,20 @@ mod tests {
         assert_eq!(ask(&files, &["places", "0", "sample/0"]), expected);
         assert!(ask(&files, &["places", "0", "sample/1"]).starts_with("{\"error\":\""));
         assert!(ask(&files, &["places", "0", "task/0"]).contains("is no address of this page"));
+    }
+
+    #[test]
+    fn of_files_with_one_name_the_places_are_in_the_one_that_was_asked_about() {
+        let (one, other) = (golden("ffrecord/one.ffr"), golden("ffrecord/folder.ffr"));
+        let named = |store| Named { name: "a.ffr".to_string(), store };
+        let files = [named(&one[..]), named(&other[..])];
+        for number in ["0", "1"] {
+            let answer = ask(&files, &["places", number, "sample/0"]);
+            assert!(answer.starts_with(&format!("{{\"answer\":{{\"file\":{number},")), "{answer}");
+        }
+        let sion = golden("sion/s02_three_unequal_noncontig.sion");
+        let named = |store| Named { name: "a.sion".to_string(), store };
+        let answer = ask(&[named(&one[..]), named(&sion)], &["places", "1", "task/0"]);
+        assert!(answer.starts_with("{\"answer\":{\"file\":1,"), "{answer}");
     }
 }

@@ -198,12 +198,12 @@ fn with_lens<S: Store>(
     row.with("chunks", lens).with("bytes", bytes).with_some("error", error)
 }
 
-/// The places of the stream of a task, or of one of its chunks: the name of its file, and spans.
+/// The places of the stream of a task, or of one of its chunks: its file, and spans.
 pub(crate) fn places<'a, S: Store>(
     (all, first): (&'a [Named<S>], &'a Named<S>),
     task: u64,
     chunk: Option<u64>,
-) -> Result<(&'a str, Vec<Span>), Wrong> {
+) -> Result<(&'a Named<S>, Vec<Span>), Wrong> {
     let parts = Parts::open(all, first)?;
     if let Some(wrong) = parts.not_closed() {
         return Err(wrong);
@@ -215,7 +215,7 @@ pub(crate) fn places<'a, S: Store>(
             (None, Opened::Closed(file)) => {
                 let local = u32::try_from(left).unwrap_or(u32::MAX);
                 let spans = spans_of(file, local, chunk);
-                return Ok((named.name.as_str(), spans.map_err(Wrong::of(&named.name))?));
+                return Ok((named, spans.map_err(Wrong::of(&named.name))?));
             }
             (None, Opened::Unclosed(_)) => break,
         }
