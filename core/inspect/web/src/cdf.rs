@@ -116,5 +116,6 @@ pub(crate) fn places<S: Store>(file: &Named<S>, name: &str) -> Result<Vec<Span>,
     if records > MOST_RECORDS {
         return Err(wrong(format!("{name} has {records} records; striae extract saves them")));
     }
-    Ok((0..records).filter_map(|number| layout.record(number)).collect())
+    let spans = (0..records).map(|number| header.head().record(layout, number));
+    spans.collect::<Result<_, _>>().map_err(|error| Wrong::new(&file.name, error))
 }

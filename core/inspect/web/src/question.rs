@@ -236,6 +236,25 @@ mod tests {
     }
 
     #[test]
+    fn the_places_of_a_variable_have_all_of_its_values_or_are_refused() {
+        let (short, fixed) = (golden("cdf/cdf1_onerec_short.nc"), golden("cdf/cdf2_norec_utf8.nc"));
+        let of = |bytes: &[u8], name: &str| {
+            let files = [Named { name: "a.nc".to_string(), store: bytes }];
+            ask(&files, &["places", "0", &format!("variable/{name}")])
+        };
+        let spans = |spans: &str| format!("{{\"answer\":{{\"file\":0,\"spans\":[{spans}]}}}}");
+        assert_eq!(of(&short, "fix"), spans("[144,10]"));
+        assert_eq!(of(&short, "r"), spans("[156,6],[162,6],[168,6],[174,6]"));
+        assert_eq!(of(&fixed, "w"), spans("[196,16]"));
+        assert_eq!(of(&fixed, "temp\u{e9}rature"), spans(""));
+        for (bytes, name, needed) in [(&short, "fix", 154), (&short, "r", 180), (&fixed, "w", 212)]
+        {
+            assert!(of(&bytes[..needed], name).starts_with("{\"answer\":"), "{name}");
+            assert!(of(&bytes[..needed - 1], name).starts_with("{\"error\":\"a.nc: "), "{name}");
+        }
+    }
+
+    #[test]
     fn of_files_with_one_name_the_places_are_in_the_one_that_was_asked_about() {
         let (one, other) = (golden("ffrecord/one.ffr"), golden("ffrecord/folder.ffr"));
         let named = |store| Named { name: "a.ffr".to_string(), store };
