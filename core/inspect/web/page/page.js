@@ -247,6 +247,8 @@ async function saveTo(file, address) {
   try {
     const { file: from, spans } = await ask("places", file, address);
     const blob = new Blob(spans.map(([offset, len]) => chosen[from].slice(offset, offset + len)));
+    const bytes = spans.reduce((sum, [, len]) => sum + len, 0);
+    if (blob.size !== bytes) throw new Error(`${address}: has ${number(bytes)} bytes, and the file only ${number(blob.size)} of them`);
     saved.textContent = `${address}: ${number(blob.size)} bytes saved, as they are in the file`;
     saved.dataset.bytes = blob.size;
     download(`${chosen[file].name}-${address.replaceAll("/", "-")}`, blob);

@@ -336,6 +336,10 @@ class Tests:
             ("gsd/v21_hoomd_full_single.gsd", "frame/1/particles/position"),
             ("gsd/v21_utf8_names.gsd", None),
             ("ffrecord/folder.ffr", "sample/1"),
+            ("cdf/cdf1_onerec_short.nc", "variable/fix"),
+            ("cdf/cdf2_norec_utf8.nc", "variable/w"),
+            ("cdf/cdf1_onerec_short.nc", "variable/r"),
+            ("cdf/cdf5_alltypes.nc", "variable/rec_i2"),
         ]:
             path = self.golden / path
             siblings = sorted(path.parent.glob(f"{path.name}*"))
@@ -354,6 +358,23 @@ class Tests:
                 name = f"{path.name}-{address.replace('/', '-')}".replace("%", "%")
                 found = self.saved(folder, name).read_bytes()
                 check(found == cat.stdout, path.name, address, len(found), len(cat.stdout))
+
+    def test_saves_nothing_of_what_is_not_all_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cut = pathlib.Path(folder) / "cut.nc"
+            cut.write_bytes((self.golden / "cdf/cdf1_onerec_short.nc").read_bytes()[:150])
+            self.choose([cut])
+            self.browser.run("window.whole = [ask, download], 0")
+            self.browser.run("download = () => { throw new Error('a part is saved') }, 0")
+            self.browser.run("open(0, 'ls')")
+            self.ready("document.getElementById('saved')")
+            self.browser.run("saveTo(0, 'variable/fix')")
+            check("the file ends at 150" in self.text("#saved .error"), self.text("#saved"))
+            # Also if the file is shorter than its places say.
+            self.browser.run("ask = async () => ({ file: 0, spans: [[140, 5], [145, 6]] }), 0")
+            self.browser.run("saveTo(0, 'variable/fix')")
+            check("has 11 bytes, and the file only 10" in self.text("#saved .error"), self.text("#saved"))
+        self.browser.run("[ask, download] = window.whole, 0")
 
     def test_recovers_to_a_download(self):
         for path in ["gsd/bad_trunc_relocated_index.gsd", "sion/s21_unclosed_keyval.sion",
