@@ -158,7 +158,7 @@ const words = (name) => name.replaceAll("_", " ");
 const isScalar = (value) => value === null || typeof value !== "object";
 const textOf = (value) => {
   if (value === null || value === undefined) return "unknown";
-  if (typeof value === "number") return number(value);
+  if (typeof value === "number") return Number.isSafeInteger(value) ? number(value) : String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "object" && "hex" in value ? `0x${value.hex}` : String(value);
 };

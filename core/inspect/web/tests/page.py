@@ -376,6 +376,12 @@ class Tests:
             check("has 11 bytes, and the file only 10" in self.text("#saved .error"), self.text("#saved"))
         self.browser.run("[ask, download] = window.whole, 0")
 
+    def test_shows_numbers_as_they_are(self):
+        for value, text in [("0.0001", "0.0001"), ("-1234.56789", "-1234.56789"), ("1e300", "1e+300"),
+                            ("1234567", "1\u2009234\u2009567"), ("-1234", "-1\u2009234"), ("0", "0")]:
+            found = self.browser.run(f"textOf({value})")
+            check(found == text, value, [found])
+
     def test_recovers_to_a_download(self):
         for path in ["gsd/bad_trunc_relocated_index.gsd", "sion/s21_unclosed_keyval.sion",
                      "cdf_damaged/zeroed_var_list.nc", "cdf/cdf5_alltypes.nc", "map/z3.dat"]:
