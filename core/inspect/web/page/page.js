@@ -197,8 +197,9 @@ function table(rows, cells = {}) {
 }
 
 // A place in the file that can be looked at in the map.
-const toMap = (offset, text = number(offset)) =>
-  make("button", { type: "button", title: "show in the map", click: () => show("map", { at: Number(offset) }) }, text);
+const toMap = (offset, text = number(offset), file = shown.file) =>
+  make("button", { type: "button", title: "show in the map", click: () => file === shown.file
+    ? show("map", { at: Number(offset) }) : open(file, "map", { at: Number(offset) }) }, text);
 
 function download(name, blob) {
   const link = make("a", { href: URL.createObjectURL(blob), download: name });
@@ -262,7 +263,11 @@ async function verify(file) {
   const more = rest.damage + rest.notes - findings.length;
   const cells = {
     severity: (row) => make("span", { class: row.severity === "damage" ? "error" : "note" }, row.severity),
-    offset: (row) => toMap(row.offset),
+    // Of a set, findings may be about other files than the one that is shown, chosen or not.
+    offset: (row) => {
+      const at = row.file === known[file].name ? file : known.findIndex(({ name }) => name === row.file);
+      return at < 0 ? number(row.offset) : toMap(row.offset, number(row.offset), at);
+    },
   };
   const rows = findings.map(({ severity, finding, offset, kind, file, ...values }) =>
     ({ severity, finding, ...(offset === undefined ? {} : { offset }), kind, file, ...values }));

@@ -200,6 +200,34 @@ class Tests:
         different = differs(told, self.ask("ls", 1, 0, ALL).get("answer"))
         check(different is None, different)
 
+    def test_a_finding_opens_the_file_that_it_is_about(self):
+        names = ["m05_np8_3files.sion", "m05_np8_3files.sion.000001", "m05_np8_3files.sion.000002"]
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name in names:
+                (folder / name).write_bytes((self.golden / "sion" / name).read_bytes())
+            with open(folder / names[2], "r+b") as later:
+                later.seek(5664 + 7)  # META2.blocksize[0], in little-endian order
+                later.write(b"\x7f")
+            told, _, _ = program(self.striae, folder, "verify", "--json", names[0])
+            found = [row for row in told["findings"] if row["file"] == names[2] and "offset" in row]
+            check(found, told["findings"])
+            self.choose([folder / names[2], folder / names[0], folder / names[1]])
+            button = f"[...document.querySelectorAll('#panel tbody tr')].find(row => " \
+                     f"row.innerText.includes('{names[2]}'))?.querySelector('button')"
+            self.browser.run("open(1, 'verify')")
+            self.ready(f"{button}")
+            self.browser.run(f"{button}.click()")
+            self.ready("document.getElementById('detail')?.dataset.at")
+            check(self.text("#title") == names[2], self.text("#title"))
+            at = self.browser.run("view.here")
+            check(at == found[0]["offset"] == 5664, at, found[0])
+            # A file that was not chosen cannot be opened.
+            self.browser.run("known = known.map(file => ({ ...file, name: file.name.replace('000002', 'x') }))")
+            self.browser.run("open(1, 'verify')")
+            self.ready(f"shown.tab === 'verify' && document.getElementById('verdict')")
+            check(not self.browser.run(f"Boolean({button})"))
+
     def test_a_byte_has_a_field_and_a_sentence(self):
         self.choose([self.golden / "sion/m05_np8_3files.sion"])
         self.browser.run("show('map', { at: 24 })")
