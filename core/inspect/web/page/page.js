@@ -76,14 +76,28 @@ let structures = [];
 const spec = JSON.parse(byId("spec").textContent);
 
 async function choose(files) {
-  chosen = [...files];
+  const these = [...files];
+  chosen = these;
+  known = [];
   view = { ...view, file: -1 };
   fields = { ...fields, file: -1 };
   shown.turn += 1;
+  // Nothing of the files that were chosen before, whose numbers are those of others now.
+  for (const id of ["files", "panel", "wrong"]) byId(id).replaceChildren();
+  byId("title").textContent = "";
+  byId("tabs").hidden = true;
+  byId("main").hidden = these.length === 0;
   start();
-  legend = await ask("legend");
-  structures = await ask("tables");
-  known = await ask("files");
+  try {
+    legend = await ask("legend");
+    structures = await ask("tables");
+    known = await ask("files");
+  } catch (error) {
+    if (chosen !== these) return; // others were chosen meanwhile
+    byId("main").hidden = true;
+    byId("wrong").replaceChildren(make("span", { class: "error" }, `The files are not known: ${error.message}`));
+    return;
+  }
   const label = (file) => file.error ?? `${file.format}, ${number(file.bytes)} bytes`;
   byId("files").replaceChildren(
     ...known.map((file, index) =>
@@ -93,7 +107,7 @@ async function choose(files) {
           make("small", {}, file.error ? make("span", { class: "error" }, "not known") : label(file),
             file.set && file.set !== file.name ? `, of ${file.set}` : "")))),
   );
-  byId("main").hidden = chosen.length === 0;
+  byId("tabs").hidden = false;
   // Of a set, its first file.
   const first = known.findIndex((file) => !file.error && (file.set ?? file.name) === file.name);
   if (chosen.length > 0) await open(first < 0 ? 0 : first);

@@ -228,6 +228,20 @@ class Tests:
             self.ready(f"shown.tab === 'verify' && document.getElementById('verdict')")
             check(not self.browser.run(f"Boolean({button})"))
 
+    def test_says_why_files_are_not_known(self):
+        buttons = "document.querySelectorAll('#files button').length"
+        self.choose([self.golden / "gsd/v21_empty.gsd"])
+        # Stopped while files are recognized: no button of those before is left.
+        left = self.browser.run(f"choose(chosen), document.getElementById('stop').click(), {buttons}")
+        check(left == 0, left)
+        self.browser.until("document.getElementById('wrong').innerText.includes('stopped')")
+        check(self.browser.run(f"document.getElementById('main').hidden && {buttons} === 0"))
+        # Files that are chosen meanwhile are not stopped.
+        self.browser.run("document.getElementById('panel').dataset.ready = 'no'")
+        self.browser.run("choose(chosen), choose(chosen), 0")
+        self.ready(f"{buttons} === 1")
+        check(self.text("#wrong") == "" and not self.browser.run("document.getElementById('tabs').hidden"))
+
     def test_a_byte_has_a_field_and_a_sentence(self):
         self.choose([self.golden / "sion/m05_np8_3files.sion"])
         self.browser.run("show('map', { at: 24 })")
