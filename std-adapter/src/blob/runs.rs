@@ -188,3 +188,14 @@ pub(crate) fn read(
     }
     Ok(())
 }
+
+/// A judge that keeps the first error if errors are to be mended, and otherwise returns it.
+pub(super) fn keep_first<E>(first: &mut Option<E>, mends: bool) -> impl FnMut(E) -> Result<(), E> {
+    move |error| match mends {
+        true => {
+            first.get_or_insert(error);
+            Ok(())
+        }
+        false => Err(error),
+    }
+}

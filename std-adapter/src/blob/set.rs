@@ -370,16 +370,12 @@ impl Set {
     /// Opens a subfile. If damage is to be mended, a mended subfile is lost nevertheless.
     fn open_subfile(&self, number: u32, file: &PosixFile) -> Result<Subfile, AnyError> {
         let (mends, mut mended) = (self.options.mends(), None);
-        let judge = &mut |error| match mends {
-            true => {
-                mended.get_or_insert(error);
-                Ok(())
-            }
-            false => Err(error),
-        };
         let how = (self.container, self.options.is_checked(), mends);
         let of_set = (&self.canonical, &self.source.header);
-        let (subfile, head) = Subfile::open(file, of_set, how, judge)?;
+        let (subfile, head) = {
+            let judge = &mut runs::keep_first(&mut mended, mends);
+            Subfile::open(file, of_set, how, judge)?
+        };
         if let Some(error) = mended {
             self.lose(number, Flaw::Format(error).into(), Some(0)).map_err(Error::into_kind)?;
         }
@@ -400,16 +396,13 @@ impl Set {
             let Some((subfile, bulk)) = self.subfile(number)? else { continue };
             let before = requests.len();
             let from = (number, &*subfile, &*bulk);
-            let (mends, mut damage) = (self.options.mends(), None);
-            let judge = &mut |error| match mends {
-                true => {
-                    damage.get_or_insert(error);
-                    Ok(())
-                }
-                false => Err(error),
-            };
+            let mut damage = None;
+            let mends = self.options.mends();
             let of = (index, total);
-            let added = runs::add_requests(&mut requests, &self.canonical, from, of, judge);
+            let added = {
+                let judge = &mut runs::keep_first(&mut damage, mends);
+                runs::add_requests(&mut requests, &self.canonical, from, of, judge)
+            };
             match added {
                 Ok(elements) => named = named.saturating_add(elements),
                 Err(error) => {
