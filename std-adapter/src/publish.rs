@@ -137,7 +137,7 @@ impl Publish {
         self.give_names(durable)
     }
 
-    /// As [`finish`](Self::finish), but after an error the new files are kept for another try.
+    /// As [`finish`](Self::finish), but after an error a single new file is kept for another try.
     pub(crate) fn give_names(&self, durable: bool) -> Result<(), Error> {
         let nfiles = self.nfiles.get();
         // Last what a set is opened by.
@@ -168,9 +168,7 @@ impl Publish {
     /// files.
     fn set_aside<'a>(&self, aside: &Path, files: &'a [File]) -> (Vec<&'a File>, Result<(), Error>) {
         let mut moved = Vec::new();
-        if let Err(error) = fs::create_dir(aside)
-            && error.kind() != io::ErrorKind::AlreadyExists
-        {
+        if let Err(error) = fs::create_dir(aside) {
             return (moved, Err(Error::new(self.hidden.folder(), error)));
         }
         for file in files.iter().rev() {
