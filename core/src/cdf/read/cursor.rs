@@ -265,11 +265,11 @@ impl Cursor {
     }
 
     fn header<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
-        let magic = *self.some(source, 0, 4, &[Header1::magic])?.first_chunk().unwrap_or(&[0; 4]);
+        let magic = *self.some(source, 4)?.first_chunk().unwrap_or(&[0; 4]);
         let [b'C', b'D', b'F', number] = magic else { return Err(Error::NotCdf { magic }.into()) };
         self.version = Version::from_number(number).ok_or(Error::NotCdf { magic })?;
         let len = self.version.non_neg_len().saturating_add(4);
-        let bytes = self.some(source, 0, len, &[Header1::magic, Header1::numrecs])?;
+        let bytes = self.some(source, len)?;
         let numrecs =
             fields!(self, bytes, [Cdf1: Header1, Cdf2: Header1, Cdf5: Header5], [numrecs]);
         self.skip(len);
@@ -279,7 +279,7 @@ impl Cursor {
 
     fn list<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
         let len = self.version.non_neg_len().saturating_add(4);
-        let bytes = self.some(source, 0, len, &[List1::tag, List1::nelems])?;
+        let bytes = self.some(source, len)?;
         let (tag, nelems): (u32, u64) =
             fields!(self, bytes, [Cdf1: List1, Cdf2: List1, Cdf5: List5], [tag, nelems]);
         let (list, expected) = (self.list, self.list.tag());
@@ -317,7 +317,7 @@ impl Cursor {
 
     fn name<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
         let len = self.version.non_neg_len();
-        let bytes = self.some(source, 0, len, &[Name1::nelems])?;
+        let bytes = self.some(source, len)?;
         let nelems = fields!(self, bytes, [Cdf1: Name1, Cdf2: Name1, Cdf5: Name5], [nelems]);
         let at = self.at;
         self.skip(len);
@@ -333,10 +333,9 @@ impl Cursor {
         source: &'s S,
         name: Span,
         len: u64,
-        fields: &[FieldId],
     ) -> Result<&'s [u8]> {
         let skip = padded(name.len());
-        let bytes = self.some(source, skip, len, fields)?;
+        let bytes = self.some(source, skip.saturating_add(len))?;
         let name_len = usize::try_from(name.len()).unwrap_or(usize::MAX);
         let text = bytes.get(..name_len).unwrap_or_default();
         // Most names are ASCII, which is seen at less cost.
@@ -352,7 +351,7 @@ impl Cursor {
 
     fn dim<S: Source + ?Sized>(&mut self, source: &S, name: Span) -> Result<Item> {
         let len = self.version.non_neg_len();
-        let bytes = self.after_name(source, name, len, &[Dim1::length])?;
+        let bytes = self.after_name(source, name, len)?;
         let length = fields!(self, bytes, [Cdf1: Dim1, Cdf2: Dim1, Cdf5: Dim5], [length]);
         let dim = Dim { dimid: self.number, name, length };
         self.skip(len);
@@ -363,7 +362,7 @@ impl Cursor {
 
     fn attr<S: Source + ?Sized>(&mut self, source: &S, name: Span) -> Result<Item> {
         let len = self.version.non_neg_len().saturating_add(4);
-        let bytes = self.after_name(source, name, len, &[Attr1::nc_type, Attr1::nelems])?;
+        let bytes = self.after_name(source, name, len)?;
         let (nc_type, nelems): (u32, u64) =
             fields!(self, bytes, [Cdf1: Attr1, Cdf2: Attr1, Cdf5: Attr5], [nc_type, nelems]);
         let nc_type = self.nc_type(nc_type)?;
@@ -382,7 +381,7 @@ impl Cursor {
 
     fn dimids<S: Source + ?Sized>(&mut self, source: &S, name: Span) -> Result<Item> {
         let len = self.version.non_neg_len();
-        let bytes = self.after_name(source, name, len, &[Dimids1::ndims])?;
+        let bytes = self.after_name(source, name, len)?;
         let ndims = fields!(self, bytes, [Cdf1: Dimids1, Cdf2: Dimids1, Cdf5: Dimids5], [ndims]);
         let ndims_at = self.at;
         self.skip(len);
@@ -397,7 +396,7 @@ impl Cursor {
 
     fn dimid<S: Source + ?Sized>(&mut self, source: &S, left: u64) -> Result<Item> {
         let len = self.version.non_neg_len();
-        let bytes = self.some(source, 0, len, &[Dimid1::dimid])?;
+        let bytes = self.some(source, len)?;
         let dimid = fields!(self, bytes, [Cdf1: Dimid1, Cdf2: Dimid1, Cdf5: Dimid5], [dimid]);
         if dimid >= self.ndims {
             return Err(Error::NoDim { offset: self.at, dimid, ndims: self.ndims }.into());
@@ -417,7 +416,7 @@ impl Cursor {
     fn var<S: Source + ?Sized>(&mut self, source: &S) -> Result<Item> {
         let to_begin = self.version.non_neg_len().saturating_add(4);
         let len = to_begin.saturating_add(self.version.offset_len());
-        let bytes = self.some(source, 0, len, &[Var1::nc_type, Var1::vsize, Var1::begin])?;
+        let bytes = self.some(source, len)?;
         let (nc_type, vsize, begin): (u32, u64, u64) =
             fields!(self, bytes, [Cdf1: Var1, Cdf2: Var2, Cdf5: Var5], [nc_type, vsize, begin]);
         let (nc_type, begin_at) = (self.nc_type(nc_type)?, self.at.saturating_add(to_begin));
@@ -434,31 +433,42 @@ impl Cursor {
         Ok(known.ok_or(Error::NoType { offset: self.at, nc_type })?)
     }
 
-    /// The bytes at the cursor: `skip`, and the `len` of a structure with these fields.
-    fn some<'s, S: Source + ?Sized>(
-        &self,
-        source: &'s S,
-        skip: u64,
-        len: u64,
-        fields: &[FieldId],
-    ) -> Result<&'s [u8]> {
-        let need = skip.saturating_add(len);
+    /// The bytes at the cursor, or an error with the field in which the file ends before.
+    fn some<'s, S: Source + ?Sized>(&self, source: &'s S, need: u64) -> Result<&'s [u8]> {
         let bytes = source.some(self.at, usize::try_from(need).unwrap_or(usize::MAX), need);
         bytes.map_err(|miss| match miss {
-            Miss::Ended { .. } => {
-                self.cut(self.at.saturating_add(skip), fields, source.file_len()).into()
-            }
+            Miss::Ended { .. } => self.cut(source.file_len()).into(),
             miss => miss.into(),
         })
     }
 
-    /// The error that the file ends in the structure at `start`, with the field where it does.
-    fn cut(&self, start: u64, fields: &[FieldId], file_len: u64) -> Error {
-        // The field after the first is a NON_NEG after 4 bytes, and the third one follows that.
-        let places = [0, 4, self.version.non_neg_len().saturating_add(4)];
-        let places = places.map(|place| start.saturating_add(place)).into_iter().zip(fields);
-        let cut = places.rev().find(|&(offset, _)| offset <= file_len || offset == start);
-        let (offset, &field) = cut.unwrap_or((start, &Header1::magic)); // never: there is a field
+    /// The error that the file ends in the item here, with the field where it does.
+    #[cold]
+    fn cut(&self, file_len: u64) -> Error {
+        let fields: &[FieldId] = match (self.stage, self.list) {
+            (Stage::Header, _) => &[Header1::magic, Header1::numrecs],
+            (Stage::List | Stage::End, _) => &[List1::tag, List1::nelems],
+            (Stage::Name, _) => &[Name1::nelems],
+            (Stage::Named(_), ListKind::Dims) => &[Dim1::length],
+            (Stage::Named(_), ListKind::Gatts | ListKind::Vatts) => {
+                &[Attr1::nc_type, Attr1::nelems]
+            }
+            (Stage::Named(_), ListKind::Vars) => &[Dimids1::ndims],
+            (Stage::Dimids(_), _) => &[Dimid1::dimid],
+            (Stage::Var, _) => &[Var1::nc_type, Var1::vsize, Var1::begin],
+        };
+        let name_len = if let Stage::Named(name) = self.stage { padded(name.len()) } else { 0 };
+        let mut offset = self.at.saturating_add(name_len);
+        let (mut field, mut len) = (fields.first(), 4);
+        // After the first field, which has 4 bytes if others follow, comes a NON_NEG.
+        for next in fields.iter().skip(1) {
+            let next_at = offset.saturating_add(len);
+            if next_at > file_len {
+                break;
+            }
+            (field, offset, len) = (Some(next), next_at, self.version.non_neg_len());
+        }
+        let field = *field.unwrap_or(&Header1::magic); // never: there is one
         Error::Cut { field, offset, file_len }
     }
 
