@@ -4,9 +4,10 @@ use super::{Disk, OLD, chunks};
 use embedded_io::ErrorKind;
 use std::cell::Cell;
 use std::rc::Rc;
-use striae_core::gsd::{Attributes, ChunkType, Error, Logger, Slot, Writer};
+use striae_core::gsd::{Attributes, ChunkType, Error, Logger, Slot, Version, Writer};
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, WriteAt};
+use striae_kit::gsd_files::{Entry, Made};
 
 /// A disk that fails once.
 #[derive(Debug, Clone)]
@@ -238,4 +239,35 @@ fn a_frame_that_is_given_up_after_a_commit_leaves_a_file_that_can_be_closed() {
         assert!(there.iter().all(|chunk| chunk.5 == [1; 10]));
         assert_eq!(writer.store().size(), Ok(writer.data_end()));
     }
+}
+
+/// The header of a file of layer 2.0 may show slots that the upgrade needs, so that it takes two
+/// commits. Whichever of their operations fails, the call can be repeated.
+#[test]
+fn an_upgrade_that_failed_is_repeated() {
+    let entries: Vec<_> =
+        (0..200).map(|number| Entry::empty(number / 2, number as u16 % 2)).collect();
+    let bytes = Made { layer: (2, 0), slots: 256, ..Made::new(entries, 2) }.bytes();
+    let mut failed = 0;
+    for kept in 0..=2 {
+        for after in 0.. {
+            let fuel = Rc::new(Cell::new(usize::MAX));
+            let store = Failing { disk: Disk::new(bytes.clone()), fuel: Rc::clone(&fuel), kept };
+            let mut file = Writer::open(store, [Slot::EMPTY; 6]).unwrap();
+            fuel.set(after);
+            if file.upgrade().is_ok() {
+                break;
+            }
+            failed += 1;
+            fuel.set(usize::MAX);
+            file.upgrade().unwrap();
+            assert_eq!(file.version(), Version::LAYER);
+            file.write_chunk(1, ChunkType::Character, 1, b"x").unwrap();
+            file.end_frame().unwrap();
+            file.close().unwrap();
+            let written = chunks(&file.into_store().disk.bytes);
+            assert_eq!((written.len(), written[200].5.as_slice()), (201, &b"x"[..]), "{after}");
+        }
+    }
+    assert!(failed > 30, "{failed}");
 }

@@ -62,6 +62,9 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
             return Ok(());
         }
         self.adopt().await?;
+        if version.is_sorted() {
+            self.free_slots().await?; // a commit of its own, which is not undone
+        }
         let undo = Undo::new(self);
         if version.is_sorted() {
             undo.desk.tail.version = Version::LAYER; // layer 2.0 lacks text only
