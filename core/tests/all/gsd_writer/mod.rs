@@ -304,6 +304,21 @@ fn a_file_has_65535_names() {
     assert!(bytes.len() > 65535 * 64);
 }
 
+/// The name of checksums is one of them, and no other takes its place.
+#[test]
+fn a_file_with_checksums_has_room_for_their_name() {
+    let mut writer = create(&Attributes { checksums: true, ..Attributes::default() }, 4);
+    for number in 0..65534 {
+        writer.add_name(format!("{number:x}").as_bytes()).unwrap();
+    }
+    assert_eq!(writer.name(b"one more").unwrap_err(), DriveError::Format(Error::NamesFull));
+    writer.write_chunk(65533, ChunkType::U8, 1, b"x").unwrap();
+    writer.end_frame().unwrap();
+    assert_eq!(writer.names(), 65535);
+    writer.close().unwrap();
+    assert_eq!(reopen(writer, 4).names(), 65535);
+}
+
 #[test]
 fn what_there_is_no_room_for_can_be_written_later() {
     for room in (0..9000).step_by(7) {

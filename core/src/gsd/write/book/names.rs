@@ -17,7 +17,10 @@ use striae_twin::twin;
 /// Refuses a name that the file cannot have.
 fn check(tail: &Tail, name: &[u8]) -> Result<(), Error> {
     check_name(name, tail.version)?;
-    match tail.names_count < MAX_NAMES {
+    // The first frame that ends needs the name of its checksums.
+    let has_own = tail.checksums_id != NO_NAME || name == checksums::NAME;
+    let most = if tail.checksums && !has_own { MAX_NAMES.exact_sub(1) } else { MAX_NAMES };
+    match tail.names_count < most {
         true => Ok(()),
         false => Err(Error::NamesFull),
     }
