@@ -23,15 +23,16 @@ const PIECES: u32 = 16;
 #[derive(Debug)]
 pub struct Logs<'a, F> {
     trajectory: &'a Trajectory<F>,
-    pattern: String,
+    /// Patterns, of which a name matches one; all names, if there is none.
+    patterns: Vec<String>,
     scalars: bool,
     frames: Range<u64>,
 }
 
 impl<F> Clone for Logs<'_, F> {
     fn clone(&self) -> Self {
-        let (pattern, frames) = (self.pattern.clone(), self.frames.clone());
-        Self { pattern, frames, ..*self }
+        let (patterns, frames) = (self.patterns.clone(), self.frames.clone());
+        Self { patterns, frames, ..*self }
     }
 }
 
@@ -50,7 +51,7 @@ impl<F: Source> Trajectory<F> {
     /// Selects logged quantities over many frames; by default all quantities of all frames.
     #[must_use]
     pub fn logs(&self) -> Logs<'_, F> {
-        Logs { trajectory: self, pattern: "*".into(), scalars: false, frames: 0..self.len() }
+        Logs { trajectory: self, patterns: Vec::new(), scalars: false, frames: 0..self.len() }
     }
 }
 
@@ -67,10 +68,10 @@ struct Wanted {
 impl<F: Source> Logs<'_, F> {
     /// Keeps only the quantities whose whole name, such as `log/md/energy`, matches: `*` stands for
     /// any characters, `?` for one character, `[a-z]` for one of a set, `[!a-z]` for one outside a
-    /// set.
+    /// set. Of several calls, the name matches one of the patterns.
     #[must_use]
     pub fn matching(mut self, pattern: impl Into<String>) -> Self {
-        self.pattern = pattern.into();
+        self.patterns.push(pattern.into());
         self
     }
 
@@ -151,7 +152,8 @@ impl<F: Source> Logs<'_, F> {
                 continue;
             };
             let name = name.to_string();
-            if matches(&self.pattern, &name) {
+            let is_wanted = |pattern: &String| matches(pattern, &name);
+            if self.patterns.is_empty() || self.patterns.iter().any(is_wanted) {
                 logged.push((name, chunk));
             }
         }

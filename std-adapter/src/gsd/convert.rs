@@ -275,7 +275,7 @@ impl Convert {
 
 /// Refuses more frames than the file has bytes. Frames without chunks need nothing in a file, but
 /// time and slots in a new one; so many of them come from a damaged entry.
-fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
+pub(super) fn check_count(file: &File, frames: &Range<u64>) -> Result<(), Error> {
     let head = file.head();
     if frames.end.saturating_sub(frames.start) <= head.file_len.max(head.header.index.slots) {
         return Ok(());

@@ -4,6 +4,7 @@ mod array;
 mod source;
 
 use super::ErrorKind;
+use super::convert::check_count;
 use super::file::File;
 use super::hoomd::{Found as Value, Trajectory};
 use crate::address::{Address, Selection};
@@ -203,6 +204,7 @@ impl Extract {
             };
             return file.each_selected(frames, has, |chunk| each(chunk, None));
         }
+        check_count(file, &frames)?; // a frame without chunks takes time, too
         let trajectory = Trajectory::new(file.clone())?;
         let names: Vec<_> = (0..).zip(file.names()?.iter()).zip(wanted).collect();
         for frame in frames {

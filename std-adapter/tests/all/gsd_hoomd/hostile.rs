@@ -1,5 +1,6 @@
 //! Files that are as the schema wants them, and would take more memory than there is.
 
+use crate::run::{output, refused};
 use std::fs;
 use striae::error::ErrorKind;
 use striae::gsd::ErrorKind::{Format, Hoomd};
@@ -86,4 +87,47 @@ fn a_frame_whose_chunks_share_bytes_is_refused_when_it_is_more_than_the_file() {
         // One by one they are read.
         assert_eq!(frame.log("150").unwrap().unwrap().values.len(), 1 << 10);
     }
+}
+
+/// A frame number is a claim: 200 bytes do not make 2^40 turns.
+#[test]
+fn frames_that_nobody_wrote_take_no_time() {
+    for hoomd in [false, true] {
+        let frames = 1 << 40;
+        let (_folder, trajectory, file_len) = made(0, &[STEP(0), STEP(frames - 1)], &[1; 8]);
+        let path = trajectory.file().path().to_str().unwrap();
+        let folder = crate::in_memory();
+        let arrays = folder.path().join("arrays");
+        let args = ["extract", path, arrays.to_str().unwrap(), "--hoomd"];
+        if !hoomd {
+            output(&args[..3]);
+            continue;
+        }
+        let says = format!(
+            "index.frame at offset 288 is {}, must be at most {}",
+            frames - 1,
+            file_len - 1
+        );
+        refused(&args, 1, &says);
+        assert!(!arrays.exists());
+    }
+}
+
+/// Only what is asked for is read, and must have one shape.
+#[test]
+fn a_quantity_that_varies_does_not_keep_others_from_being_printed() {
+    let of = |frame, n| {
+        [STEP(frame), chunk(frame, 1, ChunkType::F64, 1, 0), chunk(frame, 2, ChunkType::U8, n, 0)]
+    };
+    let (_folder, trajectory, _) = made(2, &[of(0, 3), of(1, 4)].concat(), &[0; 8]);
+    let path = trajectory.file().path().to_str().unwrap();
+    refused(&["log", path], 1, "chunk log/001 of frame 1 is 4 rows");
+    refused(&["log", path, "00?"], 1, "chunk log/001 of frame 1 is 4 rows");
+    let text = String::from_utf8(output(&["log", "--csv", path, "000"])).unwrap();
+    assert_eq!(text, "step,000\n0,0.0\n0,0.0\n");
+    refused(&["log", path, "000", "002"], 2, "frame 0 has no logged quantity 002");
+    let both = trajectory.logs().matching("log/000").matching("log/001").frames(0..1);
+    assert_eq!(both.read().unwrap().len(), 3);
+    // Frames that are not there are told, as by ls and extract.
+    refused(&["log", path, "000", "--frames", "1..3"], 2, "there is no frame 2");
 }

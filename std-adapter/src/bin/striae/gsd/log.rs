@@ -36,8 +36,11 @@ pub(super) fn log(args: &LogArgs) -> Result<Sound, Failure> {
     let trajectory = Trajectory::open(&args.file)?;
     Rows::check(args.frames, &args.file, trajectory.len())?;
     let frames = Rows::of(args.frames, trajectory.len());
-    let mut series = trajectory.logs().frames(frames.clone()).read()?;
-    select(args, &mut series)?;
+    trajectory.file().check_frames(&frames)?;
+    let logs = trajectory.logs().frames(frames.clone());
+    let logs = args.names.iter().fold(logs, |logs, name| logs.matching(format!("log/{name}")));
+    let series = logs.read()?;
+    check_names(args, &series)?;
     if let Some(out) = &args.plot {
         save(&plot::svg(&args.file, &series)?, out, args.force, [&*args.file].into_iter())?;
     } else if args.json {
@@ -51,19 +54,16 @@ pub(super) fn log(args: &LogArgs) -> Result<Sound, Failure> {
     Ok(Sound::Yes)
 }
 
-/// Keeps the step and what the names select. Each name must select something.
-fn select(args: &LogArgs, series: &mut Vec<Series>) -> Result<(), Failure> {
-    let short = |of: &Series| of.name.strip_prefix("log/").map(str::to_owned);
-    let is_of = |name: &str, of: &Series| short(of).is_some_and(|short| matches(name, &short));
-    for name in &args.names {
-        if !series.iter().any(|of| is_of(name, of)) {
+/// Each name must select something.
+fn check_names(args: &LogArgs, series: &[Series]) -> Result<(), Failure> {
+    let is_of = |name: &str, of: &Series| matches(&format!("log/{name}"), &of.name);
+    match args.names.iter().find(|name| !series.iter().any(|of| is_of(name, of))) {
+        Some(name) => {
             let text = format!("frame 0 has no logged quantity {}", printable(name));
-            return Err(Failure::usage(&args.file, &text));
+            Err(Failure::usage(&args.file, &text))
         }
+        None => Ok(()),
     }
-    let is_wanted = |of: &Series| args.names.iter().any(|name| is_of(name, of));
-    series.retain(|of| args.names.is_empty() || short(of).is_none() || is_wanted(of));
-    Ok(())
 }
 
 impl<'a> Row<'a> {
