@@ -145,7 +145,10 @@ fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
 }
 
 fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
-    check_sources(args)?;
+    // A blob set has other names, which its builder looks at.
+    if args.format() != striae::Format::Blob {
+        check_sources(args)?;
+    }
     rows::pack(args, given, args.format())
 }
 

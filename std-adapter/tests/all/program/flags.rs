@@ -37,7 +37,14 @@ const TABLE: [(&str, &[Flag]); 9] = [
             ("--summary", &["--summary"], &[GSD]),
         ],
     ),
-    ("dump", &[JSON, ("--cdl", &["--cdl"], &[CDF]), ("--max-size", &["--max-size", "1G"], &[CDF])]),
+    (
+        "dump",
+        &[
+            JSON,
+            ("--cdl", &["--cdl"], &[CDF]),
+            ("--max-size", &["--max-size", "1G", "--cdl"], &[CDF]),
+        ],
+    ),
     (
         "cat",
         &[
@@ -216,6 +223,10 @@ fn pack_refuses_what_its_format_does_not_have() {
         let name = flag.split('=').next().unwrap();
         let says = format!("is to be an ffrecord file; {name} is for SIONlib sets");
         refused(&args, 2, &says);
+    }
+    for (format, kind) in [("blob", "an E3SM-IO blob file"), ("map", "a netCDF file")] {
+        let says = format!("is to be {kind}; --direct is for SIONlib and ffrecord files");
+        refused(&["pack", "--format", format, "--direct", &out, &source], 2, &says);
     }
     let says = "is to be an ffrecord file; --seal is for SIONlib and E3SM-IO blob files";
     refused(&["pack", "--format", "ffrecord", "--seal", &out, &source], 2, says);

@@ -62,6 +62,8 @@ fn a_new_blob_set_does_not_replace_its_file_or_its_map() {
     folder.keeps(&[&pack[..], &["--subfiles", "1", &run, &whole]].concat(), &whole);
     let other = folder.copy("blob/f8_n8_s2_float/can_h1.nc", "whole.nc");
     folder.keeps(&[&pack[..], &["--subfiles", "2", &run, &other]].concat(), &map);
+    // Its subfiles have numbers in their names.
+    striae(&[&pack[..], &[&other, &other]].concat()).assert().success();
 }
 
 #[test]

@@ -21,7 +21,9 @@ If you select frames of a trajectory (schema hoomd), the new file also stores th
 took from frame 0, so that they read as before.\n\n\
 A blob set becomes its canonical netCDF file. Values of sealed subfiles are compared with the seal; \
 what a missing or damaged subfile had is filled and named, and the exit status is 1. Of netCDF \
-files, only maps are converted, to texts of PIO and back.\n\n\
+files, only maps are converted: to texts of PIO if OUT ends in .dat, where map.dat becomes \
+map.D1.dat, map.D2.dat and so on if there are several decompositions; else to netCDF, without the \
+lists raw_nreqs and raw_offsets, which no reader needs.\n\n\
 With --force, OUT may be the input. Files of an old set that the new set does not replace stay \
 where they are.")]
 pub(crate) struct ConvertArgs {
@@ -57,6 +59,7 @@ impl VerbArgs for ConvertArgs {
             ("order", &[Sion]),
             ("threads", &[Sion, Blob]),
             ("fill", &[Blob]),
+            ("direct", &[Sion, Gsd, Blob]),
         ]
     }
 

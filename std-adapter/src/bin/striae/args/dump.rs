@@ -8,6 +8,7 @@ use striae::Format::Cdf;
 #[derive(Debug, ClapArgs)]
 #[command(about = "Print all metadata fields of a physical file: offset, bytes, name and value")]
 #[command(after_help = "Example:\n  striae dump run.sion.000001")]
+#[command(mut_arg("max_size", |arg| arg.requires("cdl")))]
 pub(crate) struct DumpArgs {
     /// The physical file.
     pub(crate) file: PathBuf,

@@ -59,6 +59,7 @@ impl VerbArgs for PackArgs {
             ("fsblksize", &[Sion]),
             ("order", &[Sion]),
             ("threads", &[Sion]),
+            ("direct", &[Sion, Ffrecord]),
             ("chunksize", &[Sion]),
             ("seal", &[Sion, Blob]),
             ("identity", &[Sion]),

@@ -87,4 +87,5 @@ what, but nobody can tell whether a bit of the data has changed. Guess: it may b
 Lost: it is not in the new file. The last line says how many bytes were compared with \
 checksums.\n\n\
 Exit status: 0: everything is exact or as found, and nothing in the file contradicts it; 1: \
-something is a guess or lost, or contradicted; 2: nothing was written.";
+something is a guess or lost, or contradicted; 2: nothing was \
+written, or this report could not be printed.";

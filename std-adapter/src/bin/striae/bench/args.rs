@@ -36,7 +36,7 @@ pub(crate) struct ReadArgs {
     #[arg(long)]
     pub(crate) sequential: bool,
     /// Start random spans at multiples of SIZE bytes; default: anywhere.
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "sequential")]
     pub(crate) align: Option<u64>,
     /// Read ahead also for random spans, instead of one batch after another.
     #[arg(long)]
