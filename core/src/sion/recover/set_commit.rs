@@ -106,14 +106,19 @@ impl Remains {
             _ => self.varheader.map_or(0, |varheader| varheader.maxchunks()),
         };
         let from = self.blocks.end(rows.into()).unwrap_or(u64::MAX);
+        // Commits do not lie in each other, so all of them are not more than the file.
         let mut budget = self.head.file_len;
+        let mut left = budget;
         self.each_start(store, from, &mut |start| {
             let Some(place) = self.found_at(store, start, &mut budget, window)? else {
                 return Ok(budget > 0);
             };
             let seal = self.seal_behind(store, &place, window)?;
+            if seal.is_some() {
+                left = left.saturating_sub(place.span().len()); // checksums were computed
+            }
             let sealed = seal.filter(|seal| seal.word() == Trust::Sealed);
-            Ok(sealed.is_none_or(|seal| each(seal.varheader)) && budget > 0)
+            Ok(sealed.is_none_or(|seal| each(seal.varheader)) && budget.min(left) > 0)
         })
     }
 }
