@@ -103,6 +103,11 @@ fn faults_of_text_maps_have_line_and_offset() {
         assert_eq!(findings(&golden(name)), (0, vec![]), "{name}");
     }
     assert_eq!(findings(&golden("z2.dat")), (0, vec![]));
+    // Nothing compares the digits with anything, which is said.
+    let shown = output(&["verify", text(&golden("z1.dat"))]);
+    let says = "z1.dat: structure sound, data not checked: map, 1 decomposition, 4 ranks, \
+                3 requests, 0 of 80 bytes of data compared with checksums";
+    assert!(String::from_utf8(shown).unwrap().contains(says));
     let (_dir, path) = made("version 2001 npes 2 ndims 1 \n3 \n0 2\n1 9 \n0 1\n2 \n5 1\n3 \n");
     let found = findings(&path);
     let beyond = json!({"kind": "beyond", "decomposition": 1, "rank": 0, "index": 1, "line": 4,

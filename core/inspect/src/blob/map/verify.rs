@@ -7,6 +7,7 @@ use crate::report::report;
 use crate::subject::{Failed, Subject};
 use core::num::NonZeroU32;
 use striae_core::blob::map::{Error, Event, Fault, Faults, Grid, Rule, Table};
+use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
 
 report! {
@@ -24,7 +25,8 @@ report! {
         pub nprocs: u64,
         /// Number of requests of all decompositions, without those that fill holes.
         pub requests: u64,
-        /// A map has no data but itself.
+        /// The bytes of a text, which has no checksums; 0 of a netCDF file, whose own summary has
+        /// them.
         pub data: Coverage,
     }
 }
@@ -33,6 +35,7 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
     if is_text(subject)? {
         let id = NonZeroU32::MIN;
         let read = read_text(subject, id, &mut |error| report.go_on(error))?;
+        report.summary.data.add(subject.size().map_err(DriveError::Store)?);
         elements(subject, id, read.grid(), report)?;
         decomposition(&read, report);
         return Ok(());
