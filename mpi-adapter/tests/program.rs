@@ -10,6 +10,8 @@ use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use striae::blob::{Builder, Request};
+use striae::striae_core::cdf::{Definition, DimDef, Type, VarDef};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_striae-mpi");
 
@@ -23,6 +25,10 @@ fn as_threads(ranks: u32, args: &[&str]) -> Output {
 
 /// Under the launcher that `MPIEXEC` names.
 fn as_processes(ranks: u32, args: &[&str]) -> Output {
+    launched(ranks, &[&[PROGRAM], args].concat())
+}
+
+fn launched(ranks: u32, command_line: &[&str]) -> Output {
     let launcher = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpiexec".into());
     let version = Command::new(&launcher).arg("--version").output().unwrap();
     let mut command = Command::new(launcher);
@@ -31,7 +37,7 @@ fn as_processes(ranks: u32, args: &[&str]) -> Output {
         command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]);
         command.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
     }
-    output(command.args(["-n", &ranks.to_string(), PROGRAM, "--deadline", "60"]).args(args))
+    output(command.args(["-n", &ranks.to_string()]).args(command_line).args(["--deadline", "60"]))
 }
 
 /// The program by threads and by processes.
@@ -430,4 +436,43 @@ fn a_blob_set_becomes_the_file_that_the_serial_program_makes() {
     let done = as_threads(3, &["convert", "--fill", "-1", &path("cut.h5"), &out]);
     assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
     assert!(text(&done.stderr).contains("cut.h5.0000"), "{}", text(&done.stderr));
+}
+
+/// How many files a process may open does not say which part of the new file is whose.
+#[test]
+fn ranks_with_different_limits_of_descriptors_write_one_file() {
+    const SUBFILES: u32 = 100;
+    const VARS: u64 = 40; // 40 000 bytes each: more than fits into a processor's cache
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let names: Vec<_> = (0..VARS).map(|number| format!("v{number}")).collect();
+    let var = |name| VarDef { name, nc_type: Type::Double, dimids: &[0] };
+    let vars: Vec<_> = names.iter().map(|name| (var(name), &[][..])).collect();
+    let dims = [DimDef { name: "cell", length: 50 * u64::from(SUBFILES) }];
+    let canonical = Definition { dims: &dims, attrs: &[], vars: &vars };
+    let count = SUBFILES.try_into().unwrap();
+    let builder = Builder::new(&canonical, count).subfiles(count);
+    let request = |rank| vec![Request { offset: 50 * u64::from(rank), len: 50 }];
+    let builder = builder.decomposition(&[0], (0..SUBFILES).map(request).collect());
+    let builder = (0..VARS).fold(builder, |builder, varid| builder.decomposed(varid, 0));
+    let writer = builder.create(path("set.nc")).unwrap();
+    let value = |var: u64, rank: u32| (100 * var) as f64 + f64::from(rank);
+    for rank in 0..SUBFILES {
+        let part = writer.rank(rank).unwrap();
+        for (var, name) in (0..).zip(&names) {
+            part.put(name, 0, &[value(var, rank); 50]).unwrap();
+        }
+    }
+    writer.close().unwrap();
+    let limited =
+        "case $OMPI_COMM_WORLD_RANK$PMI_RANK in 1) ulimit -n 300;; esac; exec \"$0\" \"$@\"";
+    let args = ["sh", "-c", limited, PROGRAM, "convert", &path("set.nc"), &path("whole.nc")];
+    let done = launched(2, &args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let file = striae::cdf::File::open(path("whole.nc")).unwrap();
+    for (var, name) in (0..).zip(&names) {
+        let values: Vec<f64> = file.read(file.variable(name).unwrap()).unwrap();
+        let expected = (0..SUBFILES).flat_map(|rank| [value(var, rank); 50]);
+        assert!(values.into_iter().eq(expected), "{name}");
+    }
 }

@@ -305,7 +305,7 @@ impl Set {
     /// processor is made faster. It takes more turns, which cost nothing if the subfiles stay open
     /// and are in the page cache.
     pub(crate) fn at_once(&self) -> usize {
-        let stay_open = self.names.numbers().len() <= self.options.most_open();
+        let stay_open = self.names.numbers().len() <= self.options.wanted_open();
         let memory = self.options.memory();
         if stay_open && !self.options.is_direct() {
             memory.min(cached(self.container))

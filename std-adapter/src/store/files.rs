@@ -13,7 +13,7 @@ use striae_core::span::Stride;
 use striae_core::store::ReadAt;
 
 /// The most files of a set that are kept open at once, without an option.
-const MOST_OPEN: usize = 128;
+pub(crate) const MOST_OPEN: usize = 128;
 
 /// The default number of files of a set that are kept open at once: 128, or a quarter of the
 /// process's limit of descriptors if that is less.

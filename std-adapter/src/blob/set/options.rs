@@ -9,7 +9,7 @@ use crate::blob::{Container, Flaw, canonical};
 use crate::direct;
 use crate::error::blob::ErrorKind;
 use crate::error::{Error, ErrorKind as AnyError};
-use crate::files::{Files, max_open_files};
+use crate::files::{Files, MOST_OPEN, max_open_files};
 use crate::posix::PosixFile;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -107,6 +107,12 @@ impl OpenOptions {
     /// How many subfiles are open at once at most.
     pub(crate) fn most_open(&self) -> usize {
         self.max_open.map_or_else(max_open_files, NonZeroUsize::get)
+    }
+
+    /// [`most_open`](Self::most_open), if the process may have so many descriptors: equal for all
+    /// ranks.
+    pub(crate) fn wanted_open(&self) -> usize {
+        self.max_open.map_or(MOST_OPEN, NonZeroUsize::get)
     }
 
     pub(crate) const fn memory(&self) -> usize {
