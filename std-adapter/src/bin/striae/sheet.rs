@@ -2,9 +2,11 @@
 
 use crate::printable::printable;
 use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// A column of a list.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Column {
     head: &'static str,
     /// The least number of characters.
@@ -39,28 +41,53 @@ pub(crate) enum Cell<'a> {
 
 /// How a list is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum Form<'a> {
     /// In columns, for people.
     Text,
     /// Values separated by commas, as spreadsheets take them. A row that cannot be listed is left
-    /// out: the exit status and standard error tell of it.
-    Csv,
+    /// out: the exit status and standard error tell of it. Each row begins with the file, if there
+    /// is one here: files with the same columns make one table.
+    Csv(Option<&'a Path>),
 }
+
+/// The columns of the table of values that was begun last.
+static BEGUN: Mutex<&[Column]> = Mutex::new(&[]);
 
 /// A list that is printed row by row, since there may be millions of rows.
 pub(crate) struct Sheet<'o, W> {
     columns: &'static [Column],
-    form: Form,
+    is_csv: bool,
+    /// What each row of values begins with: the file and a comma, or nothing.
+    start: Vec<u8>,
     out: &'o mut W,
     line: Vec<u8>,
 }
 
 impl<'o, W: Write> Sheet<'o, W> {
-    /// Prints the headings.
-    pub(crate) fn new(columns: &'static [Column], form: Form, out: &'o mut W) -> io::Result<Self> {
-        let mut sheet = Self { columns, form, out, line: Vec::new() };
+    /// Prints the headings, unless they are those of the table before it.
+    pub(crate) fn new(
+        columns: &'static [Column],
+        form: Form<'_>,
+        out: &'o mut W,
+    ) -> io::Result<Self> {
+        let (is_csv, start) = (form != Form::Text, Vec::new());
+        let mut sheet = Self { columns, is_csv, start, out, line: Vec::new() };
         let heads: Vec<_> = columns.iter().map(|column| Cell::Text(column.head)).collect();
-        sheet.row(&heads)?;
+        let Form::Csv(file) = form else {
+            sheet.row(&heads)?;
+            return Ok(sheet);
+        };
+        let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+        if *begun != columns {
+            sheet.start.extend_from_slice(if file.is_some() { b"file," } else { b"" });
+            sheet.row(&heads)?;
+            *begun = columns;
+        }
+        sheet.start.clear();
+        if let Some(file) = file {
+            Cell::Text(&file.to_string_lossy()).write_value(&mut sheet.start)?;
+            sheet.start.push(b',');
+        }
         Ok(sheet)
     }
 
@@ -75,7 +102,7 @@ impl<'o, W: Write> Sheet<'o, W> {
         cells: &[Cell<'_>],
         rest_of_line: impl FnOnce(&mut W) -> io::Result<()>,
     ) -> io::Result<()> {
-        if self.form == Form::Csv {
+        if self.is_csv {
             return self.values(cells);
         }
         self.line.clear();
@@ -99,16 +126,10 @@ impl<'o, W: Write> Sheet<'o, W> {
         if cells.iter().any(|cell| matches!(cell, Cell::Wrong(_))) {
             return Ok(());
         }
-        self.line.clear();
+        self.line.clone_from(&self.start);
         for (number, cell) in cells.iter().enumerate() {
             self.line.write_all(if number > 0 { b"," } else { b"" })?;
-            match cell {
-                Cell::Text(text) if text.contains([',', '"', '\n', '\r']) => {
-                    write!(self.line, "\"{}\"", text.replace('"', "\"\""))?;
-                }
-                Cell::Unknown => {}
-                cell => cell.write(&mut self.line, 0, true)?,
-            }
+            cell.write_value(&mut self.line)?;
         }
         self.line.push(b'\n');
         self.out.write_all(&self.line)
@@ -116,6 +137,17 @@ impl<'o, W: Write> Sheet<'o, W> {
 }
 
 impl Cell<'_> {
+    /// Writes a value of a row of values separated by commas.
+    fn write_value(self, line: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Text(text) if text.contains([',', '"', '\n', '\r']) => {
+                write!(line, "\"{}\"", text.replace('"', "\"\""))
+            }
+            Self::Unknown => Ok(()),
+            cell => cell.write(line, 0, true),
+        }
+    }
+
     fn write(self, line: &mut Vec<u8>, width: usize, is_left: bool) -> io::Result<()> {
         match self {
             Self::Number(number) if is_left => write!(line, "{number:<width$}"),

@@ -392,7 +392,7 @@ const COLUMNS: &[Column] =
 /// Prints a row for each finding. The exit status has the verdict.
 fn verify_csv(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
     let mut out = stdout();
-    let mut sheet = Sheet::new(COLUMNS, Form::Csv, &mut out);
+    let mut sheet = Sheet::new(COLUMNS, Form::Csv(None), &mut out);
     let summary = verify_shown(args, how, &mut |row| {
         let severity = row.severity.to_string();
         let texts = [&severity, row.facts.kind, &row.file, &row.text];

@@ -217,6 +217,28 @@ fn values_separated_by_commas_are_those_of_json() {
     assert_eq!(rows_of_csv(&golden("map/z1.dat")).len(), 4);
 }
 
+#[test]
+fn files_with_the_same_columns_make_one_table() {
+    let files = ["gsd/v20_hoomd14.gsd", "gsd/v21_empty.gsd", "gsd/v20_hoomd14.gsd"].map(golden);
+    let one = printed(&["ls", "--csv", &files[0]]);
+    let one: Vec<_> = std::str::from_utf8(&one).unwrap().lines().collect();
+    let paths = files.iter().map(String::as_str);
+    let all = printed(&["ls", "--csv"].into_iter().chain(paths.clone()).collect::<Vec<_>>());
+    let head = format!("file,{}", one[0]);
+    let rows = one[1..].iter().map(|row| format!("{},{row}", files[0]));
+    let rows = [head].into_iter().chain(rows.clone()).chain(rows);
+    assert!(std::str::from_utf8(&all).unwrap().lines().eq(rows));
+    // Tables with other columns have a head of their own.
+    let mixed = printed(&["ls", "--csv", &files[1], &golden("ffrecord/many.ffr"), &files[0]]);
+    let mixed = std::str::from_utf8(&mixed).unwrap();
+    assert_eq!(mixed.lines().filter(|line| line.starts_with("file,")).count(), 3);
+    let damaged = ["gsd/bad_trunc_relocated_index.gsd"; 2].map(golden);
+    let twice = printed(&["verify", "--csv", &damaged[0], &damaged[1]]);
+    let once = printed(&["verify", "--csv", &damaged[0]]);
+    let [once, twice] = [&once, &twice].map(|text| text.iter().filter(|&&b| b == b'\n').count());
+    assert_eq!(twice, 2 * once - 1);
+}
+
 fn golden(name: &str) -> String {
     format!("{}/../tests/golden/{name}", env!("CARGO_MANIFEST_DIR"))
 }

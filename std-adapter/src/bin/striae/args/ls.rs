@@ -23,7 +23,8 @@ pub(crate) struct LsArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print values separated by commas, as spreadsheets take them.
+    /// Print values separated by commas, as spreadsheets take them; of several files, each row
+    /// begins with the file.
     #[arg(long, conflicts_with_all = ["json", "keys", "addresses"])]
     pub(crate) csv: bool,
     /// Also list the key-value records of each task (SIONlib only).
@@ -60,7 +61,8 @@ impl VerbArgs for LsArgs {
 
 impl LsArgs {
     /// How the list is printed, if not as JSON.
-    pub(crate) const fn form(&self) -> Form {
-        if self.csv { Form::Csv } else { Form::Text }
+    pub(crate) fn form(&self) -> Form<'_> {
+        let file = Some(&*self.file.path).filter(|_| self.files.are_several());
+        if self.csv { Form::Csv(file) } else { Form::Text }
     }
 }

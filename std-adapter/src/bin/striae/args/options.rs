@@ -55,6 +55,10 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
+    pub(super) const fn are_several(&self) -> bool {
+        self.paths.len() > 1
+    }
+
     pub(super) fn each(&self) -> impl Iterator<Item = Set> {
         self.paths.iter().map(|path| Set { path: path.clone(), alone: self.alone })
     }

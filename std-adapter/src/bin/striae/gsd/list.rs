@@ -77,7 +77,7 @@ pub(super) fn ls(args: &LsArgs) -> Result<Sound, Failure> {
     } else {
         print(|out| match args.addresses {
             true => rows.write_addresses(out),
-            false if args.csv => rows.write_csv(out),
+            false if args.csv => rows.write_csv(args.form(), out),
             false => rows.write_text(out),
         })?;
     }
@@ -136,9 +136,9 @@ impl Rows<'_> {
         })
     }
 
-    fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_csv(&self, form: Form<'_>, out: &mut impl Write) -> io::Result<()> {
         let names: Vec<_> = self.names.iter().map(|name| printable(&name.to_string())).collect();
-        let mut sheet = Sheet::new(COLUMNS, Form::Csv, out)?;
+        let mut sheet = Sheet::new(COLUMNS, form, out)?;
         self.each(|chunk| match chunk {
             Ok(Chunk { frame, id, kind, n, m, .. }) => {
                 let name = names.get(usize::from(id)).map_or("", String::as_str);

@@ -76,7 +76,7 @@ const COLUMNS: &[Column] =
 
 /// Writes a row for each table.
 fn write_tables(out: &mut impl Write, pictures: &[Picture]) -> std::io::Result<()> {
-    let mut sheet = Sheet::new(COLUMNS, Form::Csv, out)?;
+    let mut sheet = Sheet::new(COLUMNS, Form::Csv(None), out)?;
     for picture in pictures {
         let path = picture.path.to_string_lossy();
         for part in &picture.parts {
