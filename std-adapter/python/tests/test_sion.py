@@ -103,6 +103,26 @@ def test_a_set_is_appended_to(path):
         assert file.stream(3).read() == data_of(3)
 
 
+def test_a_file_of_an_older_commit_is_named(tmp_path):
+    path = tmp_path / 'set.sion'
+    with sion.create(path, ntasks=2, nfiles=2, checksums=True) as writer:
+        streams = [writer.stream(task) for task in range(2)]
+        for commit in range(2):
+            for stream in streams:
+                stream.write(bytes([commit]) * 10)
+            writer.commit()
+            if commit == 0:
+                second = sion.File(path).files[1]
+                before = second.read_bytes()
+    with sion.open(path) as file:
+        assert file.older == []
+        newest = 3  # the close is one, too
+    second.write_bytes(before)
+    with sion.open(path) as file:
+        assert file.older == [sion.Older(second, 1, newest)]
+        assert [len(file.stream(task).read()) for task in range(2)] == [20, 10]
+
+
 def test_a_task_has_one_writer_at_a_time(tmp_path):
     with sion.create(tmp_path / 'a.sion', 1, chunksize=100) as writer:
         stream = writer.stream(0)

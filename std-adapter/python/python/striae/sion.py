@@ -19,11 +19,15 @@ from os import fspath
 from striae import _striae
 from striae._files import pack
 
-__all__ = ['File', 'Task', 'TaskReader', 'TaskWriter', 'Writer', 'append', 'create', 'open', 'pack']
+__all__ = ['File', 'Older', 'Task', 'TaskReader', 'TaskWriter', 'Writer', 'append', 'create', 'open', 'pack']
 
 Task = namedtuple('Task', 'task globalrank bytes file chunks')
 Task.__doc__ = """A task of a set: its number, its global rank, bytes of its stream, number of its physical file, and
 number of chunks that it has used."""
+
+
+Older = namedtuple('Older', 'path number newest')
+Older.__doc__ = """A file of an older commit of its set: its path, the number of its commit, and the number of the newest one."""
 
 
 class TaskReader(io.RawIOBase):
@@ -102,6 +106,15 @@ class File:
     def files(self):
         """list[pathlib.Path]: The physical files."""
         return self._file.files()
+
+    @property
+    def older(self):
+        """list[Older]: The files that show an older commit of the set than another file does.
+
+        A crash ended that commit while files became visible, or the files are older copies: the streams do not belong
+        together. Only the files of a set with checksums know their commits.
+        """
+        return [Older(*older) for older in self._file.older()]
 
     @property
     def tasks(self):

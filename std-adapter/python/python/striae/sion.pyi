@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 from striae._files import pack as pack
 from striae._striae import SionStream, SionTask, SionWriter
 
-__all__ = ['File', 'Task', 'TaskReader', 'TaskWriter', 'Writer', 'append', 'create', 'open', 'pack']
+__all__ = ['File', 'Older', 'Task', 'TaskReader', 'TaskWriter', 'Writer', 'append', 'create', 'open', 'pack']
 
 class Task(NamedTuple):
     task: int
@@ -16,6 +16,11 @@ class Task(NamedTuple):
     bytes: int
     file: int
     chunks: int
+
+class Older(NamedTuple):
+    path: Path
+    number: int
+    newest: int
 
 class TaskReader(io.RawIOBase):
     def __init__(self, stream: SionStream) -> None: ...
@@ -31,6 +36,8 @@ class File:
     def keyval(self) -> bool: ...
     @property
     def files(self) -> list[Path]: ...
+    @property
+    def older(self) -> list[Older]: ...
     @property
     def tasks(self) -> list[Task]: ...
     def task(self, task: int) -> Task: ...

@@ -69,6 +69,17 @@ impl SionFile {
         Ok(self.file()?.files().map(|(path, _)| path.to_owned()).collect())
     }
 
+    /// The files of older commits of the set than another file: the path, the number of the commit,
+    /// and that of the newest one.
+    fn older(&self, py: Python<'_>) -> PyResult<Vec<(PathBuf, u32, u32)>> {
+        let file = self.file()?;
+        let older = py.detach(|| {
+            let older = file.older()?.into_iter();
+            Ok(older.map(|older| (older.path.to_owned(), older.number, older.newest)).collect())
+        });
+        older.map_err(raised)
+    }
+
     fn task(&self, py: Python<'_>, task: u64) -> PyResult<Task> {
         let file = self.file()?;
         let entry = py.detach(|| file.task(task)).map_err(raised)?;
