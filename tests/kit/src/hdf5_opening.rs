@@ -52,6 +52,7 @@ pub fn read_all<S: Source + ?Sized>(source: &S, known: &mut Known) -> Result<u64
                 }
             }
             (known.object, known.dataset) = (None, None);
+            source.set_pins(pins);
         }
         let Some(link) = known.links.as_mut().and_then(|links| links.next(source).transpose())
         else {

@@ -41,7 +41,8 @@ pub struct Reader<S> {
 }
 
 impl<S> Reader<S> {
-    /// The memory that opening and searching need, if names have at most 256 bytes.
+    /// The memory that opening and searching need, if names have at most 256 bytes and attributes
+    /// are numbers or texts, whose types are short.
     pub const MEMORY: usize = 1024;
 
     /// The address of the root group.
