@@ -218,6 +218,14 @@ pub fn grown(reserved: u64, slots: u64) -> Option<u64> {
     Some(size)
 }
 
+/// The units of a new name list for `len` bytes, in place of one of `reserved` units: it doubles up
+/// to the most that a file can have. `None` if `len` exceeds [`MAX_NAMES_LEN`].
+pub(in crate::gsd) fn grown_names(reserved: u64, len: u64) -> Option<u64> {
+    let most = MAX_NAMES_LEN / NAME_UNIT;
+    let wanted = Some(len.div_ceil(NAME_UNIT)).filter(|&wanted| wanted <= most)?;
+    grown(reserved.min(most), wanted).map(|units| units.min(most))
+}
+
 /// The least number of slots that gsd needs, as in its own new files.
 pub const SHOWN_SLOTS: u64 = 128;
 
@@ -327,6 +335,22 @@ mod tests {
         let is_inside = |span: Span| span.offset() >= ROOM.start && span.end() <= ROOM.end;
         let is_of_two = |at| blocks.iter().flatten().filter(|span| has(**span, at)).count() > 1;
         blocks.iter().all(|block| block.is_some_and(is_inside)) && !(0..16).any(is_of_two)
+    }
+
+    #[test]
+    fn a_name_list_doubles_up_to_the_most_that_a_file_has() {
+        let most = (1 << 25) - 1;
+        for (reserved, len, units) in [
+            (0, 1, Some(1)),
+            (1, 65, Some(2)),
+            (3, 200, Some(6)),
+            (1 << 24, (1 << 30) + 1, Some(most)),
+            (u64::MAX, 1, Some(most)),
+            (1, MAX_NAMES_LEN, Some(most)),
+            (1, MAX_NAMES_LEN + 1, None),
+        ] {
+            assert_eq!(grown_names(reserved, len), units, "{reserved} units, {len} bytes");
+        }
     }
 
     #[test]

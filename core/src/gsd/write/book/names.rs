@@ -6,7 +6,7 @@ use crate::exact::Exact;
 use crate::gsd::disk::checksums;
 use crate::gsd::disk::names::check_name;
 use crate::gsd::error::Error;
-use crate::gsd::layout::{MAX_NAMES, MAX_NAMES_LEN, NAME_UNIT, NameBlock, grown};
+use crate::gsd::layout::{MAX_NAMES, NAME_UNIT, NameBlock, grown_names};
 use crate::integrity::Checksum;
 use crate::span::Span;
 #[twin(WriteAt)]
@@ -66,12 +66,8 @@ impl Tail {
 
     /// A new name list of at least `len` bytes at the end of the file.
     fn fresh_names(&self, len: u64) -> Result<NameBlock, Error> {
-        let most = MAX_NAMES_LEN / NAME_UNIT;
-        if len > MAX_NAMES_LEN {
-            return Err(Error::FileFull { data_end: self.data_end, len });
-        }
-        let units = grown(self.names.units.min(most), len.div_ceil(NAME_UNIT));
-        let units = units.unwrap_or(most).min(most);
+        let units = grown_names(self.names.units, len);
+        let units = units.ok_or(Error::FileFull { data_end: self.data_end, len })?;
         let location = self.behind(units.exact_mul(NAME_UNIT))?.offset();
         Ok(NameBlock { location, units })
     }

@@ -2,7 +2,7 @@
 
 use crate::gsd::disk::record::Record;
 use crate::gsd::layout::{
-    IndexBlock, MAX_NAMES, MAX_NAMES_LEN, NAME_UNIT, NameBlock, check_places, grown,
+    IndexBlock, MAX_NAMES, MAX_NAMES_LEN, NAME_UNIT, NameBlock, check_places, grown_names,
 };
 use crate::gsd::raw::Image;
 use crate::gsd::write::fixed::fault::Fault;
@@ -148,7 +148,7 @@ impl<const N: usize> Log<Own<'_>, N> {
         if block == form.shown.names && has_room(&form.before) && !self.is_torn {
             block = form.before; // the header that showed it is replaced for good
         } else if block == form.shown.names || !has_room(&block) {
-            block.units = grown(block.units, len.div_ceil(NAME_UNIT)).ok_or(Fault::Full)?;
+            block.units = grown_names(block.units, len).ok_or(Fault::Full)?;
             block.location = self.at_end(block.units.saturating_mul(NAME_UNIT))?.offset();
         }
         Ok(block)
