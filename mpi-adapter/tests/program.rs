@@ -442,7 +442,7 @@ fn a_blob_set_becomes_the_file_that_the_serial_program_makes() {
 #[test]
 fn ranks_with_different_limits_of_descriptors_write_one_file() {
     const SUBFILES: u32 = 100;
-    const VARS: u64 = 40; // 40 000 bytes each: more than fits into a processor's cache
+    const VARS: u32 = 40; // 40 000 bytes each: more than fits into a processor's cache
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let names: Vec<_> = (0..VARS).map(|number| format!("v{number}")).collect();
@@ -454,9 +454,9 @@ fn ranks_with_different_limits_of_descriptors_write_one_file() {
     let builder = Builder::new(&canonical, count).subfiles(count);
     let request = |rank| vec![Request { offset: 50 * u64::from(rank), len: 50 }];
     let builder = builder.decomposition(&[0], (0..SUBFILES).map(request).collect());
-    let builder = (0..VARS).fold(builder, |builder, varid| builder.decomposed(varid, 0));
+    let builder = (0..VARS.into()).fold(builder, |builder, varid| builder.decomposed(varid, 0));
     let writer = builder.create(path("set.nc")).unwrap();
-    let value = |var: u64, rank: u32| (100 * var) as f64 + f64::from(rank);
+    let value = |var: u32, rank: u32| f64::from(100 * var + rank);
     for rank in 0..SUBFILES {
         let part = writer.rank(rank).unwrap();
         for (var, name) in (0..).zip(&names) {
