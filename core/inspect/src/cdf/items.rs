@@ -32,8 +32,9 @@ impl Header {
     /// The attributes of the file.
     #[must_use]
     pub fn attributes(&self) -> impl ExactSizeIterator<Item = Attribute<'_>> + Clone {
-        let first = self.variables.first().map_or(self.attrs.len(), |known| known.attrs.start);
-        self.attributes_of(0..first)
+        // A header that is cut may have others, of a variable that it does not define.
+        let count = usize::try_from(self.head.ngatts).unwrap_or(usize::MAX);
+        self.attributes_of(0..count.min(self.attrs.len()))
     }
 
     /// The attribute of the file with this name.
@@ -59,6 +60,11 @@ impl Header {
     #[must_use]
     pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
         self.variables.iter().map(|known| Variable { header: self, known })
+    }
+
+    /// The variable with this id.
+    pub(super) fn variable_at(&self, varid: usize) -> Option<Variable<'_>> {
+        self.variables.get(varid).map(|known| Variable { header: self, known })
     }
 
     /// The variable with this name. This compares all names.

@@ -38,20 +38,32 @@ impl Contents {
     #[must_use]
     pub fn demand(&self, existing: u64, is_asked: bool) -> Demand {
         let Self { data, chunks, frames, names, align } = *self;
-        let entries = chunks.saturating_add(frames);
-        let tables = entries.saturating_mul(ENTRY).saturating_add(names.saturating_mul(3));
-        let tables = tables.saturating_add(HEAD);
-        let places = entries.saturating_add(PARTS);
-        let padding = |align: u64| places.saturating_mul(align.saturating_sub(1));
-        let size = data.saturating_add(tables).saturating_add(padding(align));
+        let parts = |frames: u64, align: u64| {
+            let entries = chunks.saturating_add(frames);
+            let tables = entries.saturating_mul(ENTRY).saturating_add(names.saturating_mul(3));
+            let places = entries.saturating_add(PARTS);
+            let padding = places.saturating_mul(align.saturating_sub(1));
+            tables.saturating_add(HEAD).saturating_add(padding)
+        };
         let usual = if is_asked { align } else { align.min(USUAL) };
-        Demand { size, existing, own: tables.saturating_add(padding(usual)) }
+        // Frames without chunks may be no more than the number in an entry.
+        let own = parts(frames.min(chunks), usual);
+        Demand { size: data.saturating_add(parts(frames, align)), existing, own }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_without_chunks_are_no_reason_for_a_large_file() {
+        let contents = Contents { data: 2, chunks: 2, frames: 1 << 20, names: 2, align: 1 };
+        assert!(!contents.demand(8192, true).is_fair());
+        assert!(Contents { frames: 2, ..contents }.demand(8192, true).is_fair());
+        // A file whose index has room for them is as large.
+        assert!(contents.demand(32 << 20, true).is_fair());
+    }
 
     #[test]
     fn an_alignment_that_only_the_file_asks_for_is_no_reason_for_a_large_file() {

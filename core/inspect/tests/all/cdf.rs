@@ -461,3 +461,15 @@ fn a_header_of_more_than_1_gib_is_refused_before_there_is_memory_for_it() {
     let DriveError::BufferTooSmall { need } = error else { panic!("{error:?}") };
     assert!(need > 1 << 30, "{need}");
 }
+
+/// A header that is cut in the attributes of a variable: they are not those of the file.
+#[test]
+fn attributes_of_a_variable_that_is_cut_are_not_those_of_the_file() {
+    let word = |word: u32| word.to_be_bytes().to_vec();
+    let title = [word(5), b"title\0\0\0".to_vec(), word(2), word(1), b"x\0\0\0".to_vec()].concat();
+    let front = [b"CDF\x01".to_vec(), word(0), word(0), word(0), word(12), word(1)].concat();
+    let var =
+        [word(11), word(1), word(1), b"v\0\0\0".to_vec(), word(0), word(12), word(2)].concat();
+    let data = [front, title.clone(), var, title, word(5), b"units\0\0\0".to_vec()].concat();
+    assert_eq!(kinds(&data), ["cut"]);
+}

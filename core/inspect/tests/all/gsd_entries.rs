@@ -1,11 +1,12 @@
 //! Entries that are empty, or of chunks without bytes, among others.
 
 use striae_core::gsd::raw::IndexEntry;
-use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Writer};
+use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Version, Writer};
 use striae_inspect::finding::{Found as _, Severity};
-use striae_inspect::gsd::recover::{Certainty, Loss, Recovery};
+use striae_inspect::gsd::recover::{Certainty, IntoWriter, Loss, Recovery};
 use striae_inspect::gsd::verify::{Depth, verify};
 use striae_kit::growing::Growing;
+use striae_kit::piled::{chunk, file};
 use zerocopy::FromBytes;
 
 /// Three frames of chunks of these lengths.
@@ -99,4 +100,38 @@ fn a_frame_that_has_bytes_of_the_index_or_of_the_names_is_lost() {
             assert_eq!(first, Some((0..1, Certainty::Lost(Loss::Overlap))), "{slot}: {place}");
         }
     }
+}
+
+/// A wrong bit in the frame of the last entry, in a long file without a commit record: it claims
+/// more frames than any writer takes, and what is before it is saved.
+#[test]
+fn a_frame_that_no_writer_takes_hides_no_frames_before_it() {
+    let bytes = vec![7; 3 << 20];
+    let chunks: Vec<_> = [0, 1, 2, 1 << 21]
+        .into_iter()
+        .map(|frame| chunk(frame, 0, ChunkType::U8, 1 << 10, frame.min(3) << 10))
+        .collect();
+    for (count, frames) in [(3, 3), (4, 3)] {
+        let bytes = file("", Version::LAYER, &["a"], &chunks[..count], &bytes);
+        let bytes = bytes.as_slice();
+        let recovery = Recovery::examine(&bytes).unwrap();
+        let memory = vec![Slot::EMPTY; 8];
+        let mut writer =
+            Writer::create(Growing::default(), &recovery.attributes(), memory).unwrap();
+        let mut output = IntoWriter::new(&bytes, &mut writer).unwrap();
+        recovery.save(&bytes, &mut output).unwrap();
+        writer.close().unwrap();
+        assert_eq!(writer.frames(), frames, "{count} entries");
+    }
+}
+
+/// Names of more than 64 KiB are told apart by their ends, too.
+#[test]
+fn long_names_that_begin_alike_are_different_names() {
+    let names = ["A", "B", "A"].map(|end| "x".repeat(1 << 16) + end);
+    let chunks = [0, 1].map(|id| chunk(0, id, ChunkType::U8, 1, id.into()));
+    let bytes = file("", Version::LAYER, &[&*names[0], &*names[1]], &chunks, b"12");
+    assert_eq!(damage(&bytes), []);
+    let bytes = file("", Version::LAYER, &[&*names[0], &*names[2]], &chunks, b"12");
+    assert_eq!(damage(&bytes).len(), 1);
 }

@@ -36,7 +36,7 @@ impl<S: Subject + ?Sized, W: WriteAt> Copy<'_, S, W> {
     /// Copies all that is saved.
     pub(super) fn all(&mut self, recovery: &Recovery) -> Copied<S, W> {
         let Recovery { old, header, places, records, .. } = recovery;
-        let kept = places.kept.iter().filter_map(|new| old.variables().nth(new.number));
+        let kept = places.kept.iter().filter_map(|new| old.variable_at(new.number));
         let mut parts = Vec::new();
         let to = header.first_record().map_or(0, Span::offset);
         for (from, new) in kept.zip(header.variables()) {

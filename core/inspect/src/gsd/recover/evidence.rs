@@ -12,7 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::slice;
 use striae_core::gsd::create::{OLD_SHADOW, SHADOW};
-use striae_core::gsd::layout::{IndexBlock, NameBlock};
+use striae_core::gsd::layout::{IndexBlock, MAX_PADDING, NameBlock};
 use striae_core::gsd::raw::{self, IndexEntry};
 use striae_core::gsd::{Record, Version};
 use striae_core::integrity::{MAX_CORRECTED, crc32c, wrong_bit};
@@ -391,12 +391,13 @@ impl Index {
     }
 
     /// The number of frames, if the index is whole and in order: gsd allows more frames than slots.
-    /// A number above the bytes of the file is not accepted.
+    /// A number above the bytes of the file, or that no writer of striae takes, is not accepted.
     fn frames<S: Subject>(&self, subject: &S, file_len: u64) -> Result<u64, Failed<S>> {
         let (mut before, mut in_order) = (0, self.has_end);
-        self.each(subject, 0..self.entries, |_, entry| {
+        self.each(subject, 0..self.entries, |slot, entry| {
             let frame = entry.map_or(0, |entry| entry.frame.get());
             in_order &= frame >= before && frame < file_len;
+            in_order &= frame <= slot.saturating_add(MAX_PADDING);
             before = frame;
             Ok(in_order)
         })?;

@@ -65,6 +65,8 @@ struct List<'r, 'a> {
     before: u8,
     /// The present name so far, at most [`TEXT`] bytes.
     name: Vec<u8>,
+    /// Its fingerprint so far.
+    print: Sha256,
     /// Its length, with the bytes after its NUL in layer 1.
     len: u64,
     /// Whether its NUL was seen, in layer 1.
@@ -74,7 +76,7 @@ struct List<'r, 'a> {
     junk: Cases<u64>,
     starts: Vec<u64>,
     sums: Option<u16>,
-    /// A fingerprint of each name, which cannot be forged.
+    /// A fingerprint of all bytes of each name, which cannot be forged.
     seen: BTreeMap<[u8; 16], u16>,
 }
 
@@ -96,6 +98,7 @@ impl List<'_, '_> {
         }
         if self.len == 0 {
             self.name.clear();
+            self.print = Sha256::new();
             self.start = at;
             self.is_done = false;
             if byte == 0 {
@@ -108,7 +111,7 @@ impl List<'_, '_> {
             _ if self.is_done => self.junk(at, byte),
             0 => self.is_done = true,
             _ if self.name.len() < TEXT => self.name.push(byte),
-            _ => {}
+            _ => self.print.update([byte]),
         }
         let is_end = if self.is_packed { self.is_done } else { self.len == 64 };
         if is_end {
@@ -142,7 +145,8 @@ impl List<'_, '_> {
             }
             Ok(_) => {}
         }
-        let print = Sha256::new().chain_update(self.len.to_le_bytes()).chain_update(&self.name);
+        let print = self.print.clone().chain_update(self.len.to_le_bytes());
+        let print = print.chain_update(&self.name);
         let print = *print.finalize().first_chunk().unwrap_or(&[0; 16]);
         match self.seen.get(&print) {
             Some(&first) => self.report.add(FindingKind::NameRepeated { offset, id, first }),
@@ -175,6 +179,7 @@ pub(super) fn check<S: Subject>(
         end,
         before: 0,
         name: Vec::new(),
+        print: Sha256::new(),
         len: 0,
         is_done: false,
         is_ended: false,
