@@ -9,6 +9,7 @@ use crate::schema::{self, Field, Group, Initial, Rows};
 use crate::source::{Source, read};
 use crate::trajectory::Trajectory;
 use crate::values::{Floats, Quantity, Values, repeated};
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use striae_core::gsd::{Chunk, ChunkType};
@@ -154,7 +155,7 @@ impl<'a, F: Source> Frame<'a, F> {
     /// See [`Frame`].
     pub fn log_names(&self) -> Result<Vec<Name<'a>>, F::Error> {
         let first = self.trajectory.first()?;
-        self.names_behind(b"log/", |id| self.chunks.iter().chain(first).any(|chunk| chunk.id == id))
+        self.names_behind(b"log/", self.chunks.iter().chain(first))
     }
 
     /// A state of an integrator, by its name without `state/`; `None` if this frame does not have
@@ -176,16 +177,20 @@ impl<'a, F: Source> Frame<'a, F> {
     /// # Errors
     /// See [`Frame`].
     pub fn state_names(&self) -> Result<Vec<Name<'a>>, F::Error> {
-        self.names_behind(b"state/", |id| self.chunks.iter().any(|chunk| chunk.id == id))
+        self.names_behind(b"state/", self.chunks.iter())
     }
 
-    fn names_behind(
+    /// The names of these chunks without `prefix`. A name that stands twice in the list is that of
+    /// the first one, and is told once: each may be read.
+    fn names_behind<'c>(
         &self,
         prefix: &'static [u8],
-        is_there: impl Fn(u16) -> bool,
+        chunks: impl Iterator<Item = &'c Chunk>,
     ) -> Result<Vec<Name<'a>>, F::Error> {
-        let names = self.trajectory.file().names()?.with_prefix(prefix);
-        let names = names.filter(|&(id, _)| is_there(id));
+        let all = self.trajectory.file().names()?;
+        let ids: BTreeSet<u16> = chunks.map(|chunk| chunk.id).collect();
+        let names = all.with_prefix(prefix);
+        let names = names.filter(|&(id, name)| ids.contains(&id) && all.id(name.0) == Some(id));
         Ok(names.map(|(_, name)| Name(name.0.get(prefix.len()..).unwrap_or_default())).collect())
     }
 

@@ -89,6 +89,24 @@ fn a_frame_whose_chunks_share_bytes_is_refused_when_it_is_more_than_the_file() {
     }
 }
 
+/// A list that has one name many times has one quantity of this name.
+#[test]
+fn a_quantity_whose_name_stands_many_times_is_read_once() {
+    let names: Vec<_> = ["configuration/step"].into_iter().chain(["log/a"; 300]).collect();
+    let log = |id, n| chunk(0, id, ChunkType::U8, n, 0);
+    let chunks: Vec<_> =
+        [STEP(0), log(1, 1 << 16)].into_iter().chain((2..=300).map(|id| log(id, 1))).collect();
+    let bytes = file("hoomd", Version::LAYER, &names, &chunks, &[7; 1 << 16]);
+    let folder = crate::in_memory();
+    let path = folder.path().join("hostile.gsd");
+    fs::write(&path, &bytes).unwrap();
+    let trajectory = Trajectory::open(path).unwrap();
+    let frame = trajectory.frame(0).unwrap();
+    assert_eq!(frame.log_names().unwrap().len(), 1);
+    let read = frame.read().unwrap();
+    assert_eq!((read.log.len(), read.log[0].1.values.len()), (1, 1 << 16));
+}
+
 /// A frame number is a claim: 200 bytes do not make 2^40 turns.
 #[test]
 fn frames_that_nobody_wrote_take_no_time() {
