@@ -4,7 +4,7 @@
 use super::ReadAt;
 use super::{copy_front, usize_to_u64};
 use crate::span::{Span, Stride};
-use core::cell::{Cell, RefCell};
+use core::cell::{Cell, RefCell, RefMut};
 use core::fmt;
 use embedded_io::ReadExactError;
 use striae_twin::twin;
@@ -44,6 +44,8 @@ const PIECES: usize = 16;
 pub struct ReadAhead<'m, S> {
     store: S,
     len: Cell<Option<u64>>,
+    /// How often all was forgotten.
+    age: Cell<u32>,
     memory: RefCell<Memory<'m>>,
 }
 
@@ -61,6 +63,8 @@ struct Memory<'m> {
     entry: usize,
     /// The place in `bytes` that is filled next.
     next: usize,
+    /// [`ReadAhead::age`] when the bytes were asked for.
+    age: u32,
 }
 
 /// The spans whose bytes follow one another from a place in the memory on.
@@ -148,8 +152,8 @@ impl Plan {
 }
 
 impl Memory<'_> {
-    fn forget(&mut self) {
-        (self.held, self.entry, self.next) = ([Held::NONE; PIECES], 0, 0);
+    fn forget(&mut self, age: u32) {
+        (self.held, self.entry, self.next, self.age) = ([Held::NONE; PIECES], 0, 0, age);
     }
 
     /// The part of the memory, as a number of bytes.
@@ -240,8 +244,9 @@ impl<'m, S> ReadAhead<'m, S> {
     /// Makes a store that holds bytes of `store` in `memory`.
     #[must_use]
     pub const fn new(store: S, memory: &'m mut [u8]) -> Self {
-        let memory = Memory { bytes: memory, held: [Held::NONE; PIECES], entry: 0, next: 0 };
-        Self { store, len: Cell::new(None), memory: RefCell::new(memory) }
+        let memory =
+            Memory { bytes: memory, held: [Held::NONE; PIECES], entry: 0, next: 0, age: 0 };
+        Self { store, len: Cell::new(None), age: Cell::new(0), memory: RefCell::new(memory) }
     }
 
     /// The store below.
@@ -251,12 +256,19 @@ impl<'m, S> ReadAhead<'m, S> {
     }
 
     /// Forgets all bytes and the length: the file may have changed. A future that fetches at this
-    /// time keeps what it fetches.
+    /// time returns what it fetches, which nobody else gets.
     pub fn forget(&self) {
         self.len.set(None);
-        if let Ok(mut memory) = self.memory.try_borrow_mut() {
-            memory.forget();
+        self.age.set(self.age.get().wrapping_add(1));
+    }
+
+    /// The memory, unless a future fetches into it.
+    fn memory(&self) -> Option<RefMut<'_, Memory<'m>>> {
+        let mut memory = self.memory.try_borrow_mut().ok()?;
+        if memory.age != self.age.get() {
+            memory.forget(self.age.get());
         }
+        Some(memory)
     }
 }
 
@@ -267,8 +279,11 @@ impl<S: ReadAt> ReadAhead<'_, S> {
         if let Some(len) = self.len.get() {
             return Ok(len);
         }
+        let age = self.age.get();
         let len = self.store.size().await?;
-        self.len.set(Some(len));
+        if self.age.get() == age {
+            self.len.set(Some(len));
+        }
         Ok(len)
     }
 
@@ -276,15 +291,11 @@ impl<S: ReadAt> ReadAhead<'_, S> {
         if buf.is_empty() {
             return Ok(0);
         }
-        let copied = match self.memory.try_borrow() {
-            Ok(memory) => memory.copy(offset, buf),
-            Err(_) => None,
-        };
-        if let Some(n) = copied {
+        if let Some(n) = self.memory().and_then(|memory| memory.copy(offset, buf)) {
             return Ok(n);
         }
         let len = self.known_len().await?;
-        if let Ok(mut memory) = self.memory.try_borrow_mut()
+        if let Some(mut memory) = self.memory()
             && let Some(span) = memory.reach(offset, buf.len(), len)
         {
             match self.fetch(&mut memory, &Plan::one(span)).await {
@@ -316,7 +327,7 @@ impl<S: ReadAt> ReadAhead<'_, S> {
     /// An error is that of the read that comes next.
     async fn read_ahead(&self, spans: &[Stride]) {
         let Ok(len) = self.known_len().await else { return };
-        if let Ok(mut memory) = self.memory.try_borrow_mut() {
+        if let Some(mut memory) = self.memory() {
             let plan = memory.plan(spans, len);
             if plan.len > 0 {
                 let _ = self.fetch(&mut memory, &plan).await;

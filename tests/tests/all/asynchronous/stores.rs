@@ -1,10 +1,11 @@
 //! Stores.
 
+use core::cell::RefCell;
 use embedded_io::{ErrorKind, ErrorType, ReadExactError, SeekFrom};
 use embedded_io_async::{Read, Seek, Write};
 use striae_core::store::{
-    AsyncReadAt, AsyncWriteAt, BlockStore, BlockStoreError, Cached, FixedSize, Ready, SeekStore,
-    SeekStoreError, StoreBlocks,
+    AsyncReadAt, AsyncWriteAt, BlockStore, BlockStoreError, Cached, FixedSize, ReadAhead, ReadAt,
+    Ready, SeekStore, SeekStoreError, StoreBlocks,
 };
 use striae_kit::power::PowerStore;
 use striae_kit::waiting::{Slow, Waits};
@@ -122,6 +123,54 @@ fn a_second_future_of_a_seek_store_is_told_that_it_is_busy() {
         reading.await
     };
     assert_eq!(waits.run(both), Some(Ok(2)));
+}
+
+/// A file whose bytes take some time to arrive.
+#[derive(Debug)]
+struct Remote(RefCell<Vec<u8>>);
+
+impl AsyncReadAt for Remote {
+    type Error = ErrorKind;
+
+    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ErrorKind> {
+        let read = self.0.borrow().as_slice().read_at(offset, buf).unwrap();
+        wait().await;
+        Ok(read)
+    }
+
+    async fn size(&self) -> Result<u64, ErrorKind> {
+        let len = self.0.borrow().len() as u64;
+        wait().await;
+        Ok(len)
+    }
+}
+
+#[test]
+fn what_was_read_ahead_is_forgotten_while_a_future_fetches() {
+    let (waits, remote, mut memory) = (Waits::new(1), Remote(vec![1; 64].into()), [0; 32]);
+    let store = ReadAhead::new(&remote, &mut memory);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let at = async |offset| {
+        let mut buf = [0; 4];
+        AsyncReadAt::read_at(&store, offset, &mut buf).await.map(|n| (n, buf))
+    };
+    assert_eq!(waits.run(at(0)), Some(Ok((4, [1; 4]))));
+    let mut fetching = std::pin::pin!(at(20));
+    assert!(fetching.as_mut().poll(&mut context).is_pending());
+    remote.0.replace(vec![2; 80]);
+    store.forget();
+    assert_eq!(waits.run(at(0)), Some(Ok((4, [2; 4]))));
+    assert_eq!(waits.run(fetching), Some(Ok((4, [1; 4]))));
+    assert_eq!(waits.run(at(0)), Some(Ok((4, [2; 4]))));
+    assert_eq!(waits.run(at(20)), Some(Ok((4, [2; 4]))));
+    // A length that was on its way is not kept, either.
+    store.forget();
+    let mut asking = std::pin::pin!(AsyncReadAt::size(&store));
+    assert!(asking.as_mut().poll(&mut context).is_pending());
+    remote.0.replace(vec![3; 90]);
+    store.forget();
+    assert_eq!(waits.run(asking), Some(Ok(80)));
+    assert_eq!(waits.run(AsyncReadAt::size(&store)), Some(Ok(90)));
 }
 
 #[test]
