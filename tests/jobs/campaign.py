@@ -77,6 +77,34 @@ class Laws(unittest.TestCase):
         self.assertEqual(sums[('libfuzzer', 'on', 'a')]['edges'], 8)
         self.assertEqual(sums[('libfuzzer', 'off', 'a')]['seconds'], 5)
 
+    def test_what_others_write_to_the_record_stays(self):
+        this, other = campaign.Record(self.path), campaign.Record(self.path)
+        result = {'seconds': 5.0, 'executions': 1, 'edges': 8, 'counters': 9, 'inputs': 2, 'findings': 1}
+        this.add((*KEY, 'a'), result)
+        other.add((*KEY, 'b'), result)
+        this.add((*KEY, 'a'), result)
+        self.assertEqual(self.seconds(), {'a': 10, 'b': 5})
+
+    def test_a_second_campaign_with_the_corpora_is_refused(self):
+        corpora = self.path.parent / 'corpus'
+        with campaign.only_campaign(corpora):
+            with self.assertRaisesRegex(campaign.Failed, 'another campaign runs'):
+                campaign.only_campaign(corpora)
+        campaign.only_campaign(corpora).close()
+
+    def test_a_slice_that_says_no_edges_leaves_those_of_the_row(self):
+        slices = [{}, {'edges': 0, 'counters': 0, 'inputs': 6}]
+        this = self.run_all(Engine(a=lambda: slices.pop(0)), ['a'], 600)
+        row = campaign.Record(self.path).rows[(*KEY, 'a')]
+        for row in row, this.results['a']:
+            self.assertEqual([row[name] for name in campaign.Record.REACHED], [7, 9, 3])
+
+    def test_findings_are_reported_if_the_record_cannot_be_written(self):
+        self.path = self.path.parent / 'none' / 'campaigns.tsv'
+        this = self.run_all(Engine(a=lambda: {'findings': ['crash']}), ['a'], 60)
+        self.assertEqual(this.found, ['crash'])
+        self.assertRegex(str(this.failed['a']), 'no folder for the record')
+
     def test_a_failing_target_does_not_end_the_others(self):
         this = self.run_all(Engine(a=fails), ['a', 'b'], 60)
         self.assertEqual(list(this.failed), ['a'])
