@@ -1,5 +1,6 @@
 """What fuzz/campaign promises for a campaign over many sessions, with an engine that only counts."""
 
+import hashlib
 import importlib.machinery
 import importlib.util
 import os
@@ -36,6 +37,61 @@ class Engine:
 
 def fails():
     raise campaign.Failed('ended with 1')
+
+
+ARTIFACTS = 'for word; do [[ $word = -artifact_prefix=* ]] && artifacts=${word#*=}; done'
+
+
+class Programs(unittest.TestCase):
+    """What libFuzzer's class makes of programs, which are scripts here: $artifacts is where findings go."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        root = Path(folder.name)
+        for name, value in {'ROOT': root, 'FUZZ': root / 'fuzz', 'TARGET': root / 'target'}.items():
+            self.addCleanup(setattr, campaign, name, getattr(campaign, name))
+            setattr(campaign, name, value)
+        campaign.PROCESSES = campaign.Processes()
+        self.artifacts = root / 'fuzz' / 'artifacts' / 'a'
+        self.engine = campaign.LibFuzzer(False)
+        self.corpus = self.engine.corpora / 'a'
+        self.corpus.mkdir(parents=True)
+
+    def program(self, script):
+        path = self.engine.program('a')
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'#!/bin/bash\n{ARTIFACTS}\n{script}\n')
+        path.chmod(0o755)
+
+    def test_an_input_is_a_finding_once_and_ends_a_target_that_it_always_ends(self):
+        self.program('echo x > "${artifacts}crash-1"; exit 77')
+        this = campaign.Campaign(self.engine, ['a'], 60, {})
+        self.assertFalse(this.done('a', self.engine.run('a', 60)))
+        self.assertTrue(this.done('a', self.engine.run('a', 60)))
+        self.assertEqual(this.found, ['fuzz/artifacts/a/crash-1'])
+        self.assertRegex(this.failed['a'], 'crash-1, which was known')
+
+    def test_a_slow_input_is_no_finding(self):
+        self.program('echo x > "${artifacts}slow-unit-1"')
+        result = self.engine.run('a', 60)
+        self.assertEqual((result['findings'], result['stuck']), ([], None))
+
+    def test_findings_of_afl_have_the_names_of_their_bytes(self):
+        engine = campaign.Afl(False)
+        crashes = engine.corpora / 'a' / 'default' / 'crashes'
+        crashes.mkdir(parents=True)
+        (crashes / 'id:000000,sig:06').write_text('old')
+        self.addCleanup(setattr, campaign.PROCESSES, 'run', campaign.PROCESSES.run)
+        for text in 'new', 'other', 'new':
+            def run(*_, **__):
+                (crashes / f'id:000000,time:{len(list(crashes.iterdir()))}').write_text(text)
+                return 0, 1.0
+
+            campaign.PROCESSES.run = run
+            engine.run('a', 60)
+        names = {f'crash-{hashlib.sha1(text).hexdigest()}' for text in (b'new', b'other')}
+        self.assertEqual({path.name for path in self.artifacts.iterdir()}, names)
 
 
 class Laws(unittest.TestCase):
