@@ -1,8 +1,11 @@
 """What fuzz/campaign promises for a campaign over many sessions, with an engine that only counts."""
 
+import concurrent.futures
+import contextlib
 import hashlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import signal
 import sys
@@ -71,6 +74,43 @@ class Programs(unittest.TestCase):
         self.assertTrue(this.done('a', self.engine.run('a', 60)))
         self.assertEqual(this.found, ['fuzz/artifacts/a/crash-1'])
         self.assertRegex(this.failed['a'], 'crash-1, which was known')
+
+    def minimized(self, script):
+        """Makes a corpus of two inputs small. Returns the names that it has then, and what was said."""
+        names = [hashlib.sha1(text).hexdigest() for text in (b'one', b'two')]
+        for name, text in zip(names, ('one', 'two'), strict=True):
+            (self.corpus / name).write_text(text)
+        self.program(f'one={names[0]}\n{script}')
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            count = self.engine.minimize('a')
+        left = {path.name for path in self.corpus.iterdir()}
+        self.assertEqual(count, len(left))
+        self.assertEqual([path.name for path in self.engine.corpora.iterdir()], ['a'])
+        return ['one', 'two'][:len(left)] if left <= set(names) else left, said.getvalue()
+
+    def test_a_corpus_is_made_small_only_by_inputs_that_are_whole(self):
+        self.assertEqual(self.minimized('printf one > "$2/$one"'), (['one'], ''))
+        for script, said in {
+            'printf on > "$2/$one"': 'not whole',
+            'true': 'kept nothing',
+            'printf one > "$2/$one"; exit 1': 'ended with 1',
+        }.items():
+            left, line = self.minimized(script)
+            self.assertEqual(left, ['one', 'two'])
+            self.assertRegex(line, f'^fuzz/campaign: a: the corpus stays as it is: .*{said}.*\n$')
+
+    def test_a_corpus_is_taken_back_if_it_was_not_replaced(self):
+        (self.corpus / 'x').write_text('x')
+        self.corpus.rename(self.engine.corpora / 'a.old')
+        self.program('true')
+        self.assertEqual(self.engine.run('a', 60)['inputs'], 1)
+        self.assertEqual([path.name for path in self.engine.corpora.iterdir()], ['a'])
+
+    def test_a_slice_that_nobody_ends_ends_by_the_clock(self):
+        self.program('echo "$*"')
+        self.engine.run('a', 49.5)
+        said = (campaign.work() / 'corpus-a.log').read_text()
+        self.assertIn(' -max_total_time=1060', said)
 
     def test_a_slow_input_is_no_finding(self):
         self.program('echo x > "${artifacts}slow-unit-1"')
@@ -191,6 +231,25 @@ class Laws(unittest.TestCase):
             campaign.PROCESSES.end()
             status, _ = campaign.PROCESSES.run(['sleep', '1000'], log)
             self.assertEqual(status, -signal.SIGTERM)
+
+    def test_a_program_ends_with_those_that_it_began(self):
+        read, write = os.pipe()
+        command = ['sh', '-c', 'sh -c "echo begun; sleep 5; echo goes on"; true']
+        with open(read) as pipe, open(write, 'w') as log, concurrent.futures.ThreadPoolExecutor() as pool:
+            running = pool.submit(campaign.PROCESSES.run, command, log)
+            pipe.readline()
+            campaign.PROCESSES.end()
+            self.assertEqual(running.result()[0], -signal.SIGTERM)
+            log.close()
+            self.assertEqual(pipe.read(), '')
+
+    def test_a_closed_terminal_ends_a_campaign_unless_it_was_begun_by_nohup(self):
+        for name in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            self.addCleanup(signal.signal, name, signal.getsignal(name))
+        for before, then in (signal.SIG_IGN, signal.SIG_IGN), (signal.SIG_DFL, campaign.PROCESSES.end):
+            signal.signal(signal.SIGHUP, before)
+            campaign.PROCESSES.handle_signals()
+            self.assertEqual(signal.getsignal(signal.SIGHUP), then)
 
     def test_what_rustup_cannot_install_is_said_as_the_command_for_it(self):
         def fails_with(*command):
