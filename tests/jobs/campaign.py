@@ -251,6 +251,38 @@ class Laws(unittest.TestCase):
             campaign.PROCESSES.handle_signals()
             self.assertEqual(signal.getsignal(signal.SIGHUP), then)
 
+    def called(self, *words):
+        """The exit status of the program, and what it said."""
+        argv, sys.argv = sys.argv, ['fuzz/campaign', *words]
+        self.addCleanup(setattr, sys, 'argv', argv)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            try:
+                return campaign.main(), said.getvalue()
+            except SystemExit as end:
+                return end.code, said.getvalue()
+
+    def test_jobs_are_a_number_from_1(self):
+        for jobs in '0', '-1', 'two':
+            status, said = self.called('--jobs', jobs)
+            self.assertEqual(status, 2)
+            self.assertRegex(said, 'argument --jobs: ')
+
+    def test_coverage_is_of_the_corpora_that_were_asked_for(self):
+        asked = []
+        self.addCleanup(setattr, campaign, 'coverage', campaign.coverage)
+        campaign.coverage = lambda chosen, corpora: asked.append(corpora.name)
+        self.assertEqual(self.called('--coverage'), (0, ''))
+        self.assertEqual(self.called('--coverage', '--plain'), (0, ''))
+        self.assertEqual(asked, ['corpus', 'corpus-plain'])
+
+    def test_a_record_without_a_folder_is_refused_before_anything_runs(self):
+        self.addCleanup(setattr, campaign, 'install', campaign.install)
+        self.addCleanup(setattr, campaign, 'only_campaign', campaign.only_campaign)
+        campaign.install = campaign.only_campaign = lambda _: None
+        status, said = self.called('--record', str(self.path.parent / 'none' / 'campaigns.tsv'))
+        self.assertEqual(status, 2)
+        self.assertRegex(said, '^fuzz/campaign: there is no folder for the record .*\n$')
+
     def test_what_rustup_cannot_install_is_said_as_the_command_for_it(self):
         def fails_with(*command):
             commands.append(' '.join(command))
