@@ -224,7 +224,9 @@ fn check_found(file: &File<'_, '_>, chunks: &[Result<Chunk, Error>]) {
                 (Ok(found), _) if is_sorted && frame < head.frames => {
                     assert_eq!(found.as_ref(), wanted.copied(), "{frame} {id} {window}");
                 }
-                (Ok(Some(found)), _) => assert!(all.contains(&&found)),
+                (Ok(Some(found)), _) => {
+                    assert!(all.contains(&&found) && key(&found) == (frame, id));
+                }
                 (Ok(None), _) => {}
                 (Err(error), _) => {
                     // of several that are the same, the list has the first
