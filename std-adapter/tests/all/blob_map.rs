@@ -97,6 +97,21 @@ fn faults_of_netcdf_maps_have_decomposition_rank_and_index() {
     assert!(!found.is_empty() && found.iter().all(|finding| finding["kind"] == "hole"));
 }
 
+/// dat2nc needs the lines of all ranks.
+#[test]
+fn ranks_without_requests_have_lines_in_a_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("map.dat");
+    output(&["convert", text(&golden("map_i_tiny_7p.nc")), text(&out)]);
+    let is_empty = |number: u32| {
+        let written = Map::open(folder.path().join(format!("map.D{number}.dat"))).unwrap();
+        let written = &written.decompositions()[0];
+        assert!(written.ranks().eq(0..7));
+        written.ranks().any(|rank| written.requests(rank).is_empty())
+    };
+    assert!([1, 2].map(is_empty).contains(&true));
+}
+
 #[test]
 fn faults_of_text_maps_have_line_and_offset() {
     for name in ["z1.dat", "z3.dat"] {

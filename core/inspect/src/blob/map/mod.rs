@@ -448,9 +448,7 @@ fn read_table<S: ReadAt>(
         if rule == Rule::Nreqs && fills.start.saturating_add(fills.count) <= table.total() {
             push_requests(store, table, fills, (rank, &mut known.requests), on_error)?;
         }
-        if all != 0 {
-            known.push(rank, start, end);
-        }
+        known.push(rank, start, end);
     }
     Ok(known)
 }

@@ -12,7 +12,8 @@ use striae_core::blob::map::{Error, Request};
 use striae_core::cdf::{Alignment, AttrDef, Definition, DimDef, Plan, Type, VarDef, Version};
 use striae_core::store::usize_to_u64;
 
-/// A decomposition as a text map. All ranks have a line; requests that fill holes are left out.
+/// A decomposition as a text map. All ranks of a netCDF map, and those of a text that have a line,
+/// have one; requests that fill holes are left out.
 #[must_use]
 pub fn text(of: &Decomposition) -> String {
     let mut out = format!("version 2001 npes {} ndims {} \n", of.nprocs, of.dims.len());
