@@ -168,8 +168,8 @@ fn a_file_without_a_seal_is_of_no_set_commit() {
 }
 
 /// A file in which commit 5 of its set is shown, and commit 6 is not.
-fn two_set_commits() -> Vec<u8> {
-    let meta1 = Meta1::new(&attributes(), 1).unwrap();
+fn two_set_commits(order: ByteOrder) -> Vec<u8> {
+    let meta1 = Meta1::new(&Attributes { order, ..attributes() }, 1).unwrap();
     let (front, tasks) = (Front::new(&meta1, b"set").unwrap(), &[(0, 512)][..]);
     let (mut store, window) = (Growing::default(), &mut vec![0; 4096]);
     let crc = write_meta1(&front, &tasks, Some(crc32c), &mut store, window).unwrap();
@@ -190,7 +190,7 @@ fn two_set_commits() -> Vec<u8> {
 
 #[test]
 fn a_set_commit_is_in_the_file_before_it_is_shown_and_can_be_gone_to() {
-    let (file, window) = (&*two_set_commits(), &mut vec![0; 4096]);
+    let (file, window) = (&*two_set_commits(attributes().order), &mut vec![0; 4096]);
     let remains = Remains::read(&file, crc32c, window).unwrap();
     assert_eq!(remains.set_commit(), SetCommit::Number(5));
     assert_eq!(remains.set_identity(), Some(9));
@@ -208,30 +208,37 @@ fn a_set_commit_is_in_the_file_before_it_is_shown_and_can_be_gone_to() {
 /// the file.
 #[test]
 fn set_commits_that_lie_in_each_other_do_not_multiply_the_work() {
-    let (mut file, window) = (two_set_commits(), &mut vec![0; 4096]);
-    let remains = Remains::read(&file.as_slice(), crc32c, window).unwrap();
-    let trailer = file[file.len() - size_of::<raw::SealTrailerV2>()..].to_vec();
-    let from = (4_usize << 20).next_multiple_of(512);
-    let rows = u32::try_from(from / 512).unwrap() / 2;
-    let shape = remains.varheader().unwrap().shape().with_maxchunks(rows).unwrap();
-    file.resize(2 * from, 0);
-    for start in (from..file.len() - 16 * rows as usize).step_by(512) {
-        file[start..start + 8].copy_from_slice(&u64::from(rows).to_le_bytes());
-        let mut trailer = trailer.clone();
-        trailer[8..12].copy_from_slice(&rows.to_le_bytes());
-        trailer[16..24].copy_from_slice(&(start as u64).to_le_bytes());
-        let crc = crc32c(0, &trailer[..44]);
-        trailer[44..48].copy_from_slice(&crc.to_le_bytes());
-        let at = shape.at(start as u64).unwrap().trailer().offset() as usize;
-        file[at..at + trailer.len()].copy_from_slice(&trailer);
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let (mut file, window) = (two_set_commits(order), &mut vec![0; 4096]);
+        let remains = Remains::read(&file.as_slice(), crc32c, window).unwrap();
+        let trailer = file[file.len() - size_of::<raw::SealTrailerV2>()..].to_vec();
+        let from = (4_usize << 20).next_multiple_of(512);
+        let rows = u32::try_from(from / 512).unwrap() / 2;
+        let shape = remains.varheader().unwrap().shape().with_maxchunks(rows).unwrap();
+        file.resize(2 * from, 0);
+        let put = |bytes: &mut [u8], at: usize, len: usize, value: u64| {
+            let (little, big) = (value.to_le_bytes(), value.to_be_bytes());
+            let value = if order == ByteOrder::Little { &little[..len] } else { &big[8 - len..] };
+            bytes[at..at + len].copy_from_slice(value);
+        };
+        for start in (from..file.len() - 16 * rows as usize).step_by(512) {
+            put(&mut file, start, 8, rows.into());
+            let mut trailer = trailer.clone();
+            put(&mut trailer, 8, 4, rows.into());
+            put(&mut trailer, 16, 8, start as u64);
+            let crc = crc32c(0, &trailer[..44]);
+            put(&mut trailer, 44, 4, crc.into());
+            let at = shape.at(start as u64).unwrap().trailer().offset() as usize;
+            file[at..at + trailer.len()].copy_from_slice(&trailer);
+        }
+        let counted = Counted::new(&file);
+        let remains = Remains::read(&counted, crc32c, window).unwrap();
+        let before = counted.spent().1;
+        assert_eq!(remains.last_set_number(&counted, window), Ok(6));
+        let moved = counted.spent().1 - before;
+        assert!(moved > 2 << 20, "{order:?}: {moved}: the places are not looked at");
+        assert!(moved < 4 * file.len() as u64, "{order:?}: {moved}");
     }
-    let counted = Counted::new(&file);
-    let remains = Remains::read(&counted, crc32c, window).unwrap();
-    let before = counted.spent().1;
-    assert_eq!(remains.last_set_number(&counted, window), Ok(6));
-    let moved = counted.spent().1 - before;
-    assert!(moved > 2 << 20, "{moved}: the places are not looked at");
-    assert!(moved < 4 * file.len() as u64, "{moved}");
 }
 
 #[test]
