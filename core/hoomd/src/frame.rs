@@ -180,8 +180,8 @@ impl<'a, F: Source> Frame<'a, F> {
         self.names_behind(b"state/", self.chunks.iter())
     }
 
-    /// The names of these chunks without `prefix`. A name that stands twice in the list is that of
-    /// the first one, and is told once: each may be read.
+    /// The names of these chunks without `prefix`. If the list has a name twice, readers find the
+    /// chunks of the first one, so only the first one counts.
     fn names_behind<'c>(
         &self,
         prefix: &'static [u8],

@@ -142,9 +142,8 @@ fn check_large(header: &Header, report: &mut Report<'_>) {
     let mut large = LargeVars::new(header.version());
     let max = header.version().max_len();
     let mut found = |number: u64| {
-        // Ids are places in the list.
-        let known = usize::try_from(number).ok().and_then(|place| header.variables.get(place));
-        let len = known.map_or(0, |known| known.first.len());
+        let variable = usize::try_from(number).ok().and_then(|varid| header.variable_at(varid));
+        let len = variable.map_or(0, |variable| variable.layout().first.len());
         report.add(FindingKind::Large { number, len, max });
     };
     for variable in header.variables() {
