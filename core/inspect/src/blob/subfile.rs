@@ -260,6 +260,9 @@ impl Subfile {
         let numrecs = numrecs.unwrap_or_else(whole);
         let nblobs = blobs_in(file_len, nblobs, 4).map_err(DriveError::Format)?;
         let ndecompositions = locals.len();
+        // The number of blobs is a claim: their shares have memory only if the file has the tables.
+        let missing = locals.iter().try_for_each(|local| Tables::must_fit(local, file_len));
+        missing.map_err(DriveError::Format)?;
         let mut shares = memory(nblobs.saturating_mul(ndecompositions))?;
         let tables = locals.iter().flat_map(|local| local.variables.iter().take(TABLES.len()));
         let tables: Vec<_> = tables.map(|placed| Stride::one(placed.values)).collect();

@@ -9,7 +9,6 @@ use core::num::NonZeroU32;
 use striae_core::blob::{Error, Part, Share};
 use striae_core::cdf;
 use striae_core::endian::ByteOrder;
-use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
 /// What to do with an error of the tables: the first one ends the reading, or it goes on with the
@@ -24,22 +23,24 @@ pub(super) struct Tables([Vec<i64>; 3]);
 pub(super) const TABLES: [Part; 3] = [Part::Nreqs, Part::BlobStart, Part::BlobCount];
 
 impl Tables {
-    /// Reads the tables.
+    /// Refuses tables that are not in the file.
+    pub(super) fn must_fit(local: &Local, file_len: u64) -> Result<(), Flaw> {
+        let mut spans = local.variables.iter().take(TABLES.len()).map(|placed| placed.values);
+        match spans.find(|span| !span.fits(file_len)) {
+            None => Ok(()),
+            Some(span) => {
+                let (offset, end) = (span.offset(), span.end());
+                Err(Flaw::Cdf(cdf::Error::OutOfFile { offset, end, file_len }))
+            }
+        }
+    }
+
+    /// Reads the tables, which are in the file.
     pub(super) fn read<S: ReadAt>(store: &S, local: &Local) -> Result<Self, Failed<S, Flaw>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
         let [nreqs, start, count, ..] = local.variables;
         let mut tables = Self([Vec::new(), Vec::new(), Vec::new()]);
         for (placed, table) in [nreqs, start, count].into_iter().zip(&mut tables.0) {
-            let span = placed.values;
-            if !span.fits(file_len) {
-                let (offset, end) = (span.offset(), span.end());
-                return Err(DriveError::Format(Flaw::Cdf(cdf::Error::OutOfFile {
-                    offset,
-                    end,
-                    file_len,
-                })));
-            }
-            let bytes = bytes_of(store, span)?;
+            let bytes = bytes_of(store, placed.values)?;
             room(table, bytes.len() / 4)?; // as many or more
             let of = |value: Result<u64, i64>| value.map_or_else(|value| value, u64::cast_signed);
             table.extend(numbers(&bytes, placed.nc_type, ByteOrder::Big).map(of));
