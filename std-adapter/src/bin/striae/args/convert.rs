@@ -23,7 +23,7 @@ A blob set becomes its canonical netCDF file. Values of sealed subfiles are comp
 what a missing or damaged subfile had is filled and named, and the exit status is 1. Of netCDF \
 files, only maps are converted: to texts of PIO if OUT ends in .dat, where map.dat becomes \
 map.D1.dat, map.D2.dat and so on if there are several decompositions; else to netCDF, without the \
-lists raw_nreqs and raw_offsets, which no reader needs.\n\n\
+lists raw_nreqs and raw_offsets.\n\n\
 With --force, OUT may be the input. Files of an old set that the new set does not replace stay \
 where they are.")]
 pub(crate) struct ConvertArgs {
