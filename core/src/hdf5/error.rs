@@ -108,11 +108,13 @@ errors! {
         file_len: u64,
     } => "data from offset {offset} to {end} are cut, the file ends at {file_len}";
 
-    /// Structures lead back to each other.
+    /// Structures have together more bytes than the file: they lead back to each other, or names
+    /// are shared.
     file Ring {
-        /// Where a structure is that was met before.
+        /// Where the structure is with which they have too many.
         offset: u64,
-    } => "the structure at offset {offset} leads back to an earlier one";
+    } => "with the structure at offset {offset} there are more bytes of structures than of the \
+         file: they lead back to each other, or share names";
 
     /// A dataset lacks a part.
     file Missing {

@@ -213,7 +213,9 @@ impl Links {
         let Some(rest) = names.rest(offset) else {
             return wrong(SymbolEntry::name_offset, at.offset(), offset);
         };
-        Ok(Link { name: until_null(source, rest)?, object })
+        let name = until_null(source, rest)?;
+        self.messages.spend(name)?; // many symbols may share one
+        Ok(Link { name, object })
     }
 }
 

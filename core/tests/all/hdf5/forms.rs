@@ -143,6 +143,24 @@ fn each_level_of_a_tree_is_one_less_than_that_above() {
 }
 
 #[test]
+fn symbols_that_share_a_long_name_do_not_multiply_the_file() {
+    const LONG: usize = 1000;
+    let (heap, node) = (BODY + 16, BODY + 16 + 32);
+    let (symbols, names) = (node + 40, node + 40 + 8 + 40 * 3);
+    let mut file = object(SYMBOL_TABLE, 0, &[node, heap].map(u64::to_le_bytes).concat());
+    file.extend(b"HEAP\0\0\0\0");
+    file.extend([LONG as u64, u64::MAX, names].map(u64::to_le_bytes).concat());
+    file.extend(tree(0, symbols));
+    file.extend(b"SNOD\x01\0\x03\0");
+    file.extend([0; 40 * 3]); // all names begin at 0
+    file.extend([b'n'; LONG]);
+    let file = &file[..];
+    let mut links = Links::open(file, 0).unwrap();
+    assert_eq!(links.next(file).unwrap().unwrap().name.len(), LONG as u64);
+    assert_eq!(links.next(file), Err(Fault::Format(Error::Ring { offset: names })));
+}
+
+#[test]
 fn a_layout_that_is_not_read_is_named() {
     let of = |body: &[u8], flags| {
         let file = object(LAYOUT, flags, body);
