@@ -29,6 +29,7 @@ pub struct Writer {
     /// The file, opened again for direct writing, if possible.
     direct: Option<PosixFile>,
     why: Option<io::Error>,
+    policy: Policy,
     alignment: Alignment,
     /// The gathered data; the first byte is at its place in its block.
     memory: Memory,
@@ -51,16 +52,14 @@ impl Writer {
         let (direct, alignment, why) = match opened {
             None => (None, Alignment::NONE, None),
             Some(Ok((direct, alignment))) => (Some(direct), alignment, None),
-            Some(Err(error)) if policy == Policy::Required => {
-                let error = format!("not to be written past the page cache: {error}");
-                return Err(io::Error::new(io::ErrorKind::Unsupported, error));
-            }
+            Some(Err(error)) if policy == Policy::Required => return Err(not_direct(&error)),
             Some(Err(error)) => (None, Alignment::NONE, Some(error)),
         };
         let align = usize::try_from(alignment.memory).unwrap_or(usize::MAX).max(4096);
         let memory = Pool::new(align).take(BUFFER).ok_or(io::ErrorKind::OutOfMemory)?;
         let file_len = file.size()?;
-        Ok(Self { file, direct, why, alignment, memory, gathered: Span::ZERO, file_len })
+        let gathered = Span::ZERO;
+        Ok(Self { file, direct, why, policy, alignment, memory, gathered, file_len })
     }
 
     /// Whether writes bypass the page cache.
@@ -87,7 +86,7 @@ impl Writer {
     /// Writes `bytes` at `offset`. A gap after the end of the file becomes a hole.
     ///
     /// # Errors
-    /// [`io::ErrorKind::FileTooLarge`] if no file can be so long; an error of the operating system.
+    /// [`io::ErrorKind::FileTooLarge`] if no file can be so long; as [`flush`](Self::flush).
     /// Then some of the bytes may be written, and data that were gathered before are kept.
     pub fn write_all_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
@@ -125,7 +124,8 @@ impl Writer {
     /// Writes the gathered data in whole blocks, and sets the right length of the file.
     ///
     /// # Errors
-    /// An error of the operating system. The gathered data are kept then.
+    /// An error of the operating system; of kind [`Unsupported`](io::ErrorKind::Unsupported) if
+    /// direct writing is required and refused. The gathered data are kept then.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.gathered.is_empty() {
             return Ok(());
@@ -145,6 +145,9 @@ impl Writer {
             Err(error)
                 if self.direct.is_some() && Errno::from_io_error(&error) == Some(Errno::INVAL) =>
             {
+                if self.policy == Policy::Required {
+                    return Err(not_direct(&error));
+                }
                 self.file.write_all_at(start, blocks)?;
                 (self.direct, self.why) = (None, Some(error));
             }
@@ -216,6 +219,11 @@ fn open_direct(file: &PosixFile) -> io::Result<(PosixFile, Alignment)> {
         true => Ok((direct, alignment)),
         false => Err(io::Error::other("its blocks are too long")),
     }
+}
+
+fn not_direct(why: &io::Error) -> io::Error {
+    let error = format!("not to be written past the page cache: {why}");
+    io::Error::new(io::ErrorKind::Unsupported, error)
 }
 
 fn too_long(_: striae_core::align::Error) -> io::Error {

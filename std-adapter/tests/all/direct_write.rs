@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rustix::io::Errno;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 use striae::direct::{Policy, Writer};
 use striae::posix::PosixFile;
 use striae_core::span::Span;
@@ -143,6 +143,28 @@ fn a_cut_that_failed_is_repeated() {
     });
     writer.flush().unwrap();
     assert_eq!(writer.size().unwrap(), 5000);
+    assert_eq!(fs::read(&path).unwrap(), [7; 5000]);
+}
+
+/// open(2) with O_DIRECT may succeed on a file that refuses all direct writes.
+#[test]
+fn what_must_be_written_past_the_page_cache_is_never_written_through_it() {
+    let (_folder, path) = folder();
+    let file = PosixFile::create(&path, false).unwrap();
+    let mut writer = match Writer::new(file, Policy::Required) {
+        Err(error) => return assert_eq!(error.kind(), io::ErrorKind::Unsupported),
+        Ok(writer) => writer,
+    };
+    writer.write_all_at(0, &[7; 5000]).unwrap();
+    std::thread::scope(|scope| {
+        let refusing = || {
+            deny(libc::SYS_pwrite64, Errno::INVAL);
+            writer.flush().unwrap_err().kind()
+        };
+        assert_eq!(scope.spawn(refusing).join().unwrap(), io::ErrorKind::Unsupported);
+    });
+    assert!(writer.is_direct());
+    writer.sync().unwrap();
     assert_eq!(fs::read(&path).unwrap(), [7; 5000]);
 }
 
