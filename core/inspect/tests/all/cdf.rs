@@ -166,6 +166,31 @@ fn lost_numbers_of_records_are_found_again() {
 }
 
 #[test]
+fn records_that_the_header_does_not_count_are_named() {
+    let mut files = 0;
+    for (name, mut data) in golden() {
+        let header = Header::read(&data[..]).unwrap();
+        let records = header.numrecs();
+        let begins = header.variables().filter(|one| one.is_record()).map(|one| one.begin());
+        let (Some(first), 1..) = (begins.min(), records) else { continue };
+        assert_eq!(saved(&data).0.rest(), None, "{name}");
+        let last = first + (records - 1) * header.head().recsize;
+        let last_bytes = &data[usize::try_from(last).unwrap()..];
+        let Some(used) = last_bytes.iter().position(|&byte| byte != 0) else { continue };
+        // Of 0 records a part of one, for a whole one is saved then.
+        if records == 1 && header.head().recsize > used as u64 + 1 {
+            data.truncate(usize::try_from(last).unwrap() + used + 1);
+        }
+        data[3 + usize::try_from(header.version().non_neg_len()).unwrap()] = records as u8 - 1;
+        let recovery = saved(&data).0;
+        assert_eq!(recovery.rest().map(|rest| rest.offset()), Some(last), "{name}");
+        assert!(!recovery.tally().is_sound(), "{name}");
+        files += 1;
+    }
+    assert!(files > 5, "{files}");
+}
+
+#[test]
 fn variables_before_a_cut_of_the_header_are_saved() {
     for (name, data) in golden() {
         let header = Header::read(&data[..]).unwrap();

@@ -98,9 +98,9 @@ impl Recovery {
         let new = header::header_of(&old, &places.kept, saved, places.file_len);
         let header = new.map_err(DriveError::Format)?;
         let mut rest = None;
-        if is_whole && records.is_none() {
-            let (end, file_len) = (old.fixed_end(), old.head().file_len);
-            let last = records::last_byte(store, end, file_len)?;
+        if is_whole {
+            let end = old.fixed_end().max(records.as_ref().map_or(0, records::Records::end));
+            let last = records::last_byte(store, end, old.head().file_len)?;
             rest = Span::between(end, last).filter(|rest| !rest.is_empty());
         }
         let lost_variables = all.saturating_sub(known);
@@ -119,8 +119,8 @@ impl Recovery {
         &self.contradictions
     }
 
-    /// Bytes after all variables that are not null, if the file has no records: they belong to
-    /// nothing that the header says, and are not in the new file.
+    /// Bytes after all variables and saved records that are not null: records that the header does
+    /// not count, a part of one, or what belongs to nothing. They are not in the new file.
     #[must_use]
     pub const fn rest(&self) -> Option<Span> {
         self.rest

@@ -88,6 +88,11 @@ impl Records {
         Span::new(self.first.offset(), before.saturating_add(self.first.len()))
     }
 
+    /// Where the record after the saved ones begins.
+    pub(super) const fn end(&self) -> u64 {
+        self.first.offset().saturating_add(self.saved.saturating_mul(self.recsize))
+    }
+
     /// The most bytes of the saved records in a new file.
     pub(super) fn bytes(&self) -> u64 {
         let len = |place: &(u64, Span)| place.1.len().saturating_add(3);

@@ -69,7 +69,10 @@ impl<'a> Report<'a> {
             recovery.contradictions().iter().map(ToString::to_string).collect();
         damage.extend(recovery.rest().map(|rest| {
             let (len, offset) = (rest.len(), rest.offset());
-            format!("{len} bytes at offset {offset} belong to no variable, and are not saved")
+            format!(
+                "{len} bytes at offset {offset} belong to no variable or record that the header \
+                 counts, and are not saved"
+            )
         }));
         let variables = recovery.variables().map(|(variable, certainty)| Variable {
             name: variable.name(),
