@@ -6,7 +6,7 @@ use crate::run::{output, striae};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use striae::blob::map::recover::{Doubt, Loss, Proof, Recover};
+use striae::blob::map::recover::{Doubt, Found, Loss, Proof, Recover};
 use striae::blob::map::{Map, Request, dump};
 use striae::finding::Certainty;
 use striae_inspect::blob::map::map;
@@ -192,7 +192,7 @@ fn a_rank_that_is_as_found_is_right_whatever_byte_is_no_number() {
 
 #[test]
 fn damaged_ranks_are_lost_and_those_after_them_are_a_guess_until_it_is_certain() {
-    let head = "version 2001 npes 9 ndims 1 \n12 \n";
+    let head = "version 2001 npes 4 ndims 1 \n12 \n";
     let damaged = format!("{head}0 2\n1 x\n1 2\n3 4\n2 3\n5 6 7\n3 1\n8\n");
     let (dir, path) = made(&damaged);
     let recovery = Recover::new().examine(&path).unwrap();
@@ -212,6 +212,27 @@ fn damaged_ranks_are_lost_and_those_after_them_are_a_guess_until_it_is_certain()
     assert_eq!(map.decompositions()[0].requests(2), [Request { offset: 4, len: 3 }]);
     assert_eq!(map.decompositions()[0].requests(0), []);
     output(&["verify", out.to_str().unwrap()]);
+}
+
+#[test]
+fn a_map_that_ends_before_its_last_ranks_may_be_cut() {
+    let head = "version 2001 npes 5 ndims 1 \n8 \n";
+    for (lines, first, line) in [("0 2\n1 2\n1 1\n8\n", 2, 7), ("0 2\n1 2\n", 1, 5), ("", 0, 3)] {
+        let (dir, path) = made(&format!("{head}{lines}"));
+        let recovery = Recover::new().examine(&path).unwrap();
+        let (ranks, missing) = recovery.found().split_at(recovery.found().len() - 1);
+        assert!(ranks.iter().all(|one| one.certainty == Certainty::AsFound(Proof)), "{ranks:?}");
+        let certainty = Certainty::Guess(Doubt::Missing { first, last: 4 });
+        assert_eq!(missing, [Found { rank: None, line, certainty }]);
+        let out = dir.path().join("out.dat");
+        let args = ["recover", path.to_str().unwrap(), out.to_str().unwrap()];
+        let ranks = format!("out.dat: {first} rank");
+        striae(&args).assert().code(1).stdout(predicates::str::contains(ranks));
+    }
+    for whole in ["0 2\n1 2\nObtained 3 stack frames.\n", "0 8\n1 2 3 4 5 6 7 8\n"] {
+        let (_dir, path) = made(&format!("{head}{whole}"));
+        assert!(Recover::new().examine(&path).unwrap().tally().is_sound());
+    }
 }
 
 #[test]

@@ -218,7 +218,8 @@ fn recover(args: &RecoverArgs) -> Result<Sound, Failure> {
                 }
                 writeln!(out, ": {word}: {why}")?;
             }
-            let saved = tally.as_found.saturating_add(tally.guesses);
+            let is_rank = |one: &&Found| one.rank.is_some() && one.certainty.is_saved();
+            let saved = usize_to_u64(recovery.found().iter().filter(is_rank).count());
             let (path, ranks) = (printable_path(&args.out), count(saved, "rank"));
             writeln!(out, "{path}: {ranks}: {tally}")
         })?;

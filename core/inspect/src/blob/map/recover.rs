@@ -38,6 +38,14 @@ texts! {
     Damage => "after damage, its lines may be elements of other ranks";
     /// Its last line has no end, so that its last number may lack digits.
     Cut => "its last line has no end, so its last number may lack digits";
+    /// The file ends before the last ranks, and elements are in no rank: it may be cut.
+    Missing {
+        /// The first of them.
+        first: u64,
+        /// The last rank.
+        last: u64,
+    } => "the file ends before ranks {first} to {last}, which may have the elements that \
+         no other has";
 }
 
 texts! {
@@ -60,7 +68,7 @@ impl fmt::Display for Proof {
     }
 }
 
-/// A rank that was found, or lines that are none.
+/// A rank that was found, lines that are none, or the end of the file before the last ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// The rank, if the lines say one.
@@ -327,6 +335,17 @@ impl Ranks {
         if let Some((rank, _, line)) = self.pending.take() {
             self.known.requests.truncate(self.now.requests);
             self.lose(Some(rank), line, Loss::Lines);
+        }
+        let ranks = self.found.iter().filter_map(|found| found.rank);
+        let first = ranks.max().map_or(0, |last| last.saturating_add(1));
+        let requests = self.known.requests.iter();
+        let elements = requests.map(|request| request.len).fold(0, u64::saturating_add);
+        // PIO writes a line for each rank, and `END` only after all of them.
+        let is_whole = self.has_ended || self.known.grid.total() <= elements;
+        if first < self.known.nprocs && !is_whole {
+            let last = self.known.nprocs.saturating_sub(1);
+            let certainty = Certainty::Guess(Doubt::Missing { first, last });
+            self.found.push(Found { rank: None, line: self.line, certainty });
         }
         let (nprocs, decompositions) = (self.known.nprocs, vec![self.known]);
         Recovery { map: Map { nprocs, decompositions }, found: self.found }
