@@ -66,11 +66,13 @@ use core::fmt;
 use core::ops::ControlFlow;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-/// Why a source cannot give the bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Miss {
+crate::texts! {
+    /// Why a source cannot give the bytes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+    #[non_exhaustive]
+    pub enum Miss;
+
     /// The bytes are not in memory. [`Restart`] can read them and call the parser again.
     Read {
         /// Where the bytes are.
@@ -79,40 +81,24 @@ pub enum Miss {
         need: usize,
         /// The most bytes that the parser can use; at least `need`.
         want: u64,
-    },
+    } => "{need} bytes at offset {offset} are not in memory";
     /// The file: it ends before the end of the bytes.
     Ended {
         /// Where the bytes should be.
         offset: u64,
         /// How many are needed.
         len: u64,
-    },
+    } => "{len} bytes at offset {offset} are not in the file";
     /// The memory: a page is shorter than the bytes that are needed at once.
     Page {
         /// How many are needed.
         len: usize,
-    },
+    } => "a page is too small, must be at least {len} bytes";
     /// The memory: there are fewer pages than are needed at once.
-    Pages,
+    Pages => "the pages are too few";
     /// The caller's limit: the parser needs more reads than are allowed. A parser whose state does
     /// not outlive restarts ends here.
-    Reads,
-}
-
-impl fmt::Display for Miss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read { offset, need, .. } => {
-                write!(f, "{need} bytes at offset {offset} are not in memory")
-            }
-            Self::Ended { offset, len } => {
-                write!(f, "{len} bytes at offset {offset} are not in the file")
-            }
-            Self::Page { len } => write!(f, "a page is too small, must be at least {len} bytes"),
-            Self::Pages => f.write_str("the pages are too few"),
-            Self::Reads => f.write_str("more reads are needed than are allowed"),
-        }
-    }
+    Reads => "more reads are needed than are allowed";
 }
 
 impl core::error::Error for Miss {}

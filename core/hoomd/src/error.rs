@@ -34,9 +34,7 @@ texts! {
         Chunk(name, *frame), found.0, found.1, Wanted(*want);
     /// The file: a text is not UTF-8.
     NotText {
-        /// The chunk's name.
         name: Box<[u8]>,
-        /// The frame of the chunk.
         frame: u64,
         /// The row.
         row: u64,
@@ -50,18 +48,15 @@ texts! {
         Chunk(name, *frame);
     /// The file: a logged quantity is not in frame 0, so frames without it have no value.
     Late {
-        /// The chunk's name.
         name: Box<[u8]>,
         /// The first frame that has it.
         frame: u64,
     } => "{} must be in frame 0 as well", Chunk(name, *frame);
     /// The file: a number is not a type number, or not the tag of a particle.
     Number {
-        /// The name of the chunk.
         name: Box<[u8]>,
         /// The frame that has it, possibly from frame 0.
         frame: u64,
-        /// The number.
         value: u32,
         /// Number of types or particles of the frame.
         end: u64,
@@ -97,7 +92,6 @@ texts! {
     /// The file: a logged quantity is in the first frame that is copied, but neither in frame 0 nor
     /// in this frame. In the copy, this frame would get the value of the first one.
     Gap {
-        /// The chunk's name.
         name: Box<[u8]>,
         /// The frame without it.
         frame: u64,
@@ -109,9 +103,7 @@ texts! {
     /// The file: a logged quantity has another type or shape in this frame than in frame 0, so it
     /// is not a series.
     Varies {
-        /// The chunk's name.
         name: Box<[u8]>,
-        /// The frame.
         frame: u64,
         /// Type, rows and columns found.
         found: (ChunkType, u64, u32),
@@ -120,7 +112,6 @@ texts! {
     } => "{} is {}, must be {} as in frame 0", Chunk(name, *frame), Form(*found), Form(*want);
     /// The caller: the number of values does not fit the rows of the chunk.
     Length {
-        /// The chunk's name.
         name: Box<[u8]>,
         /// The number of values given.
         found: u64,
@@ -129,14 +120,12 @@ texts! {
     } => "{found} values for chunk {}, must be {want}", Shown::new(name);
     /// The caller: a text has a NUL, which a chunk of texts cannot hold.
     Nul {
-        /// The chunk's name.
         name: Box<[u8]>,
         /// The text.
         text: String,
     } => "a text of chunk {} cannot have a NUL, as {text:?} has", Shown::new(name);
     /// The caller: two types have the same name.
     SameType {
-        /// The chunk's name.
         name: Box<[u8]>,
         /// The type's name.
         text: String,
@@ -187,9 +176,7 @@ texts! {
     Chunk { frame: u64, name: Box<[u8]>, error: gsd::Error } => "{}: {error}", Chunk(name, *frame);
     /// The bytes of a chunk of text are not UTF-8.
     NotText {
-        /// The frame of the chunk.
         frame: u64,
-        /// The name of the chunk.
         name: Box<[u8]>,
         /// Offset in the chunk of the first byte that is not UTF-8.
         at: u64,

@@ -13,22 +13,18 @@ errors! {
 
     /// A number of a blob is less than 0.
     file Negative {
-        /// The decomposition, from 1.
         id: NonZeroU32,
         /// Which number.
         part: Part,
-        /// The blob, from 0.
         blob: u32,
         value: i64,
     } => "{} is {value}, must be at least 0", Of(id, part, blob);
 
     /// A number of a blob is too large.
     file TooLarge {
-        /// The decomposition, from 1.
         id: NonZeroU32,
         /// Which number.
         part: Part,
-        /// The blob, from 0.
         blob: u32,
         value: u64,
         max: u64,
@@ -36,20 +32,16 @@ errors! {
 
     /// A number of a blob contradicts the others.
     file Differs {
-        /// The decomposition, from 1.
         id: NonZeroU32,
         /// Which number.
         part: Part,
-        /// The blob, from 0.
         blob: u32,
         value: u64,
-        /// The right value.
         expected: u64,
     } => "{} is {value}, must be {expected}", Of(id, part, blob);
 
     /// The elements of all blobs are not as many as the header says.
     file Elements {
-        /// The decomposition, from 1.
         id: NonZeroU32,
         /// The number of elements of all blobs.
         found: u64,
@@ -68,7 +60,6 @@ errors! {
 
     /// The data end inside a blob.
     file Cut {
-        /// The blob, from 0.
         blob: u32,
         /// The end of the blob, or of the part of it that was needed.
         end: u64,
@@ -77,10 +68,7 @@ errors! {
     } => "blob {blob} is cut: it needs bytes up to {end}, the data end at {data_end}";
 
     /// A blob is larger than any file.
-    file Size {
-        /// The blob, from 0.
-        blob: u32,
-    } => "blob {blob} is larger than any file";
+    file Size { blob: u32 } => "blob {blob} is larger than any file";
 
     /// Bytes are not those that were sealed, or the seal itself is damaged.
     file Checksum {
@@ -121,7 +109,6 @@ errors! {
     file NotAsSealed {
         /// The number of the variable in the header.
         variable: u32,
-        /// The blob, from 0.
         blob: u32,
         stored: u32,
         computed: u32,

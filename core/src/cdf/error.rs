@@ -117,7 +117,6 @@ errors! {
 
     /// The file ends before the end of these data.
     file OutOfFile {
-        /// The start of the data.
         offset: u64,
         /// The end of the data.
         end: u64,
@@ -147,7 +146,6 @@ errors! {
     caller Records {
         /// The number of records.
         numrecs: u64,
-        /// The largest number.
         max: u64,
     } => "there cannot be {numrecs} records, at most {max}";
 
@@ -155,7 +153,6 @@ errors! {
     capacity Window {
         /// The bytes of the window.
         len: u64,
-        /// The fewest bytes.
         min: u64,
     } => "the window of {len} bytes is too small, must be at least {min} bytes";
 

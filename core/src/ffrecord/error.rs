@@ -46,7 +46,6 @@ errors! {
     caller TooManySamples {
         /// The number of samples.
         n: u64,
-        /// The largest right number.
         max: u64,
     } => "{n} samples are too many, must be at most {max}";
 
@@ -60,7 +59,6 @@ errors! {
 
     /// Bytes have no place in the file, as their offset would be too large.
     caller FileFull {
-        /// The end of the file.
         file_len: u64,
         /// The number of bytes to add.
         len: u64,

@@ -94,7 +94,6 @@ errors! {
 
     /// The length or the end of a chunk exceeds `u64::MAX`.
     file Extent {
-        /// Where the entry is.
         offset: u64,
         /// Rows of the chunk.
         n: u64,
@@ -119,12 +118,8 @@ errors! {
         at(field, offset);
 
     /// A frame with checksums has no checksum of one of its chunks.
-    file NoChecksums {
-        /// The frame.
-        frame: u64,
-        /// Index of the chunk's name.
-        id: u16,
-    } => "the checksums of frame {frame} lack that of its chunk of name {id}";
+    file NoChecksums { frame: u64, id: u16 } =>
+        "the checksums of frame {frame} lack that of its chunk of name {id}";
 
     /// A chunk has the id of a name that does not exist.
     file Unnamed {
@@ -138,21 +133,14 @@ errors! {
 
     /// An entry comes after an entry of a later frame.
     file Order {
-        /// Where the entry is.
         offset: u64,
-        /// Its frame.
         frame: u64,
         /// The frame of an earlier entry.
         before: u64,
     } => "{} is {frame}, must be at least {before} as before it", at(IndexEntry::frame, offset);
 
     /// There is no such frame.
-    caller NoFrame {
-        /// The number of the frame.
-        frame: u64,
-        /// The number of frames.
-        frames: u64,
-    } => |f| {
+    caller NoFrame { frame: u64, frames: u64 } => |f| {
         match frames.checked_sub(1) {
             None => write!(f, "there is no frame {frame}, the file has none"),
             Some(last) => write!(f, "there is no frame {frame}, frames are 0 to {last}"),
@@ -171,7 +159,6 @@ errors! {
 
     /// No chunk has this name.
     caller NoName {
-        /// Index of the name.
         id: u16,
         /// The number of names.
         names: u32,
@@ -184,19 +171,13 @@ errors! {
     caller NamesFull => "the file has 65535 names, which is all that it can";
 
     /// A frame would have two chunks with one name.
-    caller Duplicate {
-        /// Index of the name.
-        id: u16,
-        /// The frame.
-        frame: u64,
-    } => "frame {frame} has a chunk of name {id} already";
+    caller Duplicate { id: u16, frame: u64 } => "frame {frame} has a chunk of name {id} already";
 
     /// A chunk has no columns.
     caller NoColumns => "a chunk must have at least 1 column";
 
     /// Bytes are not a whole number of rows.
     caller Rows {
-        /// The number of bytes.
         len: u64,
         /// The bytes of a row, or of all rows if their number was given.
         want: u64,
@@ -218,13 +199,7 @@ errors! {
     };
 
     /// A value is out of the range of a field or a setting.
-    caller OutOfRange {
-        field: FieldId,
-        /// The value given.
-        value: u64,
-        min: u64,
-        max: u64,
-    } => |f| {
+    caller OutOfRange { field: FieldId, value: u64, min: u64, max: u64 } => |f| {
         let is_text = [Header::application, Header::schema].contains(&field);
         let (name, unit) = (name(field), if is_text { " bytes" } else { "" });
         write!(f, "{name} cannot be {value}{unit}, must be from {min} to {max}{unit}")
@@ -270,52 +245,34 @@ errors! {
 
     /// A frame has more chunks than the writer has memory for.
     capacity FrameFull {
-        /// The frame.
         frame: u64,
         /// The number of chunks that the memory holds.
         chunks: u64,
     } => "frame {frame} has more than {chunks} chunks, which is all there is memory for";
 
     /// The writer cannot do this while the current frame has chunks.
-    caller OpenFrame {
-        /// The frame.
-        frame: u64,
-    } => "frame {frame} has chunks and was not ended";
+    caller OpenFrame { frame: u64 } => "frame {frame} has chunks and was not ended";
 }
 
 const _: () = assert!(size_of::<Error>() <= 32);
 
-/// The reason why no file can have a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum BadName {
+crate::texts! {
+    /// The reason why no file can have a name.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+    #[non_exhaustive]
+    pub enum BadName;
+
     /// The name is empty: an empty name ends the name list.
-    Empty,
+    Empty => "a name cannot be empty";
     /// The name has a NUL, which ends a name.
     Nul {
         /// Where.
         at: u32,
-    },
+    } => "a name cannot have a NUL, as this one at byte {at}";
     /// The name is longer than a slot of layer 1 or than a name list.
-    Long {
-        /// Its length in bytes.
-        len: u32,
-        /// The largest length.
-        max: u32,
-    },
-}
-
-impl fmt::Display for BadName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Empty => f.write_str("a name cannot be empty"),
-            Self::Nul { at } => write!(f, "a name cannot have a NUL, as this one at byte {at}"),
-            Self::Long { len, max } => {
-                write!(f, "a name cannot have {len} bytes in this file, must be at most {max}")
-            }
-        }
-    }
+    Long { len: u32, max: u32 } =>
+        "a name cannot have {len} bytes in this file, must be at most {max}";
 }
 
 /// A field with its place, as texts name it: `header.index_location at offset 8`.

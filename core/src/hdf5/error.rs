@@ -81,13 +81,7 @@ errors! {
     } => "HDF5: striae does not read {feature}, found at offset {offset}";
 
     /// A structure has the wrong signature.
-    file Signature {
-        offset: u64,
-        /// The signature found.
-        found: [u8; 4],
-        /// The right signature.
-        expected: [u8; 4],
-    } =>
+    file Signature { offset: u64, found: [u8; 4], expected: [u8; 4] } =>
         "the signature at offset {offset} is \"{}\", must be \"{}\"",
         found.escape_ascii(), expected.escape_ascii();
 
@@ -101,7 +95,6 @@ errors! {
 
     /// The file ends before the end of these data.
     file OutOfFile {
-        /// The start of the data.
         offset: u64,
         /// The end of the data; `u64::MAX` also if it is larger.
         end: u64,
@@ -118,7 +111,6 @@ errors! {
 
     /// A dataset lacks a part.
     file Missing {
-        /// Where the dataset is.
         offset: u64,
         /// The part.
         part: Part,

@@ -65,7 +65,6 @@ errors! {
         /// The number of the physical file in its set.
         file: u32,
         value: i64,
-        /// The value that was expected.
         expected: i64,
     } =>
         "{} of file {file} of the set is {value}, must be {expected}",
@@ -113,13 +112,8 @@ errors! {
         at(SealTrailer::magic, offset), magic.escape_ascii(), SealTrailer::MAGIC.escape_ascii();
 
     /// A value is out of the range of a field.
-    caller OutOfRange {
-        field: FieldId,
-        /// The value given.
-        value: i64,
-        min: i64,
-        max: i64,
-    } => "{} cannot be {value}, must be from {min} to {max}", name(field);
+    caller OutOfRange { field: FieldId, value: i64, min: i64, max: i64 } =>
+        "{} cannot be {value}, must be from {min} to {max}", name(field);
 
     /// A prefix is longer than SIONlib can read.
     caller PrefixTooLong {
@@ -136,10 +130,7 @@ errors! {
     } => "a record of {len} bytes never fits into a chunk of the task, must be at most {chunksize}";
 
     /// A chunk has no place in the file, as an offset or a count would be too large.
-    caller FileFull {
-        /// The index of the chunk.
-        chunk: u64,
-    } => "chunk {chunk} of the task has no place in a file";
+    caller FileFull { chunk: u64 } => "chunk {chunk} of the task has no place in a file";
 
     /// There are fewer Pens than tasks.
     capacity Pens {
@@ -170,7 +161,6 @@ errors! {
     caller SetOf {
         /// The number of files given.
         given: u32,
-        /// The number of files of the set.
         nfiles: u32,
     } => "{given} physical files given, the set has {nfiles}";
 
@@ -188,7 +178,6 @@ errors! {
 
     /// The task has no such chunk.
     caller NoChunk {
-        /// The index of the chunk.
         chunk: u64,
         /// The number of chunks that the task used.
         blockcount: u64,

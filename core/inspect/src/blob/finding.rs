@@ -120,7 +120,6 @@ findings! {
 
     /// A subfile has a number that the set does not have. Readers of the set do not read it.
     Note "extra" Extra {
-        /// The number.
         number: u32,
         /// The number of subfiles of the set.
         nsubfiles: u64,
@@ -130,7 +129,6 @@ findings! {
 
     /// The number of processes is not that in the first subfile.
     Damage "nprocs" Nprocs {
-        /// The number.
         value: u64,
         /// That in the first subfile.
         expected: u64,
@@ -173,7 +171,6 @@ findings! {
     /// The canonical file cannot have what the header has: netCDF refuses a name, or the values are
     /// too many. The set cannot be opened.
     Damage "not_canonical" NotCanonical {
-        /// The name.
         name: Box<str>,
         /// Why netCDF refuses it; the items are counted in the canonical file.
         error: striae_core::cdf::Error,
@@ -194,7 +191,6 @@ findings! {
     Note "copies" Copies {
         /// The number of the canonical variable.
         number: u64,
-        /// Its name.
         name: Box<str>,
     }
     |facts| Facts { variable: Some(*number), ..facts.text(name) }
@@ -208,9 +204,7 @@ findings! {
 
     /// Two requests of a blob have elements in common.
     Damage "overlap_in_blob" Inside {
-        /// The request.
         of: Of,
-        /// Its elements.
         run: Request,
         /// The number of the other request.
         first: u64,
@@ -221,9 +215,7 @@ findings! {
     /// Requests of two blobs have elements in common. The lowest rank counts: the first subfile,
     /// and in it the first blob.
     Damage "overlap" Across {
-        /// The request.
         of: Of,
-        /// Its elements.
         run: Request,
         /// The other request, which begins before.
         first: Of,
@@ -246,7 +238,6 @@ findings! {
     /// No blob has some elements of the array: the place of the first hole, the number of holes,
     /// and the number of all elements in holes as the value.
     Note "hole" Hole {
-        /// The decomposition.
         id: NonZeroU32,
         /// The elements of the first hole.
         run: Request,
@@ -275,9 +266,7 @@ findings! {
 
     /// `Dk.max_nreqs` is larger than the number of requests of each blob.
     Note "max_nreqs" MaxNreqs {
-        /// The decomposition.
         id: NonZeroU32,
-        /// The value.
         value: u64,
         /// The largest number of requests.
         expected: u64,
@@ -296,7 +285,6 @@ findings! {
     Damage "lost_blobs" LostBlobs {
         /// The first one.
         first: u64,
-        /// Their number.
         count: u64,
     }
     |facts| Facts { blob: Some(*first), ..facts.count(*count) }
@@ -327,7 +315,6 @@ findings! {
 
     /// The requests of a blob are not those of its process in the map: the first difference.
     Damage "not_of_map" NotOfMap {
-        /// The request.
         of: Of,
         /// The process.
         process: u64,

@@ -29,14 +29,7 @@ findings! {
 
     /// A variable has more bytes than the version allows, and is not the last one
     /// (`spec/cdf.md#large-variables`).
-    Damage "large" Large {
-        /// Its number.
-        number: u64,
-        /// Its bytes, or those of one record.
-        len: u64,
-        /// The largest number of bytes.
-        max: u64,
-    }
+    Damage "large" Large { number: u64, len: u64, max: u64 }
     |facts| Facts { variable: Some(*number), ..facts.value(*len).max(*max) }
     => "variable {number} has {len} bytes, must have at most {max} unless it is the last one";
 

@@ -39,13 +39,9 @@ findings! {
 
     /// A field contradicts the rest of the file.
     Damage "differs" Differs {
-        /// The field.
         field: FieldId,
-        /// Its offset.
         offset: u64,
-        /// The value found.
         value: u64,
-        /// The right value.
         expected: u64,
         /// The source of the right value.
         by: &'static str,
@@ -73,7 +69,6 @@ findings! {
     /// A shadow proves a commit that the header does not show yet, as after a power cut with one
     /// sync per commit.
     Note "ahead" Ahead {
-        /// The offset of the shadow.
         offset: u64,
         /// Number of the commit that the header shows, or showed in part.
         shown: u32,
@@ -89,7 +84,6 @@ findings! {
     /// Commits take one sync: the power failed before that sync was done, or the data was lost
     /// later.
     Note "unproven" Unproven {
-        /// The offset of the shadow.
         offset: u64,
         /// Number of the commit.
         number: u32,
@@ -136,7 +130,6 @@ findings! {
     Damage "hole" Hole {
         /// The offset of the first empty slot.
         offset: u64,
-        /// Its number.
         slot: u64,
         /// The number of used slots after it.
         used: u64,
@@ -156,9 +149,7 @@ findings! {
     Damage "repeated" Repeated {
         /// The offset of the id of the later entry.
         offset: u64,
-        /// The frame.
         frame: u64,
-        /// The id.
         id: u16,
     }
     |facts| of_chunk(at(facts, IndexEntry::id, *offset), *frame, *id)
@@ -169,7 +160,6 @@ findings! {
     Damage "behind_end" BehindEnd {
         /// The offset of its location field.
         offset: u64,
-        /// Its bytes.
         span: Span,
         /// The end of the used part of the file.
         data_end: u64,
@@ -213,7 +203,6 @@ findings! {
     Damage "name_repeated" NameRepeated {
         /// The offset of the second one.
         offset: u64,
-        /// Its id.
         id: u16,
         /// The id of the first one.
         first: u16,
@@ -259,9 +248,7 @@ findings! {
     Damage "chunk_lost" ChunkLost {
         /// The offset of the checksum's row.
         offset: u64,
-        /// The frame.
         frame: u64,
-        /// The id of the chunk's name.
         id: u32,
     }
     |facts| Facts { frame: Some(*frame), ..at(facts, ChecksumRow::id, *offset).value(*id) }

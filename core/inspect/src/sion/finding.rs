@@ -21,11 +21,8 @@ findings! {
     Damage "overlap" Overlap {
         /// The offset of the chunk's block size in META2.
         offset: u64,
-        /// The task's local rank.
         task: u32,
-        /// The chunk, from 0.
         chunk: u64,
-        /// The used bytes.
         used: Span,
         /// META2 and the mapping.
         tables: Span,
@@ -41,9 +38,7 @@ findings! {
     Damage "record_cut" Record {
         /// The offset of the last record's header.
         offset: u64,
-        /// The task's local rank.
         task: u32,
-        /// The error.
         error: Error,
     }
     |facts| Facts { task: Some(*task), ..at(facts, raw::RecordHeader::len, *offset) }
@@ -53,7 +48,6 @@ findings! {
     /// An entry of the mapping names a task with another global rank, although a task with this
     /// rank exists.
     Damage "misled" Misled {
-        /// The offset of the entry.
         offset: u64,
         /// The entry's index: the global rank that it is for.
         entry: u64,
@@ -61,7 +55,6 @@ findings! {
         filenumber: u32,
         /// The task in that file that it names.
         lrank: u32,
-        /// That task's global rank.
         globalrank: i64,
     }
     |facts| misled(facts, (*offset, *entry, *globalrank)),
@@ -70,7 +63,6 @@ findings! {
     /// An entry of the mapping names a task with another global rank, and no task has this rank.
     /// SIONlib's programs list such a task nevertheless.
     Note "misled" Unranked {
-        /// The offset of the entry.
         offset: u64,
         /// The entry's index: the global rank that it is for.
         entry: u64,
@@ -78,7 +70,6 @@ findings! {
         filenumber: u32,
         /// The task in that file that it names.
         lrank: u32,
-        /// That task's global rank.
         globalrank: i64,
     }
     |facts| misled(facts, (*offset, *entry, *globalrank)),
@@ -86,7 +77,6 @@ findings! {
 
     /// Several tasks of the set have the same global rank.
     Note "repeated" Repeated {
-        /// The global rank.
         globalrank: i64,
         /// The number of tasks that have it.
         tasks: u64,

@@ -74,7 +74,6 @@ errors! {
 
     /// A netCDF map lacks a variable or attribute, or it has the wrong type or shape.
     file Column {
-        /// The decomposition, from 1.
         id: NonZeroU32,
         /// The variable or attribute.
         column: Column,
@@ -82,18 +81,15 @@ errors! {
 
     /// A value for a rank is wrong.
     file Rank {
-        /// The decomposition, from 1.
         id: NonZeroU32,
         /// Which value.
         column: Column,
-        /// The rank.
         rank: u64,
         value: i64,
     } => "map: D{id}.{} of rank {rank} is {value}, which is wrong", column.suffix();
 
     /// There are fewer requests than the ranks have together.
     file Total {
-        /// The decomposition, from 1.
         id: NonZeroU32,
         /// The rank whose requests are not there.
         rank: u64,
@@ -104,28 +100,19 @@ errors! {
     } => "map: the requests of rank {rank} in D{id} end at {end}, there are {total} requests";
 
     /// The array of a decomposition has no elements, or more than 2^64 - 1.
-    file Grid {
-        /// The decomposition, from 1.
-        id: NonZeroU32,
-    } => "map: the array of D{id} is empty or too large";
+    file Grid { id: NonZeroU32 } => "map: the array of D{id} is empty or too large";
 
     /// A map cannot have decompositions for different numbers of ranks.
     caller Nprocs {
-        /// The decomposition, from 1.
         id: NonZeroU32,
-        /// Its number of ranks.
         nprocs: u64,
         /// That of the decompositions before.
         expected: u64,
     } => "map: D{id} is for {nprocs} ranks, those before are for {expected}";
 
     /// A number is too large for a netCDF map.
-    caller TooLarge {
-        /// The number.
-        value: u64,
-        /// The largest number.
-        max: u64,
-    } => "map: {value} is too large for a netCDF map, must be at most {max}";
+    caller TooLarge { value: u64, max: u64 } =>
+        "map: {value} is too large for a netCDF map, must be at most {max}";
 
     /// The file is not a netCDF map.
     file NotMap => "map: the file has no dimension num_decomp";

@@ -36,7 +36,7 @@ macro_rules! findings {
         $(
             $(#[doc = $meaning:literal])+
             $field:ident $Variant:ident
-            $({ $( $(#[doc = $about:literal])+ $value:ident: $type:ty, )+ })?
+            $({ $( $(#[doc = $about:literal])* $value:ident: $type:ty ),+ $(,)? })?
             => $text:literal;
         )+
     ) => {
@@ -50,7 +50,7 @@ macro_rules! findings {
                 $Variant {
                     /// The offset of the entry.
                     offset: u64,
-                    $($( $(#[doc = $about])+ $value: $type, )+)?
+                    $($( #[doc = $crate::about!($value $($about)*)] $value: $type, )+)?
                 },
             )+
         }
@@ -99,16 +99,13 @@ findings! {
     location Outside {
         /// Where the chunk starts.
         start: u64,
-        /// Bytes of the chunk.
         len: u64,
-        /// Length of the file.
         file_len: u64,
     } => " is {start}, where {len} bytes must be, but the file ends at {file_len}";
     /// The chunk overlaps a part of the file that is not a chunk.
     location Overlap {
         /// Where the chunk starts.
         start: u64,
-        /// Bytes of the chunk.
         len: u64,
         /// The part that it overlaps.
         part: Part,
@@ -136,7 +133,6 @@ findings! {
     } => " is {flags}, must be 0";
     /// No name has the entry's id.
     id Unnamed {
-        /// Index of the name.
         id: u16,
         /// The number of names.
         names: u32,
@@ -157,20 +153,14 @@ findings! {
     } => " is {frame}, must be at least {before} as before it";
     /// In an index of layer 2, the entry before has the same frame and a larger id.
     id Unsorted {
-        /// The frame.
         frame: u64,
-        /// Index of the name.
         id: u16,
         /// That of the entry before.
         before: u16,
     } => " is {id}, must be more than {before} as before it in frame {frame}";
     /// The entry before is another chunk with the same frame and id.
-    id Duplicate {
-        /// The frame.
-        frame: u64,
-        /// Index of the name.
-        id: u16,
-    } => " is {id}, but the entry before it is that of frame {frame}";
+    id Duplicate { frame: u64, id: u16 } =>
+        " is {id}, but the entry before it is that of frame {frame}";
 }
 
 const _: () = assert!(size_of::<Finding>() <= 40);

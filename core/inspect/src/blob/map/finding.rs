@@ -11,11 +11,9 @@ findings! {
 
     /// A request has elements outside of the array. E3SM-IO writes such requests to blob files.
     Damage "outside" Outside {
-        /// The decomposition.
         id: NonZeroU32,
         /// The request; its blob is the rank, its position the number of the request.
         request: Run,
-        /// The number of elements of the array.
         total: u64,
     }
     |facts| of_run(facts, *id, request).max(*total)
@@ -23,9 +21,7 @@ findings! {
 
     /// An element of a text map is larger than the array. E3SM-IO leaves it out.
     Damage "beyond" Beyond {
-        /// The decomposition.
         id: NonZeroU32,
-        /// The rank.
         rank: u64,
         /// The number of the element in the rank's list.
         index: u64,
@@ -35,7 +31,6 @@ findings! {
         offset: u64,
         /// The element, from 1.
         element: u64,
-        /// The number of elements of the array.
         total: u64,
     }
     |facts| Facts {
@@ -49,7 +44,6 @@ findings! {
     /// Two requests of a rank have elements in common. E3SM-IO merges them to one request of both
     /// lengths, which has elements that the rank does not have.
     Damage "overlap_in_rank" Inside {
-        /// The decomposition.
         id: NonZeroU32,
         /// The request that begins first.
         first: Run,
@@ -61,7 +55,6 @@ findings! {
 
     /// Requests of two ranks have elements in common: both ranks write them.
     Damage "overlap" Across {
-        /// The decomposition.
         id: NonZeroU32,
         /// The request that begins first.
         first: Run,
@@ -79,7 +72,6 @@ findings! {
     /// No rank has some elements of the array: the place of the first hole, the number of holes,
     /// and the number of all elements in holes as the value.
     Note "hole" Hole {
-        /// The decomposition.
         id: NonZeroU32,
         /// The first element of the first hole, from 0.
         offset: u64,
@@ -99,7 +91,6 @@ findings! {
     /// Some ranks have requests that fill holes. E3SM-IO without `-u` then reads wrong requests for
     /// the ranks from this one on.
     Note "fills" Fills {
-        /// The decomposition.
         id: NonZeroU32,
         /// The first rank that E3SM-IO reads wrongly.
         rank: u64,

@@ -93,7 +93,6 @@ texts! {
     Large {
         /// The bytes of the values, or of one record.
         len: u64,
-        /// The version.
         version: Version,
     } => "CDF-{} has no place for its {len} bytes", version.number();
     /// Records that the header counts and the file does not have.
