@@ -174,6 +174,20 @@ fn what_was_sealed_is_sealed_again() {
     assert_eq!(File::open(&out).unwrap().ntasks(), NTASKS);
 }
 
+#[test]
+fn what_was_sealed_is_sealed_again_where_it_is_placed_anew() {
+    let (dir, whole) = closed();
+    let (path, out) = (dir.path().join("sealed.sion"), dir.path().join("out"));
+    let most = whole.len() as u64 - 1024;
+    let recovery = Recover::new().output(striae::Output::new().max_size(Some(most)));
+    recovery.examine(&path).unwrap().write(&out, &|_| {}).unwrap();
+    assert!(fs::metadata(&out).unwrap().len() <= most && verified(&out));
+    let again = examine(&out);
+    assert!(again.tasks().all(|task| task.recovered.certainty == Certainty::Exact));
+    assert!(again.tasks().all(|task| task.recovered.blockcount == 1));
+    assert_eq!(super::streams(&out), contents());
+}
+
 /// Whether the data of a set are as they were sealed, if it is.
 fn verified(path: &Path) -> bool {
     Verify::new().sion(path, &mut |_| {}).unwrap().is_sound()

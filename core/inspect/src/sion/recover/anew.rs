@@ -7,7 +7,7 @@ use crate::sion::mapping::Address;
 use crate::subject::read;
 use alloc::vec;
 use alloc::vec::Vec;
-use striae_core::integrity::Checksum;
+use striae_core::integrity::{Checksum, crc32c_combine};
 use striae_core::sion::create::{Front, blocks, write_meta1};
 use striae_core::sion::{Attributes, Blocks, Book, Error, KeyvalMode, Meta1};
 use striae_core::step::DriveError;
@@ -47,7 +47,7 @@ fn plan(part: &Part, nfiles: u32) -> Result<(Meta1, Blocks), Error> {
 /// The end of the new file, or the reason why there can be none.
 pub(super) fn end(part: &Part, entries: u64) -> Result<u64, Error> {
     let (meta1, blocks) = plan(part, part.remains.head().meta1.nfiles())?;
-    end_of((&meta1, &blocks), (entries, false), 1)
+    end_of((&meta1, &blocks), (entries, part.is_sealed()), 1)
 }
 
 /// The end of a file with these chunks and so many rows of block sizes, a mapping of so many
@@ -68,9 +68,10 @@ pub(super) fn tables_len(part: &Part, entries: u64) -> Option<u64> {
 }
 
 impl Recovery {
-    /// Writes the new file of `part`, with its streams placed anew.
+    /// Writes the new file of `part`, with its streams placed anew; sealed if there are `crcs` of
+    /// the chunks that they had.
     pub(super) fn write_anew<S: ReadAt, T: WriteAt>(
-        (part, mapping): (&Part, &[Address]),
+        (part, mapping, crcs): (&Part, &[Address], Option<Vec<u32>>),
         from: &S,
         to: &mut T,
         checksum: Checksum,
@@ -94,21 +95,27 @@ impl Recovery {
         let made = write_meta1(&front, tasks.as_slice(), None, to, &mut window);
         made.map_err(Unwritten::Write)?;
 
-        let (mut next, mut ends) = (blocks.first, Vec::with_capacity(tasks.len()));
+        // Where each stream ends, and its checksum so far.
+        let (mut next, mut streams) = (blocks.first, Vec::with_capacity(tasks.len()));
         for (_, len) in &tasks {
-            ends.push(next);
+            streams.push((next, 0));
             next = next.saturating_add(*len);
         }
+        let mut known = crcs.iter().flatten();
         for used in &part.used {
-            let end = usize::try_from(used.local).ok().and_then(|local| ends.get_mut(local));
-            if let (Some(place), Some(end)) = (part.place(used), end) {
+            let chunk = known.next().copied().unwrap_or(0);
+            let stream = usize::try_from(used.local).ok().and_then(|local| streams.get_mut(local));
+            if let (Some(place), Some((end, crc))) = (part.place(used), stream) {
                 copy(to, place, *end, Bytes::Data)?;
                 *end = end.saturating_add(place.len());
+                *crc = crc32c_combine(*crc, chunk, place.len());
             }
         }
         let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
         let gathered = part.gathered();
-        close(to, (&gathered, mapping, None), (&meta1, &blocks), checksum).map_err(Unwritten::Write)
+        let has_data = |((_, crc), (_, len)): ((u64, u32), &(i64, u64))| (*len > 0).then_some(crc);
+        let crcs = crcs.map(|_| streams.into_iter().zip(&tasks).filter_map(has_data).collect());
+        close(to, (&gathered, mapping, crcs), (&meta1, &blocks), checksum).map_err(Unwritten::Write)
     }
 }
 

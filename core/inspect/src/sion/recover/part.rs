@@ -66,11 +66,12 @@ impl Part {
         Self { remains: self.remains, tasks, used, is_copy: self.is_copy }
     }
 
-    /// Whether the new file has a seal: if everything in it is as it was sealed. A seal of other
-    /// bytes would make it a damaged file, and one of the present bytes would hide the damage.
+    /// Whether the new file has a seal: if everything in it is as it was sealed, in this file. A
+    /// seal of other bytes would make it a damaged file, and one of the present bytes would hide
+    /// what is wrong with them.
     pub(super) fn is_sealed(&self) -> bool {
         let is_exact = |task: &TaskPart| task.recovered.certainty.is_exact();
-        self.remains.is_sealed() && self.tasks.iter().all(is_exact)
+        self.remains.is_sealed() && !self.is_copy && self.tasks.iter().all(is_exact)
     }
 
     /// The number of the commit of the whole set that this file is of; 0 if it is of none.

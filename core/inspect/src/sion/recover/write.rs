@@ -95,8 +95,11 @@ impl Recovery {
         copy: &mut CopySpan<'_, S, T>,
     ) -> Result<(), CopyFailed<S, T>> {
         let Some(part) = self.parts.get(number) else { return Ok(()) };
+        let is_sealed = part.is_sealed() && !self.of_set().is_contradiction();
+        let crcs = is_sealed.then(|| part.sealed_crcs(from)).transpose();
+        let crcs = crcs.map_err(Unwritten::Read)?;
         if self.is_placed_anew(number) {
-            return Self::write_anew((part, mapping), from, to, checksum, copy);
+            return Self::write_anew((part, mapping, crcs), from, to, checksum, copy);
         }
         let meta1 = part.remains.head().meta1;
         let tables = Span::new(0, meta1.layout().commit_fields().offset()).unwrap_or(Span::ZERO);
@@ -107,9 +110,6 @@ impl Recovery {
         };
         let mapping = if meta1.is_first_of_several() { mapping } else { &[] };
         each_run(part, |span| copy(to, span, span.offset(), Bytes::Data))?;
-        let is_sealed = part.is_sealed() && !self.of_set().is_contradiction();
-        let crcs = is_sealed.then(|| part.sealed_crcs(from)).transpose();
-        let crcs = crcs.map_err(Unwritten::Read)?;
         let places = (&meta1, part.remains.blocks());
         close(to, (part, mapping, crcs), places, checksum).map_err(Unwritten::Write)
     }
