@@ -312,6 +312,7 @@ impl Evidence {
     fn patch<S: Subject>(&mut self, subject: &S, other: IndexBlock) -> Result<(), Failed<S>> {
         let max_frames = self.max_frames();
         let mut found = Vec::new();
+        let most = MAX_PATCHES.saturating_sub(self.index.patches.len()); // of all blocks
         let slots = 0..other.slots.min(self.index.entries);
         let index = &self.index;
         let mut lacking = Vec::new();
@@ -319,16 +320,16 @@ impl Evidence {
             if entry.is_none_or(|entry| !scan::is_plausible(entry, max_frames)) {
                 lacking.push(slot);
             }
-            Ok(lacking.len() < MAX_PATCHES)
+            Ok(lacking.len() < most)
         })?;
         for slot in lacking.into_iter().chain(index.known()..slots.end) {
+            if found.len() >= most {
+                break;
+            }
             let mut entry = IndexEntry::new_zeroed();
             read(subject, other.offset_of(slot), entry.as_mut_bytes())?;
             if scan::is_plausible(&entry, max_frames) {
                 found.push((slot, entry));
-            }
-            if found.len() >= MAX_PATCHES {
-                break;
             }
         }
         self.index.patches.extend(found);

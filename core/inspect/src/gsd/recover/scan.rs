@@ -127,7 +127,7 @@ pub(super) fn find_blocks<S: Subject>(
         })?;
         search.end_part();
     }
-    search.found.retain(|run| run.entries >= SHORTEST);
+    search.keep(MAX_BLOCKS);
     let blocks = search.found.iter().map(|run| {
         let has_end = has_end(subject, run, sought)?;
         Ok(Block { location: run.start, entries: run.entries, has_end })
@@ -206,8 +206,15 @@ impl Search {
         }
         self.found.push(run);
         if self.found.len() >= MAX_BLOCKS.saturating_mul(2) {
+            self.keep(MAX_BLOCKS);
+        }
+    }
+
+    /// Keeps the longest runs.
+    fn keep(&mut self, most: usize) {
+        if self.found.len() > most {
             self.found.sort_unstable_by_key(|run| Reverse(run.entries));
-            self.found.truncate(MAX_BLOCKS);
+            self.found.truncate(most);
         }
     }
 }
