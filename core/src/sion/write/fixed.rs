@@ -13,7 +13,7 @@ pub use shape::Shape;
 #[twin(empty, write_backwards)]
 use super::create::{empty, write_backwards};
 use super::cursor::Cursor;
-use super::publish::{Desk, Terms, closed};
+use super::publish::{Desk, Terms};
 use crate::sion::disk::meta1::Meta1;
 use crate::step::DriveError;
 use crate::store::{Disk, usize_to_u64};
@@ -230,8 +230,7 @@ impl<S: WriteAt, const N: usize> FixedWriter<S, N> {
         self.disk.recognise(&self.streams.book).await?;
         let (maxchunks, mut window) = (self.streams.maxchunks(), [0; PIECE]);
         let (mut desk, cursors) = self.desk(&mut window);
-        let done = desk.close(maxchunks, &mut Rows::of(Some(cursors))).await;
-        closed(done, &self.streams.book).map_err(Fault::in_store)
+        desk.close(maxchunks, &mut Rows::of(Some(cursors))).await.map_err(Fault::in_store)
     }
 }
 

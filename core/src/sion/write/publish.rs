@@ -19,7 +19,7 @@ use crate::sion::error::WriteError;
 use crate::step::DriveError;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
-use embedded_io::ErrorKind;
+use embedded_io::{Error as _, ErrorKind};
 use striae_twin::twin;
 
 /// Parameters of a publication.
@@ -135,7 +135,11 @@ impl<S: WriteAt> Desk<'_, S> {
         }
         let last = self.terms.numbered(plan.last);
         self.publish(&last, file_len, tables).await?;
-        self.cut(&last).await
+        match self.cut(&last).await {
+            // A device may have no way to cut the file, which is all that is not done then.
+            Err(DriveError::Store(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
+            cut => cut,
+        }
     }
 
     /// Lets the file end with the commit at `last`, which is visible, where a close puts it.
@@ -210,20 +214,5 @@ impl<S: WriteAt> Desk<'_, S> {
         shown.map_err(DriveError::Store)?;
         self.book.shown(*new, is_again);
         Ok(())
-    }
-}
-
-/// The result of a close: a device may have no way to cut the file, which is all that was not done.
-pub(in crate::sion) fn closed<E: embedded_io::Error>(
-    closed: Result<(), DriveError<E, Error>>,
-    book: &Book,
-) -> Result<(), DriveError<E, Error>> {
-    match closed {
-        Err(DriveError::Store(error))
-            if error.kind() == ErrorKind::Unsupported && book.is_closed() =>
-        {
-            Ok(())
-        }
-        closed => closed,
     }
 }

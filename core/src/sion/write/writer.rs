@@ -14,7 +14,7 @@ pub use task::TaskWriter;
 use super::book::Book;
 use super::cursor::Cursor;
 use super::pen::{Pen, Since};
-use super::publish::{Desk, Terms, closed};
+use super::publish::{Desk, Terms};
 use super::tables::Tables;
 use crate::endian::U64;
 use crate::integrity::{Checksum, crc32c};
@@ -345,8 +345,7 @@ impl<S: WriteAt> Writer<'_, S> {
     pub async fn close(&mut self) -> Result<(), WriteError<S>> {
         self.disk.recognise(&self.book).await?;
         let (mut desk, tasks) = self.desk();
-        let done = desk.close(tasks.maxchunks(), &mut Tables::all(Some(Since(tasks)))).await;
-        closed(done, &self.book)?;
+        desk.close(tasks.maxchunks(), &mut Tables::all(Some(Since(tasks)))).await?;
         self.tasks.committed();
         Ok(())
     }

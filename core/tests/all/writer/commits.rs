@@ -1,7 +1,9 @@
 //! Commits: what was written before one is there, what comes after it does not disturb it.
 
 use super::{Growing, streams, with_memory, written};
+use core::cell::Cell;
 use core::convert::Infallible;
+use std::rc::Rc;
 use striae_core::endian::ByteOrder;
 use striae_core::sion::{Attributes, Options, Writer};
 use striae_core::store::{ReadAt, SeekStoreError, WriteAt};
@@ -51,8 +53,9 @@ fn a_closed_file_can_be_written_on() {
     }
 }
 
-/// A device without a way to cut a file.
-struct Uncut(Growing);
+/// A device without a way to cut a file, and one that may not be written.
+#[derive(Default)]
+struct Uncut(Growing, Rc<Cell<bool>>);
 
 impl ReadAt for Uncut {
     type Error = SeekStoreError<Infallible>;
@@ -68,6 +71,9 @@ impl ReadAt for Uncut {
 
 impl WriteAt for Uncut {
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        if self.1.get() {
+            return Err(SeekStoreError::CannotShrink { len: 0, wanted: 0 });
+        }
         self.0.write_all_at(offset, bytes).unwrap();
         Ok(())
     }
@@ -89,7 +95,7 @@ impl WriteAt for Uncut {
 #[test]
 fn a_file_that_cannot_be_cut_can_be_closed_and_written_on() {
     let (tasks, attributes) = ([(0, 100), (1, 50)], Attributes::default());
-    let mut store = Uncut(Growing::default());
+    let mut store = Uncut::default();
     with_memory(2000, |memory| {
         let options = Options { ahead: 3, ..Options::default() };
         let mut writer =
@@ -104,6 +110,26 @@ fn a_file_that_cannot_be_cut_can_be_closed_and_written_on() {
         writer.close().unwrap();
     });
     assert_eq!(streams(&store.0.0), [vec![1; 330], vec![2; 77]]);
+}
+
+#[test]
+fn a_close_whose_tables_are_refused_is_an_error_though_the_file_was_closed_before() {
+    let (tasks, attributes) = ([(0, 100), (1, 50)], Attributes::default());
+    let mut store = Uncut::default();
+    let refuses = Rc::clone(&store.1);
+    with_memory(2000, |memory| {
+        let options = Options::default();
+        let mut writer =
+            Writer::create(&mut store, &attributes, b"a", &tasks[..], memory, options).unwrap();
+        writer.write(0, &[1; 10]).unwrap();
+        writer.close().unwrap();
+        writer.write(0, &[1; 20]).unwrap();
+        refuses.set(true);
+        assert!(writer.close().is_err());
+        refuses.set(false);
+        writer.close().unwrap();
+    });
+    assert_eq!(streams(&store.0.0), [vec![1; 30], vec![]]);
 }
 
 /// A file as another program may have left it: task 0 has 40 chunks, and META2 stands in chunk 3 of
