@@ -164,10 +164,11 @@ impl<S, const N: usize> Logger<S, N> {
         Self::unopened(store)
     }
 
-    /// Whether a frame has ended and is not committed, and the next one is empty.
-    const fn has_ended(&self) -> bool {
+    /// Whether a frame has ended and is not committed, or that is not known, and the next one is
+    /// empty.
+    fn has_ended(&self) -> bool {
         matches!(self.last, Last::Unfinished)
-            && !self.writer.is_committed()
+            && (self.writer.is_doubted() || !self.writer.is_committed())
             && self.writer.is_frame_empty()
     }
 

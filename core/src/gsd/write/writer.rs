@@ -307,7 +307,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// for its length. If that fails, the next call looks whether the store still has the file.
     pub async fn discard_frame(&mut self) {
         self.book.discard_frame();
-        self.ask_len().await;
+        // The length is that of this file, or is not taken.
+        if self.known().await.is_ok() {
+            self.ask_len().await;
+        }
     }
 
     async fn ask_len(&mut self) {
@@ -362,7 +365,8 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         book.upgrade(disk).await
     }
 
-    /// Removes all frames and names, also those that are not committed, and frees their space.
+    /// Removes all frames and names, also those that are not committed, and frees their space,
+    /// unless the file is shorter than a new one.
     ///
     /// After a crash, the file has all of its old frames and names, or none.
     ///

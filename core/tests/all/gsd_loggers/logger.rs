@@ -7,6 +7,7 @@ use super::{
 };
 use striae_core::gsd::{Attributes, ChunkType, Logger, Reader, Slot, Writer};
 use striae_core::store::{ReadAt, WriteAt};
+use striae_kit::bay::Bay;
 use striae_kit::hosts;
 use striae_kit::power::{Fault, Kind, Model, PowerStore, describe};
 
@@ -231,6 +232,42 @@ fn an_end_that_is_repeated_after_an_error_ends_no_other_frame() {
     assert_eq!(log.end_frame().unwrap(), 6, "it is committed, so this is another one");
     log.writer().end_frame().unwrap();
     assert_eq!(log.end_frame().unwrap(), 8, "the one before it ended without an error");
+}
+
+#[test]
+fn an_end_that_is_repeated_while_the_card_is_away_ends_one_frame() {
+    let bay = Bay::new(Vec::new(), false);
+    let mut log = Logger::<_, 6>::create(bay.clone(), &ABOUT).unwrap();
+    let id = log.name("channel").unwrap();
+    log.end_frame().unwrap();
+    bay.fail(0, 0);
+    log.chunk(id, ChunkType::U8, 1, b"x").unwrap_err();
+    bay.put_in(Vec::new());
+    for _ in 0..3 {
+        log.end_frame().unwrap_err();
+        assert_eq!(log.frames(), 2);
+    }
+    bay.put_back();
+    assert_eq!(log.end_frame().unwrap(), 1);
+}
+
+#[test]
+fn the_length_of_another_card_is_not_that_of_the_log() {
+    let bay = Bay::new(Vec::new(), false);
+    let mut log = Logger::<_, 6>::create(bay.clone(), &ABOUT).unwrap();
+    let id = log.name("channel").unwrap();
+    log.end_frame().unwrap();
+    bay.fail(0, 0);
+    log.chunk(id, ChunkType::U8, 1, b"x").unwrap_err();
+    bay.put_in(vec![0; 1 << 20]);
+    log.writer().discard_frame();
+    bay.put_back();
+    for frame in 1..60 {
+        log.chunk(id, ChunkType::U8, 1, b"x").unwrap();
+        assert_eq!(log.end_frame().unwrap(), frame);
+        let (card, mut window) = (bay.card(0), [0; 4096]);
+        assert_eq!(Reader::open(&card[..], &mut window).unwrap().frames(), frame + 1);
+    }
 }
 
 #[test]

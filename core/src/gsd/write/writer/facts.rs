@@ -14,6 +14,11 @@ impl<S, B> Writer<S, B> {
         self.book.is_frame_empty()
     }
 
+    /// Whether the store has failed since, so that the file must be recognised in it.
+    pub(in crate::gsd) fn is_doubted(&self) -> bool {
+        self.disk.is_doubted()
+    }
+
     /// The number of ended frames, including those that are not committed.
     pub const fn frames(&self) -> u64 {
         self.book.frames()
