@@ -37,7 +37,7 @@ impl<S: WriteAt> Log<S> {
         self.store.sync().await?;
         self.store.write_all_at(0, &end.to_le_bytes()).await?;
         self.store.sync().await?;
-        self.len = end; // now, so that a call that failed can be repeated
+        self.len = end; // now, so that a call that failed can be repeated with these bytes
         Ok(())
     }
 }

@@ -114,7 +114,7 @@ impl<T: ErrorType<Error: 'static> + Read + Seek> ReadAt for SeekStore<T> {
     }
 }
 
-#[twin(Read, Write, Seek, WriteAt, write_all, write_zeros)]
+#[twin(Read, Write, Seek, WriteAt, write_all, write_zeros, check_end)]
 impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T> {
     async fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Self::Error> {
         let device = self.0.get_mut();
@@ -123,7 +123,8 @@ impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T
             write_zeros(device, end, offset).await?;
         }
         device.seek(SeekFrom::Start(offset)).await.map_err(SeekStoreError::Device)?;
-        write_all(device, offset, bytes).await
+        write_all(device, offset, bytes).await?;
+        check_end(device, offset.saturating_add(usize_to_u64(bytes.len()))).await
     }
 
     async fn set_size(&mut self, wanted: u64) -> Result<(), Self::Error> {
@@ -132,7 +133,8 @@ impl<T: ErrorType<Error: 'static> + Read + Write + Seek> WriteAt for SeekStore<T
         if wanted < len {
             return Err(SeekStoreError::CannotShrink { len, wanted });
         }
-        write_zeros(device, len, wanted).await
+        write_zeros(device, len, wanted).await?;
+        check_end(device, wanted).await
     }
 
     async fn sync(&mut self) -> Result<(), Self::Error> {
@@ -191,4 +193,12 @@ async fn write_all<T: Write>(
         offset = offset.saturating_add(usize_to_u64(n));
     }
     Ok(())
+}
+
+/// Checks that the device has taken all bytes up to `end`. embedded-sdmmc says so of those after
+/// 4 GiB, for which FAT32 has no place, and drops them.
+#[twin(Seek)]
+async fn check_end<T: Seek>(device: &mut T, end: u64) -> Result<(), SeekStoreError<T::Error>> {
+    let offset = device.seek(SeekFrom::Current(0)).await.map_err(SeekStoreError::Device)?;
+    if offset == end { Ok(()) } else { Err(SeekStoreError::Full { offset }) }
 }

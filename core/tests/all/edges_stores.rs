@@ -80,6 +80,30 @@ fn an_error_of_a_read_ahead_is_the_error_of_the_store() {
     assert_eq!(store.read_at(0, &mut [0; 4]), Ok(4));
 }
 
+/// A medium whose second half cannot be read.
+struct Half;
+
+impl ReadAt for Half {
+    type Error = ErrorKind;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ErrorKind> {
+        buf.fill(7);
+        if offset + buf.len() as u64 > 32 { Err(ErrorKind::Other) } else { Ok(buf.len()) }
+    }
+
+    fn size(&self) -> Result<u64, ErrorKind> {
+        Ok(64)
+    }
+}
+
+#[test]
+fn what_can_be_read_is_read_though_more_cannot_be_read_ahead() {
+    let (mut memory, mut buf) = ([0; 64], [0; 4]);
+    let store = ReadAhead::new(Half, &mut memory);
+    assert_eq!((store.read_at(20, &mut buf), buf), (Ok(4), [7; 4]));
+    assert_eq!(store.read_at(30, &mut buf), Err(ErrorKind::Other));
+}
+
 #[test]
 fn a_store_that_reads_ahead_is_shown_as_the_store_below() {
     let mut memory = [0; 32];

@@ -17,6 +17,8 @@ struct Card {
     turn: usize,
     /// Bytes that there is room for.
     room: usize,
+    /// Whether it says that it has taken bytes for which there is no room.
+    drops: bool,
     flushes: usize,
     /// Numbers, counted from 1, of the flushes that fail.
     bad_flushes: core::ops::Range<usize>,
@@ -48,12 +50,13 @@ impl Read for Card {
 
 impl Write for Card {
     fn write(&mut self, buf: &[u8]) -> Result<usize, ErrorKind> {
-        let n = self.few().min(buf.len()).min(self.room.saturating_sub(self.at));
+        let few = if self.drops { usize::MAX } else { self.few() };
+        let n = few.min(buf.len()).min(self.room.saturating_sub(self.at));
         let end = self.at + n;
         self.bytes.resize(self.bytes.len().max(end), 0xee); // not zero: gaps must be written
         self.bytes[self.at..end].copy_from_slice(&buf[..n]);
         self.at = end;
-        Ok(n)
+        Ok(if self.drops { buf.len() } else { n })
     }
 
     fn flush(&mut self) -> Result<(), ErrorKind> {
@@ -150,6 +153,16 @@ fn a_full_device_is_said_to_be_full_where_it_is() {
     assert_eq!(SeekStore::new(card.clone()).write_all_at(3, b"012345"), full(8));
     assert_eq!(SeekStore::new(card.clone()).write_all_at(8, b"x"), full(8));
     assert_eq!(SeekStore::new(card.clone()).write_all_at(100, b"x"), full(8));
+    assert_eq!(SeekStore::new(card.clone()).set_size(9), full(8));
+    assert_eq!(SeekStore::new(card).set_size(8), Ok(()));
+}
+
+#[test]
+fn a_device_that_drops_what_it_has_no_room_for_is_full() {
+    let full = |offset| Err(SeekStoreError::Full { offset });
+    let card = Card { room: 8, drops: true, ..Card::of(b"abc") };
+    assert_eq!(SeekStore::new(card.clone()).write_all_at(3, b"01234"), Ok(()));
+    assert_eq!(SeekStore::new(card.clone()).write_all_at(3, b"012345"), full(8));
     assert_eq!(SeekStore::new(card.clone()).set_size(9), full(8));
     assert_eq!(SeekStore::new(card).set_size(8), Ok(()));
 }
