@@ -276,7 +276,7 @@ fn check_logs(plain: Option<&PlainTrajectory<'_>>, all: &Trajectory<Opened<'_>>,
         let mut names = BTreeSet::new();
         for series in series {
             if !names.insert(series.name.clone()) {
-                continue; // of a name that stands twice, a plain reading has the first
+                continue; // names that are no text may look alike
             }
             let stride = match series.frames {
                 0 => 0,

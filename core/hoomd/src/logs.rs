@@ -145,9 +145,10 @@ impl<F: Source> Logs<'_, F> {
         let step = Quantity::rows(vec![trajectory.frame(0)?.step()?], 1);
         let id = file.names()?.id(schema::STEP.name).unwrap_or(u16::MAX); // that of no chunk
         wanted.push(self.filled(schema::STEP.name.into(), id, step)?);
-        let mut logged = Vec::new();
-        for (id, name) in file.names()?.with_prefix("log/") {
-            let chunk = first.iter().find(|chunk| chunk.id == id);
+        let (mut logged, names) = (Vec::new(), file.names()?);
+        for (id, name) in names.with_prefix("log/") {
+            // Of a name that is twice in the list, readers find the chunks of the first one.
+            let chunk = first.iter().find(|chunk| chunk.id == id && names.id(name.0) == Some(id));
             let Some(chunk) = chunk.filter(|chunk| !self.scalars || is_scalar(chunk)) else {
                 continue;
             };
