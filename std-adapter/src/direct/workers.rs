@@ -15,6 +15,8 @@ pub(super) struct Workers {
     handles: Arc<Handles>,
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
+    /// The process that has the threads.
+    process: u32,
 }
 
 /// A read, and the sender for its result.
@@ -54,14 +56,27 @@ impl Workers {
             std::thread::Builder::new().name("striae-read".into()).spawn(work).ok()
         };
         let threads: Vec<_> = (0..threads).map_while(start).collect();
-        Self { handles, jobs: (!threads.is_empty()).then_some(jobs), threads }
+        let jobs = (!threads.is_empty()).then_some(jobs);
+        Self { handles, jobs, threads, process: std::process::id() }
+    }
+}
+
+impl Workers {
+    /// Whether this process is a fork of the one with the threads, and has none of them.
+    fn is_fork(&self) -> bool {
+        self.process != std::process::id()
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.jobs = None; // they see that and end
-        for thread in self.threads.drain(..) {
+        let (jobs, threads) = (self.jobs.take(), std::mem::take(&mut self.threads));
+        if self.is_fork() {
+            // Its handles may be those of other threads by now: they are not waited for.
+            return std::mem::forget((jobs, threads));
+        }
+        drop(jobs); // they see that and end
+        for thread in threads {
             let _ = thread.join(); // it does not panic
         }
     }
@@ -111,6 +126,6 @@ impl Engine for Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        while self.wait().is_some() {}
+        while !self.workers.is_fork() && self.wait().is_some() {}
     }
 }

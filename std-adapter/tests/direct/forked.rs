@@ -25,7 +25,7 @@ fn process() {
     let Some(_) = argument() else { return };
     let bytes = content(300_701);
     let made = made(&bytes);
-    for top in [Rung::Registered, Rung::Ring, Rung::Aio] {
+    for top in Rung::ALL {
         let file = OpenOptions::new().top(top).max_io(4096).open(made.path()).unwrap();
         let (rung, mut random) = (file.rung(), Random(3));
         check_all(&file, &bytes, &mut random);
