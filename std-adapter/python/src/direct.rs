@@ -40,7 +40,7 @@ struct Opened {
 
 impl Opened {
     fn new(listed: &[Listed], options: OpenOptions) -> Result<Self, Error> {
-        let open = |listed: &Listed| options.open(listed.file.path());
+        let open = |listed: &Listed| listed.file.direct(options);
         let files = listed.iter().map(open).collect::<Result<_, _>>()?;
         Ok(Self { owner: std::process::id(), files })
     }
@@ -220,11 +220,8 @@ impl SampleFiles {
             let text = format!("sample {number} has {is} bytes, and another has {len}");
             return Err(PyValueError::new_err(text));
         }
-        if len == 0 {
-            return Ok(());
-        }
         py.detach(|| {
-            let mut rows: Vec<_> = bytes.chunks_mut(len).collect();
+            let mut rows: Vec<_> = bytes.chunks_mut(len.max(1)).collect();
             self.read_some(&opened, &wanted, &mut rows)
         })
         .map_err(raised)

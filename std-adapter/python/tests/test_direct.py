@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import pickle
+import shutil
 import threading
 
 import numpy
@@ -136,9 +137,13 @@ def test_workers_read_batches_after_the_parent_has_read(folder, method):
     numpy.testing.assert_array_equal(samples[41], data_of(41))
 
 
-def test_a_fork_uses_what_its_parent_has_opened_and_ends(folder):
-    samples = Samples(folder)
+@pytest.mark.parametrize('direct', [True, False])
+def test_a_fork_uses_what_its_parent_has_opened_and_ends(folder, direct):
+    samples = Samples(folder, direct=direct)
     samples.read(range(10))
+    for path in samples.paths:  # another file with this name is not read
+        os.rename(path, f'{path}.old')
+        shutil.copy(__file__, path)
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -151,6 +156,23 @@ def test_a_fork_uses_what_its_parent_has_opened_and_ends(folder):
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     numpy.testing.assert_array_equal(samples.read([0])[0], data_of(0))
+
+
+def test_an_empty_sample_is_checked_as_well(folder):
+    with open(folder / 'a.ffr', 'r+b') as file:
+        head = file.read(12)
+        count = int.from_bytes(head[4:12], 'little')
+        offsets = 12 + 4 * count
+        file.seek(offsets)
+        first = file.read(8)
+        file.write(first)  # sample 0 is empty now, and its checksum is that of another
+        file.seek(0)
+        file.write(bytes(4))  # no checksum of the tables
+    samples = Samples(folder / 'a.ffr', checked=True)
+    for act in [lambda: samples[0], lambda: samples.read([0])]:
+        with pytest.raises(RuntimeError, match='a.ffr: .*sample 0'):
+            act()
+    assert len(Samples(folder / 'a.ffr')[0]) == 0
 
 
 def test_threads_share_samples(folder):

@@ -40,14 +40,10 @@ impl Extract {
         let chosen = self.choose(file, digits)?;
         self.fill_folder(chosen, dir, progress, |chosen, hidden, count| {
             let mut copier = self.output.copier(file.bulk().options());
-            let mut samples = file.samples();
-            loop {
-                let number = samples.number();
-                let Some(sample) = samples.next() else { break };
-                if has(chosen.as_ref(), number) {
-                    let path = hidden.join(format!("sample_{number:0digits$}"));
-                    extract(file, &sample?, &path, &mut copier, count)?;
-                }
+            for sample in file.samples_where(|number| has(chosen.as_ref(), number)) {
+                let sample = sample?;
+                let path = hidden.join(format!("sample_{:0digits$}", sample.number));
+                extract(file, &sample, &path, &mut copier, count)?;
             }
             let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
             checked.map_err(|error| Error::new(file.path(), error))
@@ -66,9 +62,8 @@ impl Extract {
             addresses => Some(file.selection(addresses)?),
         };
         let mut bytes = 0_u64;
-        for (number, sample) in (0..).zip(file.samples()) {
-            let is_chosen = has(parts.as_ref(), number);
-            bytes = bytes.saturating_add(if is_chosen { sample?.span.len() } else { 0 });
+        for sample in file.samples_where(|number| has(parts.as_ref(), number)) {
+            bytes = bytes.saturating_add(sample?.span.len());
         }
         file.admit(&self.output, bytes)?;
         let is_ours = move |name: &str| {

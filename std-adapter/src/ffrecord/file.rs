@@ -2,7 +2,7 @@
 
 use super::crc32;
 use crate::address::{Pattern, Selection};
-use crate::direct::OpenOptions;
+use crate::direct::{DirectFile, OpenOptions};
 use crate::error::{Error, ErrorKind};
 use crate::formats::Format;
 use crate::posix::PosixFile;
@@ -106,6 +106,34 @@ impl File {
         let rows = count.saturating_add(1).saturating_mul(12);
         let window = vec![0; usize::try_from(rows).unwrap_or(LIST).clamp(24, LIST)];
         Samples { file: self, samples: self.reader.samples(numbers, window) }
+    }
+
+    /// The samples whose numbers `has` selects. Damage of the others is left out, and not that the
+    /// tables cannot be read, which ends the list.
+    pub fn samples_where(
+        &self,
+        has: impl Fn(u64) -> bool,
+    ) -> impl Iterator<Item = Result<Sample, Error>> {
+        let mut samples = self.samples();
+        core::iter::from_fn(move || {
+            loop {
+                let (number, sample) = (samples.number(), samples.next()?);
+                let is_of_it = |error: &Error| {
+                    matches!(error.kind(), ErrorKind::Ffrecord(super::ErrorKind::Sample { .. }))
+                };
+                if has(number) || sample.as_ref().is_err_and(|error| !is_of_it(error)) {
+                    return Some(sample);
+                }
+            }
+        })
+    }
+
+    /// Opens the file again, by its descriptor, to read it directly.
+    ///
+    /// # Errors
+    /// The errors of [`OpenOptions::open`].
+    pub fn direct(&self, options: OpenOptions) -> Result<DirectFile, Error> {
+        options.open_again(self.store())
     }
 
     /// Refuses to copy this number of bytes out of the file, if most of them are holes, or are

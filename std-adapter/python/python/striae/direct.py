@@ -72,12 +72,11 @@ class Samples:
         memory = numpy.empty(length + 2 * align, dtype=numpy.uint8)
         skip = (offset - memory.ctypes.data) % align
         sample = memory[skip : skip + length]
-        if length:
-            self._files.read_one(number, sample)
+        self._files.read_one(number, sample)
         return self._shaped(sample, ())
 
     def read(self, numbers, out=None):
-        """Read several samples of one length, with many reads at once.
+        """Read several samples of one length: of each file with many reads at once, one file after another.
 
         Args:
             numbers (Iterable[int]): Which samples, in any order.

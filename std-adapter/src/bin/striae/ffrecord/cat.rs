@@ -24,20 +24,14 @@ pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         return Ok(Sound::Yes);
     }
     let chosen = file.selection(&[pattern])?;
+    let samples = || file.samples_where(|number| chosen.has(&Address::sample(number)));
     let mut size = 0_u64;
-    for (number, sample) in (0..).zip(file.samples()) {
-        if chosen.has(&Address::sample(number)) {
-            size = size.saturating_add(wanted(args, &file, &sample?)?.len());
-        }
+    for sample in samples() {
+        size = size.saturating_add(wanted(args, &file, &sample?)?.len());
     }
     file.admit(&args.max_size.output(), size)?;
-    let mut samples = file.samples();
-    loop {
-        let number = samples.number();
-        let Some(sample) = samples.next() else { break };
-        if chosen.has(&Address::sample(number)) {
-            cat_sample(args, &file, &sample?)?;
-        }
+    for sample in samples() {
+        cat_sample(args, &file, &sample?)?;
     }
     chosen.check().map_err(at)?;
     Ok(Sound::Yes)
