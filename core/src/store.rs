@@ -53,7 +53,8 @@ pub trait ReadAt {
 
     /// Reads bytes as [`read_at`](Self::read_at) does, but from the medium: a store with a cache
     /// must not use it, and must not write any of it. Bytes that were not synced may be old. After
-    /// an error, a writer reads back what it has synced, to see if the medium was changed.
+    /// an error, a writer of GSD or SIONlib reads back what it has synced, to see if the medium was
+    /// changed.
     ///
     /// # Errors
     /// The store's own error.

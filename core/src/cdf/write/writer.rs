@@ -97,6 +97,9 @@ pub type WriteError<S> = ReadError<S>;
 ///
 /// After a restart, [`open`](Writer::open) goes on after the last record. The repository has this
 /// logger as a program for a Cortex-M3, with power cuts (`core/firmware/src/bin/netcdf.rs`).
+///
+/// After an error of the store, it does not look whether the store still has its file, as loggers
+/// do: if a card may have been changed for another, open it again.
 #[derive(Debug)]
 pub struct Writer<S, B, W> {
     store: S,

@@ -461,7 +461,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
         desk.result(done)
     }
 
-    /// Removes all frames and names, also those that are not committed, and frees their space.
+    /// Removes all frames and names, also those that are not committed, and frees their space,
+    /// unless the file is shorter than a new one.
     ///
     /// # Errors
     /// See [`make_ready`](Self::make_ready). The file has all of its frames then, or none.

@@ -375,7 +375,8 @@ impl FileWriter {
         writer.upgrade().map_err(|error| Error::new(path, error))
     }
 
-    /// Removes all frames and names, including uncommitted ones, and frees their room.
+    /// Removes all frames and names, including uncommitted ones, and frees their room,
+    /// unless the file is shorter than a new one.
     ///
     /// At any time, the file has all of its frames, or none.
     ///

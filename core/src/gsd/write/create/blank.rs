@@ -21,7 +21,8 @@ pub(in crate::gsd) struct Blank {
 }
 
 /// The part at the start of a store that must be blank, and the part at its end: all signatures
-/// that libblkid knows are there, or in a sector whose offset is a power of two.
+/// that libblkid knows are there, or in a sector whose offset is a power of two, but for those of
+/// zoned disks and of later sessions of discs.
 const FRONT: u64 = 1 << 20;
 const BACK: u64 = 2 << 20;
 
