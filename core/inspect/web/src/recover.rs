@@ -192,7 +192,10 @@ fn of_cdf<S: Store, O: Shelf>(file: &Named<S>, shelf: &mut O) -> Result<Json, Wr
         recovery.contradictions().iter().map(ToString::to_string).collect();
     damage.extend(recovery.rest().map(|rest| {
         let (len, offset) = (rest.len(), rest.offset());
-        format!("{len} bytes at offset {offset} belong to no variable, and are not saved")
+        format!(
+            "{len} bytes at offset {offset} belong to no variable or record that the header \
+             counts, and are not saved"
+        )
     }));
     let records = recovery.of_records().map(|certainty| {
         row()
