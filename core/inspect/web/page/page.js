@@ -410,7 +410,7 @@ function isDark(colour) {
 
 const isHex = () => view.end - view.start <= HEX;
 
-async function map(file, { at, start, end }) {
+async function map(file, { at, start, end, here }) {
   const size = chosen[file].size;
   if (at !== undefined) {
     // Whole rows of bytes around the place.
@@ -419,7 +419,7 @@ async function map(file, { at, start, end }) {
   }
   let next = { ...view };
   if (view.file !== file || start !== undefined) {
-    next = { file, start: start ?? 0, end: end ?? size, here: at ?? start ?? 0 };
+    next = { file, start: start ?? 0, end: end ?? size, here: here ?? at ?? start ?? 0 };
   }
   next.here = clamp(next.here, next.start, Math.max(next.start, next.end - 1));
   const turn = shown.turn;
@@ -610,8 +610,9 @@ function moveTo(at) {
   if (at < view.start || at >= view.end) {
     if (isHex()) return show("map", { at });
     const len = view.end - view.start;
-    const start = clamp(at < view.start ? view.start - len : view.end, 0, Math.max(0, size - len));
-    return show("map", { start, end: Math.min(size, start + len) });
+    const views = Math.floor((at - view.start) / len);
+    const start = clamp(view.start + views * len, 0, Math.max(0, size - len));
+    return show("map", { start, end: Math.min(size, start + len), here: at });
   }
   view.here = at;
   detail();
@@ -624,8 +625,7 @@ function zoom(by) {
   if (by > 0 && isHex()) return;
   if (len <= HEX) return show("map", { at: view.here });
   const start = clamp(Math.floor(view.here - len / 2), 0, Math.max(0, size - len));
-  const here = view.here;
-  show("map", { start, end: Math.min(size, start + len) }).then(() => moveTo(here));
+  show("map", { start, end: Math.min(size, start + len), here: view.here });
 }
 
 function shift(by) {

@@ -351,8 +351,12 @@ class Tests:
             before = browser.run("view.end - view.start")
             browser.press("+")
             self.ready(f"view.end - view.start < {before}")
+            check(browser.run("view.here") == here, before, browser.run("view"))
         browser.until("document.activeElement.id === 'hex' && document.querySelector('.here')")
         check(browser.run("view.start <= view.here && view.here < view.end"))
+        browser.press("-")
+        self.ready("document.activeElement.id === 'map'")
+        check(browser.run("view.here") == here, browser.run("view"))
         browser.press("Home")
         self.ready("document.activeElement.id === 'map' && view.start === 0")
         browser.press("n")
@@ -360,6 +364,38 @@ class Tests:
         check("header.index_location" in self.text("#detail"), self.text("#detail"))
         browser.press("p")
         browser.until("view.here === 0")
+
+    def test_keys_go_to_places_outside_the_view(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "sparse.gsd"
+            path.write_bytes((self.golden / "gsd/v21_realloc_500_flush.gsd").read_bytes())
+            os.truncate(path, 200000)
+            self.choose([path])
+            self.browser.run("show('map')")
+            self.ready("fields.list.length > 0")
+            far = self.browser.run("fields.list.find(field => field.offset > 3 * 4096 + 100).offset")
+            # Only fields that are at the start, and far from each other.
+            self.browser.run(f"fields.list = [...fields.list.filter(({{ offset }}) => offset <= 8),"
+                             f"{{ offset: {far}, len: 8, name: 'x', value: '' }},"
+                             "{ offset: 199990, len: 8, name: 'y', value: '' }], 0")
+
+            def press(start, key, here, view):
+                self.browser.run(f"show('map', {{ start: {start}, end: {start} + 4096 }})")
+                self.ready(f"view.start === {start} && document.activeElement.id === 'map'")
+                self.browser.press(key)
+                self.ready(f"view.start !== {start}")
+                found = self.browser.run("[view.here, view.start, view.end]")
+                check(found == [here, *view], start, key, here, view, found)
+            self.browser.run("show('map', { start: 0, end: 4096 })")
+            cell = self.browser.run("view.cell_bytes")
+            press(4096, "ArrowLeft", 4096 - cell, [0, 4096])
+            press(4096, "ArrowUp", 4096 - 96 * cell, [0, 4096])
+            press(1000, "ArrowLeft", 1000 - cell, [0, 4096])
+            press(8192, "p", 8, [0, 4096])
+            press(4096, "n", far, [far - far % 4096, far - far % 4096 + 4096])
+            press(100000, "n", 199990, [200000 - 4096, 200000])
+            first = far - (far - 100000) % 4096  # of a view: whole views before 100000
+            press(100000, "p", far, [first, first + 4096])
 
     def saved(self, folder, name):
         """The bytes of a download, when all are there."""
