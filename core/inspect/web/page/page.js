@@ -77,6 +77,7 @@ const spec = JSON.parse(byId("spec").textContent);
 
 async function choose(files) {
   const these = [...files];
+  byId("input").value = ""; // else a browser does not tell that the same files are chosen again
   chosen = these;
   known = [];
   view = { ...view, file: -1 };
@@ -119,6 +120,7 @@ async function open(index, tab = shown.tab, then = {}) {
     button.setAttribute("aria-pressed", String(number === index)),
   );
   byId("title").textContent = chosen[index].name;
+  byId("panel").replaceChildren(); // nothing of another file stands under this name
   await show(tab, then);
 }
 

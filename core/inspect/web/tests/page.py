@@ -397,6 +397,28 @@ class Tests:
             first = far - (far - 100000) % 4096  # of a view: whole views before 100000
             press(100000, "p", far, [first, first + 4096])
 
+    def test_a_file_that_is_chosen_again_is_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "again.gsd"
+            path.write_bytes((self.golden / "gsd/v21_empty.gsd").read_bytes())
+            self.choose([path])
+            check("gsd, 5" in self.text("#files"), self.text("#files"))
+            path.write_bytes(b"root:x:0:0\n")
+            self.choose([path])
+            check("not known" in self.text("#files"), self.text("#files"))
+
+    def test_nothing_of_one_file_stands_under_the_name_of_another(self):
+        self.choose([self.golden / "gsd/v21_empty.gsd", self.golden / "gsd/bad_torn_last_frame.gsd"])
+        for tab in ("verify", "map"):
+            self.browser.run(f"open(0, '{tab}')")
+            self.ready(f"shown.tab === '{tab}'")
+            check(self.text(), tab)
+            # At once, before the worker has answered.
+            left = self.browser.run("open(1), [document.getElementById('title').innerText,"
+                                    " document.getElementById('panel').innerText]")
+            check(left == ["bad_torn_last_frame.gsd", ""], tab, left)
+            self.ready("document.getElementById('panel').innerText")
+
     def saved(self, folder, name):
         """The bytes of a download, when all are there."""
         path = pathlib.Path(folder) / name
