@@ -342,16 +342,22 @@ async function recover(file) {
 let view = { file: -1, start: 0, end: 0, here: 0, cells: null, regions: [], hex: null };
 let fields = { file: -1, list: [], whole: true };
 
-// The names of fields, which are read once.
-async function fieldsOf(file) {
-  if (fields.file === file) return;
-  fields = { file, list: [], whole: true };
+// Ends when the names of a file's fields are known. They are read once.
+function fieldsOf(file) {
+  if (fields.file !== file) {
+    fields = { file, list: [], whole: true };
+    fields.read = readInto(fields);
+  }
+  return fields.read;
+}
+
+async function readInto(names) {
   try {
-    const { lines, whole } = await ask("dump", file, 0, FIELDS);
-    const list = lines.filter((line) => line.offset !== undefined).sort((a, b) => a.offset - b.offset);
-    if (fields.file === file) fields = { file, list, whole };
+    const { lines, whole } = await ask("dump", names.file, 0, FIELDS);
+    names.list = lines.filter((line) => line.offset !== undefined).sort((a, b) => a.offset - b.offset);
+    names.whole = whole;
   } catch {
-    // It was stopped, or has no fields: then none has a name.
+    names.file = -1; // it was stopped, or failed: the next map asks again
   }
 }
 
@@ -425,17 +431,15 @@ async function map(file, { at, start, end, here }) {
   }
   next.here = clamp(next.here, next.start, Math.max(next.start, next.end - 1));
   const turn = shown.turn;
-  const fetched = fieldsOf(file);
   Object.assign(next, await ask("map", file, next.start, next.end, COLUMNS * ROWS), { regions: [], hex: null });
   if (next.end - next.start <= HEX) {
     next.regions = (await ask("regions", file, next.start, next.end, HEX)).regions;
     next.hex = new Uint8Array(await chosen[file].slice(next.start, next.end).arrayBuffer());
-    await fetched;
-  } else {
-    fetched.then(() => shown.turn === turn && detail());
   }
   if (shown.turn !== turn) return []; // something else is shown by now
   view = next;
+  // There may be many fields: they get their names when the picture is there.
+  fieldsOf(file).then(() => shown.turn === turn && detail());
   const picture = isHex() ? hexOf() : make("canvas", {
     id: "map", tabindex: 0, "data-first": true, role: "application", "aria-describedby": "detail",
     "aria-label": "map of the file: arrow keys move, plus and minus zoom",

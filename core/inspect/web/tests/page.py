@@ -245,7 +245,7 @@ class Tests:
     def test_a_byte_has_a_field_and_a_sentence(self):
         self.choose([self.golden / "sion/m05_np8_3files.sion"])
         self.browser.run("show('map', { at: 24 })")
-        self.ready("document.getElementById('detail').dataset.at === '24'")
+        self.ready("document.getElementById('detail').dataset.at === '24' && fields.list.length > 0")
         detail = self.text("#detail")
         # ntasks of the first of three files, at offset 24 by the specification.
         check("Byte 24" in detail and "META1.ntasks = " in detail and "Specification: " in detail, detail)
@@ -419,6 +419,32 @@ class Tests:
             check(left == ["bad_torn_last_frame.gsd", ""], tab, left)
             self.ready("document.getElementById('panel').innerText")
 
+    def test_the_picture_is_there_before_names_of_fields(self):
+        browser = self.browser
+        browser.run("window.whole = ask, 0")
+        try:
+            for at, element in [("{}", "map"), ("{ at: 8 }", "hex")]:
+                # No answer about fields comes.
+                browser.run("window.order = [], ask = (...words) => (order.push(words[0]),"
+                            " words[0] === 'dump' ? new Promise(() => {}) : whole(...words)), 0")
+                browser.run("show('info')")
+                self.choose([self.golden / "gsd/v21_realloc_500_flush.gsd"])
+                browser.run(f"show('map', {at})")
+                self.ready(f"document.getElementById('{element}') && fields.file === 0")
+                order = browser.run("order")
+                check(order[-1] == "dump" and "map" in order, order)
+                # It is stopped: the next map asks again.
+                browser.run("ask = (...words) => { const answer = whole(...words);"
+                            " if (words[0] === 'dump') document.getElementById('stop').click(); return answer; }, 0")
+                browser.run("fields = { ...fields, file: -1 }, show('map')")
+                self.ready(f"document.getElementById('{element}') && fields.file === -1")
+                browser.run("ask = whole, show('map')")
+                self.ready(f"document.getElementById('{element}') && fields.list.length > 0")
+                browser.run("show('map', { at: 8 })")
+                self.ready("document.getElementById('detail')?.innerText.includes('header.index_location')")
+        finally:
+            browser.run("ask = whole, 0")
+
     def saved(self, folder, name):
         """The bytes of a download, when all are there."""
         path = pathlib.Path(folder) / name
@@ -588,7 +614,7 @@ class Tests:
             for tab, then in [("info", "{}"), ("ls", "{}"), ("verify", "{}"), ("dump", "{}"), ("map", "{ start: 0, end: chosen[0].size }"),
                               ("map", "{ at: 24 }")]:
                 self.browser.run(f"show('{tab}', {then})")
-                self.ready("shown.tab !== 'map' || document.getElementById('detail')?.innerText")
+                self.ready("shown.tab !== 'map' || document.getElementById('detail')?.innerText.includes(' = ')")
                 kind = f"{tab}-bytes" if "at" in then else tab
                 self.browser.screenshot(self.shots / f"{kind}-{scheme}.png")
             colours = "(({ backgroundColor, color }) => [backgroundColor, color].join())(getComputedStyle(document.body))"
