@@ -9,7 +9,9 @@ const PAGE = 500; // rows of a table that are shown at once
 const FIELDS = 100000; // fields of a file that are known by name
 
 const byId = (id) => document.getElementById(id);
-const number = (value) => Number(value).toLocaleString("en-US").replaceAll(",", "\u2009");
+// The worker has integers that JavaScript would round as texts.
+const number = (value) =>
+  (typeof value === "string" ? BigInt(value) : Number(value)).toLocaleString("en-US").replaceAll(",", "\u2009");
 const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
 // An element with attributes (functions are listeners) and children.

@@ -507,6 +507,10 @@ class Tests:
                             ("1234567", "1\u2009234\u2009567"), ("-1234", "-1\u2009234"), ("0", "0")]:
             found = self.browser.run(f"textOf({value})")
             check(found == text, value, [found])
+        # Integers that JavaScript would round are texts.
+        for value, text in [("'9007199254740993'", "9\u2009007\u2009199\u2009254\u2009740\u2009993"), ("24", "24")]:
+            found = self.browser.run(f"toMap({value}).textContent")
+            check(found == text, value, [found])
 
     def test_recovers_to_a_download(self):
         for path in ["gsd/bad_trunc_relocated_index.gsd", "sion/s21_unclosed_keyval.sion",
