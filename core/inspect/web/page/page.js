@@ -214,6 +214,14 @@ function table(rows, cells = {}) {
     })))));
 }
 
+// Which rows are shown, with buttons for those before and after them.
+function turns(tab, rows, from, more) {
+  const turn = (label, to, is) =>
+    make("button", { type: "button", disabled: !is, click: () => show(tab, { from: to }) }, label);
+  return make("div", { class: "bar" }, make("strong", {}, `${rows} from ${number(from)} on`),
+    turn("Before", Math.max(0, from - PAGE), from > 0), turn("Next", from + PAGE, more));
+}
+
 // A place in the file that can be looked at in the map.
 const toMap = (offset, text = number(offset), file = shown.file) =>
   make("button", { type: "button", title: "show in the map", click: () => file === shown.file
@@ -244,15 +252,11 @@ async function ls(file, { from = 0 }) {
   delete others.path;
   const save = (row) => row.address === undefined ? null : make("span", {},
     make("button", { type: "button", click: () => saveTo(file, row.address) }, "Save"), " ", row.address);
-  const turn = (label, to, is) => make("button", { type: "button", disabled: !is, click: () => show("ls", { from: to }) }, label);
   const cells = { address: save, offset: (row) => toMap(row.offset), begin: (row) => toMap(row.begin) };
   if (known[file].format === "blob") delete cells.begin;
   return [
     remark ? make("p", { class: "error", role: "alert" }, remark) : null,
-    list ? make("div", { class: "bar" },
-      make("strong", {}, `${words(list)} from ${number(from)} on`),
-      turn("Before", Math.max(0, from - PAGE), from > 0),
-      turn("Next", from + PAGE, rows.length === PAGE)) : null,
+    list ? turns("ls", words(list), from, rows.length === PAGE) : null,
     list ? make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": list },
       rows.length > 0 ? table(rows, cells) : make("p", { class: "dim" }, "none")) : null,
     make("p", { id: "saved", role: "status" }),
@@ -301,13 +305,11 @@ async function verify(file) {
 
 async function dump(file, { from = 0 }) {
   const { lines, whole, error } = await ask("dump", file, from, PAGE);
-  const turn = (label, to, is) => make("button", { type: "button", disabled: !is, click: () => show("dump", { from: to }) }, label);
   const rows = lines.map(({ offset = "", name, value, bytes = "" }) =>
     ({ offset, field: name, value, bytes: bytes.length > 16 ? `${bytes.slice(0, 16)}\u2026` : bytes }));
   return [
     error ? make("p", { class: "error", role: "alert" }, error) : null,
-    make("div", { class: "bar" }, make("strong", {}, `fields from ${number(from)} on`),
-      turn("Before", Math.max(0, from - PAGE), from > 0), turn("Next", from + PAGE, !whole)),
+    turns("dump", "fields", from, !whole),
     make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "fields" },
       table(rows, { offset: (row) => row.offset === "" ? "" : toMap(row.offset) })),
   ].filter(Boolean);

@@ -445,6 +445,22 @@ class Tests:
         finally:
             browser.run("ask = whole, 0")
 
+    def test_long_tables_are_shown_in_parts(self):
+        self.choose([self.golden / "gsd/v21_realloc_500_flush.gsd"])
+        first = "document.querySelector('#panel .scroll tbody')?.innerText"
+        is_off = "[...document.querySelectorAll('#panel .bar button')].map(button => button.disabled)"
+        for tab in ("ls", "dump"):
+            self.browser.run(f"show('{tab}')")
+            self.ready(f"{first}")
+            rows, off = self.browser.run(first), self.browser.run(is_off)
+            check(off == [True, False], tab, off)
+            self.browser.run("document.querySelectorAll('#panel .bar button')[1].click()")
+            self.ready(f"document.querySelector('#panel strong').innerText.includes(' from 500 on')")
+            check(self.browser.run(first) != rows and not self.browser.run(is_off)[0], tab)
+            self.browser.run("document.querySelectorAll('#panel .bar button')[0].click()")
+            self.ready(f"document.querySelector('#panel strong').innerText.includes(' from 0 on')")
+            check(self.browser.run(first) == rows, tab)
+
     def saved(self, folder, name):
         """The bytes of a download, when all are there."""
         path = pathlib.Path(folder) / name
