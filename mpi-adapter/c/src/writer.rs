@@ -142,11 +142,12 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
         comm.agree(mine.map_err(|failure| untold(&failure))).map_err(told)
     }
 
-    fn coll_write(&mut self, task: u64, record: Result<&[u8], Failure>) -> Result<(), Failure> {
+    fn is_collective(&self) -> bool {
         // With any tasks of each process, those of a file may write other numbers of records.
-        if !self.new.together.is_collective || self.new.opened() == Opened::Mapped {
-            return record.and_then(|record| self.write_record(task, record));
-        }
+        self.new.together.is_collective && self.new.opened() != Opened::Mapped
+    }
+
+    fn coll_write(&mut self, task: u64, record: Result<&[u8], Failure>) -> Result<(), Failure> {
         let record = record.and_then(|record| {
             self.check_fits(task, record.len())?;
             Ok(record)

@@ -355,6 +355,29 @@ static void mapped_records(const char *mode) {
     count++;
 }
 
+/* In a set that is not collective a collective write replaces bytes, as any write. */
+static void collective_at_a_position(void) {
+    char *path = in_folder(folder, "replaced.sion");
+    sion_int64 chunksize = 512;
+    unsigned char bytes[200];
+    int sid = paropen(path, "bw", 1, NULL, &chunksize, NULL);
+    fill(bytes, rank, 0, 200);
+    memset(bytes, 0, 10); /* a header, which is known at the end */
+    CHECK(sion_fwrite(bytes, 1, 100, sid) == 100);
+    CHECK(sion_seek(sid, SION_CURRENT_RANK, 0, 0) == SION_SUCCESS);
+    fill(bytes, rank, 0, 10);
+    CHECK(sion_coll_fwrite(bytes, 1, 10, sid) == 10);
+    CHECK(sion_seek(sid, SION_CURRENT_RANK, SION_END_POS, 0) == SION_SUCCESS);
+    CHECK(sion_coll_fwrite(bytes + 100, 1, 100, sid) == 100);
+    CHECK(sion_get_bytes_written(sid) == 200);
+    CHECK(sion_parclose_mpi(sid) == SION_SUCCESS);
+    sid = paropen(path, "br", 1, NULL, &chunksize, NULL);
+    CHECK(check_stream(sid, rank) == 200);
+    CHECK(sion_parclose_mpi(sid) == SION_SUCCESS);
+    free(path);
+    count++;
+}
+
 /* A check leaves its arguments as they are, for the next one. */
 static void file_checks(void) {
     char *path = in_folder(folder, "check.sion");
@@ -405,6 +428,7 @@ int main(int argc, char **argv) {
     mapped_records("bw");
     mapped_records("bw,collective");
     mapped_records("bw,collective,collsize=2");
+    collective_at_a_position();
     if (rank == 0) printf("%d sets of %d processes\n", count, size);
     MPI_Finalize();
     return 0;

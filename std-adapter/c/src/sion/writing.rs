@@ -49,10 +49,16 @@ pub trait Writer: Debug + Send {
         mine
     }
 
-    /// As [`write_record`](Self::write_record), with those of other processes. A process that has
-    /// no record takes part all the same.
-    fn coll_write(&mut self, task: u64, record: Result<&[u8], Failure>) -> Result<(), Failure> {
-        record.and_then(|record| self.write_record(task, record))
+    /// Whether records are written together with those of other processes.
+    fn is_collective(&self) -> bool {
+        false
+    }
+
+    /// As [`write_record`](Self::write_record), with those of other processes, if the set is
+    /// [collective](Self::is_collective). A process that has no record takes part all the same.
+    fn coll_write(&mut self, _task: u64, record: Result<&[u8], Failure>) -> Result<(), Failure> {
+        record?;
+        Err("one process alone writes no records together with others".into())
     }
 
     /// Makes the set anew with chunks of another size, if nothing was written yet.
@@ -216,12 +222,15 @@ impl Set {
         self.overwrite(bytes)
     }
 
-    /// Writes a record of each process, all of it into one chunk or nothing.
+    /// Writes a record of each process, all of it into one chunk or nothing. In a set that is not
+    /// [collective](Writer::is_collective) it is one of this process alone, at any position.
     ///
     /// # Errors
-    /// Those of [`Writer`]; the position is not the end of the stream.
+    /// Those of [`Writer`]; the position in a collective set is not the end of the stream.
     pub fn coll_write(&mut self, record: Result<&[u8], Failure>) -> Result<(), Failure> {
-        self.writer()?;
+        if !self.writer()?.0.is_collective() {
+            return self.write(record?);
+        }
         let placed = self.sync().and_then(|()| match self.track()?.is_at_end() {
             true => Ok(()),
             false => Err(self.fail("records of all are only written at the ends of streams")),
