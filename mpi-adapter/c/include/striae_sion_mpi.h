@@ -160,9 +160,9 @@ size_t lsion_coll_fread_mpi(void *data, size_t size, size_t nitems, int sid);
 /* ---- reading and writing by all processes of a file ---- */
 
 /*
- * Writes nitems values of size bytes of each process, which may be none. In a set that is collective
- * all processes of a file call this; most calls take no message. In others, and in mapped sets, it is
- * sion_fwrite to the current task.
+ * Writes nitems values of size bytes of each process, which may be none. In a set that is
+ * collective all processes of a file call this, in one with buddy sets all processes of the set;
+ * most calls take no message. In others, and in mapped sets, it is sion_fwrite to the current task.
  * Returns nitems, or 0: then this process, or when the processes meet another one, has failed.
  */
 size_t lsion_coll_fwrite(const void *data, size_t size, size_t nitems, int sid);

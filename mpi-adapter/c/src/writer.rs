@@ -39,6 +39,10 @@ impl<C: Collective> Parallel<C> {
         file.ok_or_else(|| "the set is closed, because of an error".into())
     }
 
+    const fn has_copies(&self) -> bool {
+        self.new.together.buddies() > 0
+    }
+
     fn of(task: u64) -> Result<u32, Failure> {
         Ok(u32::try_from(task)?)
     }
@@ -66,11 +70,11 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
     }
 
     fn write_record(&mut self, task: u64, bytes: &[u8]) -> Result<(), Failure> {
-        let (has_copies, len) = (self.new.together.buddies() > 0, u64::try_from(bytes.len())?);
+        let (has_copies, len) = (self.has_copies(), u64::try_from(bytes.len())?);
         let file = self.file()?;
         if has_copies {
             file.ensure_free_space(len)?;
-            file.write(bytes)?;
+            file.write(bytes).map_err(no_room)?;
         } else {
             let task = Self::of(task)?;
             let mut writer = writer(file, task)?;
@@ -82,10 +86,10 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
     }
 
     fn write_key(&mut self, task: u64, key: u64, value: &[u8]) -> Result<(), Failure> {
-        let has_copies = self.new.together.buddies() > 0;
+        let has_copies = self.has_copies();
         let file = self.file()?;
         match has_copies {
-            true => file.write_key(key, value)?,
+            true => file.write_key(key, value).map_err(no_room)?,
             false => writer(file, Self::of(task)?)?.write_key(key, value)?,
         }
         self.has_written = true;
@@ -93,7 +97,7 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
     }
 
     fn ensure_free_space(&mut self, task: u64, len: u64) -> Result<(), Failure> {
-        let has_copies = self.new.together.buddies() > 0;
+        let has_copies = self.has_copies();
         let file = self.file()?;
         match has_copies {
             true => Ok(file.ensure_free_space(len)?),
@@ -113,7 +117,7 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
     }
 
     fn flush(&mut self, _task: u64) -> Result<(), Failure> {
-        if self.new.together.buddies() > 0 {
+        if self.has_copies() {
             return Ok(()); // their bytes go out when the processes meet
         }
         Ok(self.file()?.flush()?)
@@ -144,7 +148,8 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
 
     fn is_collective(&self) -> bool {
         // With any tasks of each process, those of a file may write other numbers of records.
-        self.new.together.is_collective && self.new.opened() != Opened::Mapped
+        let meets = self.new.together.is_collective || self.has_copies();
+        meets && self.new.opened() != Opened::Mapped
     }
 
     fn coll_write(&mut self, task: u64, record: Result<&[u8], Failure>) -> Result<(), Failure> {
@@ -181,6 +186,17 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
         let known = new.known(&file);
         (self.file, self.new) = (Some(Confined(file)), new);
         Ok(known)
+    }
+}
+
+/// An error of writing copies, whose bytes wait for the processes that keep them.
+fn no_room(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            let text = "there is no room for copies before the processes meet in sion_coll_fwrite";
+            io::Error::new(error.kind(), text)
+        }
+        _ => error,
     }
 }
 

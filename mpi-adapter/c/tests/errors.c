@@ -123,6 +123,30 @@ static void later_errors(void) {
     free(path);
 }
 
+/* What has no room for its copy is refused, until the processes meet. */
+static void no_room(void) {
+    enum { LEN = 200 << 10 };
+    static unsigned char bytes[LEN];
+    if (size < 2) return; /* another file keeps the copies */
+    char *path = in_folder(folder, "room.sion");
+    int nfiles = 2, globalrank;
+    sion_int64 chunksize = 1 << 20;
+    sion_int32 fsblksize = 512;
+    int sid = sion_paropen_mpi(path, "bw,buddy", &nfiles, MPI_COMM_WORLD, NULL, &chunksize,
+                               &fsblksize, &globalrank, NULL, NULL);
+    CHECK(sid >= 0);
+    CHECK(sion_fwrite(bytes, 1, LEN, sid) == LEN);
+    CHECK(sion_fwrite(bytes, 1, LEN, sid) == 0);
+    CHECK_TEXT("there is no room for copies");
+    CHECK(sion_get_bytes_written(sid) == LEN);
+    CHECK(sion_coll_fwrite(bytes, 1, 10, sid) == 10);
+    CHECK(sion_fwrite(bytes, 1, LEN, sid) == LEN);
+    CHECK(sion_get_bytes_written(sid) == 2 * LEN + 10);
+    CHECK(sion_parclose_mpi(sid) == SION_SUCCESS);
+    free(path);
+    count++;
+}
+
 /* A process that does not come is lost after the deadline, and the others go on. */
 static void lost(void) {
     char *path = in_folder(folder, "lost.sion");
@@ -158,6 +182,7 @@ int main(int argc, char **argv) {
     CHECK(MPI_Comm_set_attr(MPI_COMM_WORLD, key, &alive) == MPI_SUCCESS);
     open_errors();
     later_errors();
+    no_room();
     CHECK(alive == 0);
     lost();
     if (rank == 0) printf("%d errors of %d processes\n", count, size);

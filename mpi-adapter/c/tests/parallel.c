@@ -355,6 +355,42 @@ static void mapped_records(const char *mode) {
     count++;
 }
 
+/* A set and its buddy set have all records, more than wait in memory. */
+static void buddies(void) {
+    enum { LEN = 100 << 10, CALLS = 3 };
+    static unsigned char bytes[LEN];
+    if (size < 2) return; /* another file keeps the copies */
+    char *path = in_folder(folder, "buddy.sion"), *copy = in_folder(folder, "buddy.sion_BUDDY_00");
+    sion_int64 chunksize = 1 << 20;
+    int sid = paropen(path, "bw,buddy", 2, NULL, &chunksize, NULL);
+    for (int n = 0; n < CALLS; n++) {
+        fill(bytes, rank, (long)n * LEN, LEN);
+        CHECK(sion_coll_fwrite(bytes, 1, LEN, sid) == LEN);
+        CHECK(sion_get_bytes_written(sid) == (sion_int64)(n + 1) * LEN);
+    }
+    CHECK(sion_parclose_mpi(sid) == SION_SUCCESS);
+    for (int n = 0; n < 2 && rank == 0; n++) {
+        int ntasks = 0, files = 0, *ranks = NULL;
+        sion_int64 *sizes = NULL;
+        sion_int32 fsblksize = 0;
+        sid = sion_open(n == 0 ? path : copy, "br", &ntasks, &files, &sizes, &fsblksize, &ranks,
+                        NULL);
+        CHECK(sid >= 0 && files == 2 && ntasks >= size);
+        for (int task = 0; task < size; task++) {
+            CHECK(ranks[task] == task);
+            CHECK(sion_seek(sid, task, SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
+            CHECK(check_stream(sid, task) == (long)CALLS * LEN);
+        }
+        free(sizes);
+        free(ranks);
+        CHECK(sion_close(sid) == SION_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(path);
+    free(copy);
+    count++;
+}
+
 /* In a set that is not collective a collective write replaces bytes, as any write. */
 static void collective_at_a_position(void) {
     char *path = in_folder(folder, "replaced.sion");
@@ -428,6 +464,7 @@ int main(int argc, char **argv) {
     mapped_records("bw");
     mapped_records("bw,collective");
     mapped_records("bw,collective,collsize=2");
+    buddies();
     collective_at_a_position();
     if (rank == 0) printf("%d sets of %d processes\n", count, size);
     MPI_Finalize();
