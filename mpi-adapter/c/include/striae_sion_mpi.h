@@ -122,7 +122,8 @@ int lsion_parreinit_mpi(int sid, sion_int64 chunksize);
  *
  * To read, globalranks says which tasks, or nlocaltasks is -1: then each process gets as many, in
  * order, the last one also the rest. numFiles and fsblksize are set. The arrays of values that are
- * null are made by malloc, and freed by the caller; others must have nlocaltasks values.
+ * null are made by malloc, and freed by the caller; others must have nlocaltasks values. With -1,
+ * globalranks, mapping_filenrs and mapping_lranks must point to null.
  */
 int lsion_paropen_mapped_mpi(char *fname, const char *file_mode, int *numFiles, MPI_Comm gComm,
                              int *nlocaltasks, int **globalranks, sion_int64 **chunksizes,

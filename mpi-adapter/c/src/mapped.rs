@@ -71,6 +71,15 @@ unsafe fn array<'a, T>(array: *mut *mut T, len: usize, what: &str) -> Result<&'a
     Ok(unsafe { slice(*values, len) })
 }
 
+/// Refuses an array of a caller that does not know how many values it gets, as SIONlib does.
+unsafe fn check_null<T>(array: *mut *mut T, what: &str) -> Result<(), Failure> {
+    // SAFETY: the contract of the module.
+    match unsafe { array.as_ref() }.is_none_or(|array| array.is_null()) {
+        true => Ok(()),
+        false => Err(format!("{what} must be null if nlocaltasks is -1").into()),
+    }
+}
+
 unsafe fn mapped_wish(arguments: MappedArguments, has_messages: bool) -> Result<Wish, Failure> {
     let MappedArguments { fname, file_mode, nlocaltasks, globalranks, .. } = arguments;
     // SAFETY: the contract of the module.
@@ -80,7 +89,15 @@ unsafe fn mapped_wish(arguments: MappedArguments, has_messages: bool) -> Result<
     let count = unsafe { value(nlocaltasks, "nlocaltasks") }?;
     if !mode.writes {
         let wanted = match usize::try_from(count) {
-            Err(_) => Wanted::Dealt,
+            Err(_) => {
+                // SAFETY: the contract of the module.
+                unsafe { check_null(globalranks, "globalranks") }?;
+                // SAFETY: the contract of the module.
+                unsafe { check_null(arguments.filenumbers, "mapping_filenrs") }?;
+                // SAFETY: the contract of the module.
+                unsafe { check_null(arguments.lranks, "mapping_lranks") }?;
+                Wanted::Dealt
+            }
             Ok(count) => {
                 // SAFETY: the contract of the module.
                 let ranks = unsafe { array(globalranks, count, "globalranks") }?;

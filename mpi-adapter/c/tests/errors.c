@@ -147,6 +147,34 @@ static void no_room(void) {
     count++;
 }
 
+/* Arrays of the caller have no known length if it does not say how many tasks it wants. */
+static void mapped_errors(void) {
+    char *path = in_folder(folder, "mapped.sion");
+    MPI_Comm world = MPI_COMM_WORLD;
+    int nfiles = 1, nlocal = 1, number = 0, guard = -7;
+    sion_int64 sizes[1] = {512}, *s = sizes;
+    sion_int32 fsblksize = 512;
+    int *r = &rank, *f = &number, *l = &rank;
+    int sid = sion_paropen_mapped_mpi(path, "bw", &nfiles, world, &nlocal, &r, &s, &f, &l,
+                                      &fsblksize, NULL);
+    CHECK(sid >= 0);
+    CHECK(sion_parclose_mapped_mpi(sid) == SION_SUCCESS);
+    for (int kind = 0; kind < 3; kind++) {
+        r = f = l = NULL;
+        s = NULL;
+        nlocal = -1;
+        if (is_last()) *(kind == 0 ? &r : kind == 1 ? &f : &l) = &guard;
+        CHECK(sion_paropen_mapped_mpi(path, "br", &nfiles, world, &nlocal, &r, &s, &f, &l,
+                                      &fsblksize, NULL) == -1);
+        CHECK_TEXT("must be null");
+        CHECK(guard == -7 && nlocal == -1 && s == NULL);
+        CHECK(alive == 0);
+        count++;
+    }
+    MPI_Barrier(world);
+    free(path);
+}
+
 /* A process that does not come is lost after the deadline, and the others go on. */
 static void lost(void) {
     char *path = in_folder(folder, "lost.sion");
@@ -183,6 +211,7 @@ int main(int argc, char **argv) {
     open_errors();
     later_errors();
     no_room();
+    mapped_errors();
     CHECK(alive == 0);
     lost();
     if (rank == 0) printf("%d errors of %d processes\n", count, size);
