@@ -166,14 +166,14 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
         record.map(drop)
     }
 
-    fn reinit(&mut self, chunksize: i64) -> Result<(About, Vec<Track>), Failure> {
+    fn reinit(&mut self, chunksize: Result<i64, Failure>) -> Result<(About, Vec<Track>), Failure> {
         let Some(Confined(mut file)) = self.file.take() else {
             return Err("the set is closed, because of an error".into());
         };
-        let new = match self.has_written {
+        let new = chunksize.and_then(|chunksize| match self.has_written {
             true => Err("chunks only get another size before anything is written".into()),
             false => self.new.with_chunksize(chunksize),
-        };
+        });
         if let Err(failure) = &new {
             file.fail(untold(failure));
         }

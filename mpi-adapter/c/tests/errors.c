@@ -1,5 +1,6 @@
 /* An error of one process is one of all of them, and nobody waits. Argument: an empty folder. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "parallel.h"
 
@@ -147,6 +148,46 @@ static void no_room(void) {
     count++;
 }
 
+/* Chunks that cannot get another size are an error of all, and the set is closed. */
+static void reinit_errors(void) {
+    char *path = in_folder(folder, "reinit.sion");
+    MPI_Comm world = MPI_COMM_WORLD;
+    for (int kind = 0; kind < 2; kind++) {
+        int nfiles = 1, globalrank;
+        sion_int64 chunksize = 512;
+        sion_int32 fsblksize = 512;
+        unsigned char bytes[100] = {0};
+        FILE *file = NULL;
+        const char *mode = kind == 0 ? "bw" : "bw,posix";
+        int sid = sion_paropen_mpi(path, mode, &nfiles, world, &world, &chunksize, &fsblksize,
+                                   &globalrank, &file, NULL);
+        CHECK(sid >= 0);
+        /* Bytes of the last process, which only its FILE * or descriptor knows of. */
+        if (is_last() && kind == 0) CHECK(fwrite(bytes, 1, 100, file) == 100);
+        if (is_last() && kind == 1) CHECK(write(sion_get_fd(sid), bytes, 100) == 100);
+        CHECK(sion_parreinit_mpi(sid, 2048) == SION_NOT_SUCCESS);
+        CHECK_TEXT("before anything is written");
+        CHECK(sion_parclose_mpi(sid) == SION_NOT_SUCCESS); /* it is closed */
+        MPI_Barrier(world);
+        count++;
+    }
+
+    /* A mapped set, of which the last process has no task. */
+    int nfiles = 1, nlocal = size > 1 && is_last() ? 0 : 1, number = 0;
+    sion_int64 sizes[1] = {512}, *s = sizes;
+    sion_int32 fsblksize = 512;
+    int *r = &rank, *f = &number, *l = &rank;
+    int sid = sion_paropen_mapped_mpi(path, "bw", &nfiles, world, &nlocal, &r, &s, &f, &l,
+                                      &fsblksize, NULL);
+    CHECK(sid >= 0);
+    CHECK(sion_parreinit_mpi(sid, 2048) == SION_NOT_SUCCESS);
+    CHECK_TEXT("keep their sizes");
+    CHECK(sion_parclose_mapped_mpi(sid) == SION_NOT_SUCCESS); /* it is closed */
+    MPI_Barrier(world);
+    free(path);
+    count++;
+}
+
 /* Arrays of the caller have no known length if it does not say how many tasks it wants. */
 static void mapped_errors(void) {
     char *path = in_folder(folder, "mapped.sion");
@@ -211,6 +252,7 @@ int main(int argc, char **argv) {
     open_errors();
     later_errors();
     no_room();
+    reinit_errors();
     mapped_errors();
     CHECK(alive == 0);
     lost();

@@ -61,8 +61,10 @@ pub trait Writer: Debug + Send {
         Err("one process alone writes no records together with others".into())
     }
 
-    /// Makes the set anew with chunks of another size, if nothing was written yet.
-    fn reinit(&mut self, _chunksize: i64) -> Result<(About, Vec<Track>), Failure> {
+    /// Makes the set anew with chunks of another size, if nothing was written yet and this process
+    /// has not failed before.
+    fn reinit(&mut self, chunksize: Result<i64, Failure>) -> Result<(About, Vec<Track>), Failure> {
+        chunksize?;
         Err("only a set that was opened in parallel, to write, can get other chunks".into())
     }
 }
@@ -245,8 +247,11 @@ impl Set {
     /// # Errors
     /// Something was written already; those of making a set.
     pub fn reinit(&mut self, chunksize: i64) -> Result<(), Failure> {
-        let (writer, _) = self.writer()?;
-        (self.about, self.tracks) = writer.reinit(chunksize)?;
+        let mine = self.sync(); // what the program has written itself counts as well
+        let Side::Write(writer) = &mut self.side else {
+            return Err(self.fail("was opened to read: its chunks keep their sizes"));
+        };
+        (self.about, self.tracks) = writer.reinit(mine.map(|()| chunksize))?;
         self.place()
     }
 
