@@ -73,6 +73,12 @@ impl<T: AsRef<[u64]>> Ends<T> {
         ends.as_ref().is_sorted().then_some(Self(ends))
     }
 
+    /// These lengths for a reader of its own, without comparing the ends once more.
+    #[must_use]
+    pub fn borrowed(&self) -> Ends<&[u64]> {
+        Ends(self.0.as_ref())
+    }
+
     fn get(&self, chunk: usize) -> Option<Stretch> {
         let ends = self.0.as_ref();
         let end = *ends.get(chunk)?;
@@ -109,13 +115,15 @@ mod tests {
     #[test]
     fn empty_chunks_hold_no_position() {
         let mut ends = Ends::new([0, 5, 5, 8]).unwrap();
-        let at = |ends: &mut Ends<_>, position| {
-            Lengths::<Infallible>::stretch_at(ends, position).unwrap().map(|s| (s.chunk, s.begin))
-        };
+        fn at(ends: &mut Ends<impl AsRef<[u64]>>, position: u64) -> Option<(u64, u64)> {
+            let found = Lengths::<Infallible>::stretch_at(ends, position).unwrap();
+            found.map(|stretch| (stretch.chunk, stretch.begin))
+        }
         assert_eq!(at(&mut ends, 0), Some((1, 0)));
         assert_eq!(at(&mut ends, 4), Some((1, 0)));
         assert_eq!(at(&mut ends, 5), Some((3, 5)));
         assert_eq!(at(&mut ends, 8), None);
+        assert_eq!(at(&mut ends.borrowed(), 4), Some((1, 0)));
         assert_eq!(Ends::new([5, 4]), None);
     }
 }

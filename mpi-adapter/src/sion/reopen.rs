@@ -267,10 +267,8 @@ where
     let mut window = vec![0; WINDOW];
     let mut resume = |entry: &TaskEntry| {
         let (chunks, local) = (entry.place.chunks, entry.place.local);
-        let (mut begin, mut finished) = (0, Vec::new());
-        for (chunk, end) in (0..).zip(&entry.ends) {
-            let used = end.saturating_sub(begin);
-            begin = *end;
+        let mut finished = Vec::new();
+        for (chunk, used) in (0..).zip(entry.chunk_lens()) {
             let place = chunks.chunk(u64::from(chunk)).and_then(|span| span.part(0, used));
             let crc = match place.filter(|_| is_renewed) {
                 Some(place) => {

@@ -323,7 +323,8 @@ entries! {
     ) {
         let file = closed(0, window)?;
         let ends = Ends::new([end0, end1]).ok_or(Fail)?;
-        let mut stream = Stream::new(file.store(), file.task(local, window)?.chunks, ends);
+        let chunks = file.task(local, window)?.chunks;
+        let mut stream = Stream::new(file.store(), chunks, ends.borrowed());
         stream.seek(seek_from(whence, by))?;
         let n = usize_to_u64(stream.read(window)?);
         core::hint::black_box(stream.location()?);

@@ -144,10 +144,8 @@ impl<'a> Picked<'a> {
         };
         let files = self.files.into_iter().map(open).collect::<Result<Vec<_>, Failure>>()?;
         let entry = |(task, file, place): (u64, usize, Task)| {
-            let source = files.get(file);
-            let ends = source.map(|source| source.ends(task, place)).transpose()?;
-            let ends = ends.unwrap_or_default();
-            let bytes = ends.last().copied().unwrap_or(0);
+            let none = || Failure::new(Code::Refused, format_args!("task {task} is in no file"));
+            let (ends, bytes) = files.get(file).ok_or_else(none)?.ends(task, place)?;
             Ok(TaskEntry { task, place, bytes, file, ends })
         };
         let tasks = self.tasks.into_iter().map(entry).collect::<Result<_, Failure>>()?;

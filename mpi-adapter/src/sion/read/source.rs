@@ -1,10 +1,12 @@
 //! A physical file, and the tasks that a rank has in it.
 
 use crate::error::{Code, Failure};
+use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
 use striae::sion as serial;
 use striae_core::integrity::crc32c;
+use striae_core::sion::position::{Ends, Lengths};
 use striae_core::sion::seal::checksum_of;
 use striae_core::sion::{Head, Opened, Physical, SealState, Task};
 use striae_core::step::DriveError;
@@ -33,14 +35,15 @@ pub struct TaskEntry {
     /// The index of its file in those of this rank.
     pub(in crate::sion) file: usize,
     /// For each chunk the stream position after its last byte.
-    pub(in crate::sion) ends: Vec<u64>,
+    pub(in crate::sion) ends: Ends<Vec<u64>>,
 }
 
 impl TaskEntry {
     /// The used bytes of each of its chunks.
     pub fn chunk_lens(&self) -> impl Iterator<Item = u64> {
-        let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        self.ends.iter().zip(begins).map(|(end, begin)| end.saturating_sub(begin))
+        let mut ends = self.ends.borrowed();
+        let mut stretch = move |chunk| Lengths::<Infallible>::stretch(&mut ends, chunk);
+        (0..).map_while(move |chunk| Some(stretch(chunk).ok()??.len))
     }
 }
 
@@ -99,8 +102,8 @@ where
         striae::Error::new(&self.of.path, error).into()
     }
 
-    /// For each chunk of a task the stream position after its last byte.
-    pub(super) fn ends(&self, task: u64, place: Task) -> Result<Vec<u64>, Failure> {
+    /// The lengths of the chunks of a task, and that of its stream.
+    pub(super) fn ends(&self, task: u64, place: Task) -> Result<(Ends<Vec<u64>>, u64), Failure> {
         let count = place.blockcount;
         if count > MAX_CHUNKS {
             let text =
@@ -115,7 +118,7 @@ where
             end = end.checked_add(len).ok_or_else(overflow)?;
             ends.push(end);
         }
-        Ok(ends)
+        Ok((Ends::new(ends).ok_or_else(overflow)?, end)) // sums are in order
     }
 
     /// Compares the data of tasks with the seal of the file, if it has one.
@@ -127,10 +130,7 @@ where
         let SealState::Sealed(seal) = file.seal().map_err(at)? else { return Ok(false) };
         let mut window = vec![0; WINDOW];
         for entry in tasks {
-            let mut begin = 0;
-            for (chunk, end) in (0..).zip(&entry.ends) {
-                let len = end.saturating_sub(begin);
-                begin = *end;
+            for (chunk, len) in (0..).zip(entry.chunk_lens()) {
                 let place = entry.place.chunks.chunk(chunk).and_then(|span| span.part(0, len));
                 let stored = file.sealed_crc(&seal, entry.place.local, chunk).map_err(at)?;
                 let Some(place) = place else { continue }; // all were checked at the open

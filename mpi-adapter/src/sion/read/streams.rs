@@ -5,7 +5,6 @@ use super::stream::TaskStream;
 use std::io;
 use std::path::Path;
 use striae::posix::PosixFile;
-use striae_core::sion::position::Ends;
 use striae_core::sion::{Head, KeyvalMode, Stream};
 use striae_core::store::ReadAt;
 
@@ -82,8 +81,7 @@ where
     pub fn stream(&self, task: u64) -> io::Result<TaskStream<'_, F>> {
         let found = self.entry(task).and_then(|entry| {
             let source = self.files.get(entry.file)?;
-            let lengths = Ends::new(entry.ends.as_slice())?; // sums are in order
-            let stream = Stream::new(&source.file, entry.place.chunks, lengths);
+            let stream = Stream::new(&source.file, entry.place.chunks, entry.ends.borrowed());
             let meta1 = &source.of.head.meta1;
             Some(TaskStream::new(stream, entry.bytes, meta1.keyval(), meta1.order()))
         });
