@@ -45,27 +45,8 @@ pub type WriteError<S> = ReadError<S>;
 ///     Alignment, AttrDef, Definition, DimDef, Fill, Plan, Reader, Region, Slot, Type, VarDef,
 ///     Version, Writer,
 /// };
-/// # use striae_core::store::{FixedSize, ReadAt, WriteAt};
-/// # #[derive(Default)]
-/// # struct Card(Vec<u8>);
-/// # impl ReadAt for Card {
-/// #     type Error = FixedSize;
-/// #     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-/// #         self.0.as_slice().read_at(offset, buf)
-/// #     }
-/// #     fn size(&self) -> Result<u64, FixedSize> { self.0.as_slice().size() }
-/// # }
-/// # impl WriteAt for Card {
-/// #     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-/// #         let end = offset as usize + bytes.len();
-/// #         self.0.resize(self.0.len().max(end), 0);
-/// #         self.0[offset as usize..end].copy_from_slice(bytes);
-/// #         Ok(())
-/// #     }
-/// #     fn set_size(&mut self, n: u64) -> Result<(), FixedSize> { Ok(self.0.resize(n as usize, 0)) }
-/// #     fn sync(&mut self) -> Result<(), FixedSize> { Ok(()) }
-/// # }
-/// # let card = Card::default();
+/// # let mut card = vec![0; 2048];
+/// # let card = card.as_mut_slice();
 /// const TIME: u64 = 0; // numbers of the variables
 /// const TEMPERATURE: u64 = 1;
 /// let time = VarDef { name: "time", nc_type: Type::Int, dimids: &[0] };

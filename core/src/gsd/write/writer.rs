@@ -58,27 +58,8 @@ pub use crate::gsd::error::WriteError;
 ///
 /// ```
 /// use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Writer};
-/// # use striae_core::store::{FixedSize, ReadAt, WriteAt};
-/// # #[derive(Default)]
-/// # struct Card(Vec<u8>);
-/// # impl ReadAt for Card {
-/// #     type Error = FixedSize;
-/// #     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-/// #         self.0.as_slice().read_at(offset, buf)
-/// #     }
-/// #     fn size(&self) -> Result<u64, FixedSize> { self.0.as_slice().size() }
-/// # }
-/// # impl WriteAt for Card {
-/// #     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-/// #         let end = offset as usize + bytes.len();
-/// #         self.0.resize(self.0.len().max(end), 0);
-/// #         self.0[offset as usize..end].copy_from_slice(bytes);
-/// #         Ok(())
-/// #     }
-/// #     fn set_size(&mut self, n: u64) -> Result<(), FixedSize> { Ok(self.0.resize(n as usize, 0)) }
-/// #     fn sync(&mut self) -> Result<(), FixedSize> { Ok(()) }
-/// # }
-/// # let card = Card::default();
+/// # let mut card = vec![0; 16384];
+/// # let card = card.as_mut_slice();
 /// let about = Attributes { application: "logger 1.0", schema: "probe", ..Attributes::default() };
 /// let mut file = Writer::create(card, &about, [Slot::EMPTY; 8])?;
 /// let position = file.name(b"position")?;
@@ -92,7 +73,7 @@ pub use crate::gsd::error::WriteError;
 /// let file = Reader::open(file.into_store(), &mut window)?;
 /// let chunk = file.find(0, position, &mut window)?.expect("it was committed");
 /// assert_eq!((chunk.n, chunk.m), (2, 3));
-/// # Ok::<(), striae_core::step::DriveError<FixedSize, striae_core::gsd::Error>>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Writer<S, B> {
