@@ -351,6 +351,14 @@ impl PosixFile {
         limit.checked_sub(offset)
     }
 
+    /// Whether its file system tells at once that it has no room for a byte. Others may tell that
+    /// when the file is synced.
+    #[doc(hidden)] // for striae-mpi
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        cache::has_local(&self.fd)
+    }
+
     /// Fails if the file has no name any more: what is written could not be found.
     pub(crate) fn check_name(&self) -> io::Result<()> {
         match self.stat()?.st_nlink {

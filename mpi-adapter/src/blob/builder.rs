@@ -12,6 +12,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use striae::blob::SetOptions;
+use striae::lock::lock_replaced;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae::striae_inspect::blob::{Compared, encode};
@@ -160,18 +161,26 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
                 let made = made.map_err(|error| of_striae("making the set", &error))?;
                 let hidden = made.hidden(0);
                 folder = hidden.parent().unwrap_or(path).as_os_str().as_bytes().to_vec();
-                publish = Some(made);
+                let replaced = match self.set.force {
+                    true => lock_replaced(&in_folder(path.parent(), path, 0)),
+                    false => Ok(None),
+                };
+                let replaced = replaced.map_err(|error| of_striae("locking the set", &error))?;
+                publish = Some((made, replaced));
             }
             Ok(())
         });
         let folder = comm.bcast(0, made.map(|()| folder.as_slice()), MAX_PATH)?;
         let mut plan = plan.map_err(Error::agreed)?; // never: no rank has failed
-        let hidden = hidden_path(&folder, path, group.number);
+        let folder = Path::new(OsStr::from_bytes(&folder));
+        let hidden = in_folder(Some(folder), path, group.number);
         let file = open(&part, &plan, &hidden);
         let written =
             file.and_then(|file| plan.write_maps(&self.decompositions, &file).map(|()| file));
         let file = comm.agree(written)?;
-        Ok(Writer::new((comm, part), file.into(), publish, plan, (self.buffer, self.set.force)))
+        // Others than local file systems may tell an error of a write only when the file is synced.
+        let is_synced = self.set.force || !file.is_local();
+        Ok(Writer::new((comm, part), file.into(), publish, plan, (self.buffer, is_synced)))
     }
 
     fn input<'b>(
@@ -280,10 +289,10 @@ fn node_number<C: Collective>(comm: &C) -> Result<Result<u64, Failure>, Error> {
     Ok(number.and_then(|number| freed.map(|()| number)))
 }
 
-fn hidden_path(folder: &[u8], path: &Path, number: u32) -> PathBuf {
+fn in_folder(folder: Option<&Path>, path: &Path, number: u32) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{number:04}"));
-    Path::new(OsStr::from_bytes(folder)).join(name)
+    folder.unwrap_or(path).join(name)
 }
 
 /// Makes the subfile with its header at its first rank, and then opens it at the others.

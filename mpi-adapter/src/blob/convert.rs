@@ -127,15 +127,16 @@ impl Convert {
         let output = Output::new().threads(NonZeroUsize::MIN).max_size(self.max_size);
         let serial = Serial::new().output(output).fill(self.fill.as_deref());
         let pieces = serial.pieces(set.whole(), out).map_err(Failure::from);
-        let count = pieces.as_ref().map_or(0, Pieces::count);
-        let equal = crc32c(0, format!("{out:?} {self:?} {count}").as_bytes());
+        let cut = pieces.as_ref().ok().map(Pieces::cut); // the same at all ranks
+        let equal = crc32c(0, format!("{out:?} {self:?} {cut:?}").as_bytes());
         comm.begin(Operation::BlobConvert, equal);
         let pieces = comm.agree(pieces)?;
         let made = self.make(set, out, &pieces)?;
         let written = made.and_then(|(file, publish)| {
             let mine = crate::even_part(pieces.count(), comm.rank(), comm.size());
             pieces.write(mine, (&file, out), &|_| ())?;
-            if self.force {
+            // Others than local file systems may tell an error of a write only then.
+            if self.force || !file.is_local() {
                 file.sync().map_err(|error| Failure::io("syncing the new file", &error))?;
             }
             Ok((file, publish))

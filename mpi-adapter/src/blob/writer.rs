@@ -10,6 +10,7 @@ use std::io;
 use std::mem::take;
 use std::sync::Arc;
 use striae::cdf::Element;
+use striae::lock::Locked;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae_core::blob::book::Sum;
@@ -48,8 +49,8 @@ pub struct Writer<C> {
     pub(super) whole: C,
     pub(super) part: C,
     file: Arc<PosixFile>,
-    /// The hidden files, at rank 0.
-    publish: Option<Publish>,
+    /// The hidden files, at rank 0, and the lock of the set that they replace.
+    publish: Option<(Publish, Option<Locked>)>,
     /// The subfile, if it was closed before.
     pub(super) old: Option<Old>,
     pub(super) plan: Plan,
@@ -61,7 +62,7 @@ pub struct Writer<C> {
     /// Memory for values in the byte order of the file.
     window: Vec<u8>,
     buffer: usize,
-    /// Whether the files are to be durable.
+    /// Whether the files are to be synced.
     is_durable: bool,
     /// The reason why this rank failed, until the other ranks get it.
     untold: Option<Failure>,
@@ -71,7 +72,7 @@ impl<C: Collective> Writer<C> {
     pub(super) fn new(
         (whole, part): (C, C),
         file: Arc<PosixFile>,
-        publish: Option<Publish>,
+        publish: Option<(Publish, Option<Locked>)>,
         plan: Plan,
         (buffer, is_durable): (usize, bool),
     ) -> Self {
@@ -309,7 +310,7 @@ impl<C: Collective> Writer<C> {
         let freed = self.part.free(finished).map_err(Failure::from);
         let (publish, is_durable) = (self.publish, self.is_durable);
         self.whole.decide(freed.map(|()| []), [], |[]| {
-            let done = publish.map_or(Ok(()), |publish| publish.finish(is_durable));
+            let done = publish.map_or(Ok(()), |(publish, _lock)| publish.finish(is_durable));
             done.map_err(|error| of_striae("giving the subfiles their names", &error))?;
             Ok([])
         })?;

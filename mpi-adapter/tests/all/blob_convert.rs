@@ -104,6 +104,19 @@ fn what_cannot_be_made_is_one_error_of_all_ranks_and_leaves_what_was_there() {
 }
 
 #[test]
+fn ranks_that_would_cut_other_pieces_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    serial(&path, 2, Container::Cdf, Subfiles::Blocks(1));
+    let errors = ranks(2, |comm| {
+        let buffer = (1 << 20) << comm.rank();
+        let set = Set::open_with(comm, &path, &OpenOptions::new().buffer(buffer)).unwrap();
+        Convert::new().run(&set, folder.path().join("whole.nc")).unwrap_err()
+    });
+    assert!(errors.iter().all(|error| error.code() == Code::Differ), "{errors:?}");
+}
+
+#[test]
 fn whatever_happens_to_a_rank_the_name_has_the_old_file_or_the_whole_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::error::build::BuildError;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
+use crate::store::lock::lock_replaced;
 pub use options::SetOptions;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
@@ -115,6 +116,11 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         self
     }
 
+    /// The number of subfiles.
+    pub(super) const fn nsubfiles(&self) -> NonZeroU32 {
+        self.subfiles
+    }
+
     /// Sets all of them at once.
     pub(super) fn set(mut self, set: SetOptions) -> Self {
         self.set = set;
@@ -192,8 +198,9 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     /// values. They get their names when [`Writer::close`] has found them complete.
     ///
     /// # Errors
-    /// [`BuildError`]; [`Exists`](crate::error::ErrorKind::Exists); an error of the operating
-    /// system.
+    /// [`BuildError`]; [`Exists`](crate::error::ErrorKind::Exists);
+    /// [`Locked`](crate::error::ErrorKind::Locked) if a writer appends to the set that is to be
+    /// replaced; an error of the operating system.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
         let path = path.as_ref();
         let at = |error: BuildError| Error::new(path, error);
@@ -201,6 +208,10 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let (members, is_block) = self.members().map_err(at)?;
         let world_ranks = self.set.world_ranks.unwrap_or(!is_block);
         let publish = Publish::subfiles(path, self.subfiles, self.set.force)?;
+        let _replaced = match self.set.force {
+            true => lock_replaced(&Writer::final_path(path, 0))?,
+            false => None,
+        };
         let plan = header::Plan::new(self, world_ranks);
         let plan = plan.map_err(|error| Error::new(path, error))?;
         let mut subfiles = Vec::new();
@@ -213,7 +224,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let nsums = if self.set.sealed { plan.variables.len() } else { 0 };
         Ok(Writer::new(
             path,
-            Target::New { publish, durable: self.set.force },
+            Target::New { publish, durable: self.set.force, _replaced },
             (self.set.container, Records { before: None, all: self.set.records }),
             (plan.variables, plan.names),
             (subfiles, &members),

@@ -126,6 +126,13 @@ impl Pieces<'_> {
         self.count
     }
 
+    /// Numbers by which pieces are cut: ranks whose numbers differ have other pieces.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn cut(&self) -> (u64, usize, usize) {
+        (self.count, self.room, self.most)
+    }
+
     /// The length of the file in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -147,8 +147,6 @@ impl Pack {
         let assigned = assign::assign(&file, &map, &self.decompositions, self.like.as_deref())?;
         let nprocs = u32::try_from(map.nprocs()).unwrap_or(u32::MAX);
         let nprocs = self.processes.or(NonZeroU32::new(nprocs)).unwrap_or(NonZeroU32::MIN);
-        let count = self.subfiles.min(nprocs).get(); // more are refused later
-        spare(Numbering::Subfiles.paths(out, count), [canonical, map.path()])?;
         let at = |error: BuildError| Error::new(map.path(), error);
         let (dims, attrs, vars) = definition(&file);
         let vars: Vec<_> = vars.iter().map(|(var, attrs)| (*var, attrs.as_slice())).collect();
@@ -171,6 +169,8 @@ impl Pack {
                 builder = builder.decomposed(varid, of);
             }
         }
+        let count = builder.nsubfiles().min(nprocs).get(); // more are refused later
+        spare(Numbering::Subfiles.paths(out, count), [canonical, map.path()])?;
         self.admit((&file, &store), &map, &builder, &assigned.variables)?;
         let writer = builder.create(out)?;
         let source = Source { file: &file, store, appended: None };
@@ -200,7 +200,7 @@ impl Pack {
                 // Each subfile has a copy.
                 None => {
                     copies = copies.saturating_add(len);
-                    len.saturating_mul(self.subfiles.get().into())
+                    len.saturating_mul(builder.nsubfiles().get().into())
                 }
                 Some(elements) => {
                     let records = len.checked_div(layout.first.len()).unwrap_or(0);
@@ -220,7 +220,7 @@ impl Pack {
             ),
             None => longest_dimension(variable, file.header()),
         });
-        let own = copies.min(existing).saturating_mul(self.subfiles.get().into());
+        let own = copies.min(existing).saturating_mul(builder.nsubfiles().get().into());
         let demand = Demand { size: sum, existing, own };
         self.output.admit(file.path(), &demand, because.unwrap_or_default())
     }

@@ -1,9 +1,10 @@
 //! The page cache that the writes of a file go to, by a name.
 
 use super::PosixFile;
-use rustix::fs::{fstatfs, statfs};
+use rustix::fs::{StatFs, fstatfs, statfs};
 use rustix::io::retry_on_intr;
 use rustix::system::uname;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::OnceLock;
 use striae_core::integrity::crc32c;
@@ -41,8 +42,16 @@ const STACKED: [u64; 2] = [
 /// Whether the file system of a folder takes no byte for which it has no room. Others, of a network
 /// above all, tell some errors of writes when a file is synced or closed (close(2)).
 pub(crate) fn is_local(folder: &Path) -> bool {
-    let is_local = |kind| is_one_of(&LOCAL, kind) || is_one_of(&STACKED, kind);
-    retry_on_intr(|| statfs(folder)).is_ok_and(|found| is_local(found.f_type))
+    retry_on_intr(|| statfs(folder)).is_ok_and(is_of_local)
+}
+
+/// [`is_local`] of the folder of an open file.
+pub(super) fn has_local(file: impl AsFd) -> bool {
+    retry_on_intr(|| fstatfs(&file)).is_ok_and(is_of_local)
+}
+
+fn is_of_local(found: StatFs) -> bool {
+    is_one_of(&LOCAL, found.f_type) || is_one_of(&STACKED, found.f_type)
 }
 
 fn is_one_of<K: TryInto<u64>>(kinds: &[u64], kind: K) -> bool {

@@ -290,6 +290,38 @@ fn a_refused_file_leaves_the_records_of_a_cut_append() {
     }
 }
 
+#[test]
+fn a_set_that_takes_the_name_gets_no_records_of_the_old_one() {
+    let folder = TempDir::new().unwrap();
+    let set = &sets()[0];
+    let (grown, whole, rest) = halves(set, false, folder.path());
+    let other = bytes_of(set, &whole);
+    let writer = Writer::append(&grown).unwrap();
+    let forced = set.pack(Container::Cdf).output(Output::new().force(true));
+    let error = forced.run(&set.canonical(), &set.map, &grown, &|_| ()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Locked), "{error}");
+    // It is moved away, with and without an open file of the writer, and another one is there.
+    let rank = writer.rank(0).unwrap();
+    let aside = folder.path().join("aside");
+    let paths = || subfiles(&grown, set.nsubfiles).into_iter().zip(subfiles(&aside, set.nsubfiles));
+    paths().for_each(|(path, aside)| fs::rename(path, aside).unwrap());
+    for (path, whole) in subfiles(&grown, set.nsubfiles).iter().zip(&other) {
+        fs::write(path, whole).unwrap();
+    }
+    drop(rank);
+    let error = writer.rank(0).unwrap_err().to_string();
+    assert!(error.contains("was replaced"), "{error}");
+    drop(writer);
+    assert!(bytes_of(set, &grown) == other);
+    // Nobody could find the records of files that are removed.
+    let writer = Writer::append(&aside).unwrap();
+    let rank = writer.rank(0).unwrap();
+    paths().for_each(|(_, aside)| fs::remove_file(aside).unwrap());
+    drop(rank);
+    assert!(writer.rank(0).is_err());
+    assert!(Pack::append(&rest, &aside, &|_| ()).is_err());
+}
+
 fn build_error(error: Error) -> BuildError {
     match error.kind() {
         ErrorKind::Blob(BlobError::Build(error)) => error.clone(),

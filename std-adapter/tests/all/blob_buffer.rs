@@ -178,6 +178,23 @@ fn the_last_values_that_are_put_count() {
 }
 
 #[test]
+fn what_waits_stays_when_the_buffer_gets_another_size() {
+    let folder = TempDir::new().unwrap();
+    for buffer in BUFFERS {
+        let path = folder.path().join(format!("out{buffer}.nc"));
+        let mut writer = create(&path, Container::Cdf, 1, 1 << 26);
+        for (number, (rank, name, record)) in pieces(1).into_iter().enumerate() {
+            if number == 10 {
+                writer = writer.buffer(buffer);
+            }
+            put(&writer.rank(rank).unwrap(), name, record).unwrap();
+        }
+        writer.close().unwrap();
+        check(&path);
+    }
+}
+
+#[test]
 fn threads_share_pages() {
     let folder = TempDir::new().unwrap();
     for (buffer, container) in

@@ -228,6 +228,19 @@ fn a_variable_with_two_possible_decompositions_is_named() {
 }
 
 #[test]
+fn a_file_that_is_read_is_no_subfile_of_the_new_set_however_ranks_are_dealt() {
+    let folder = TempDir::new().unwrap();
+    let set = Set::all().into_iter().find(|set| set.nprocs > 1).unwrap();
+    let source = folder.path().join("out.0001");
+    fs::copy(set.canonical(), &source).unwrap();
+    let pack = set.pack(Container::Cdf).subfiles(count(1)).output(Output::new().force(true));
+    let pack = pack.grouping((0..set.nprocs).map(|rank| rank % 2).collect());
+    let error = pack.run(&source, &set.map, &folder.path().join("out"), &|_| ()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Source), "{error}");
+    assert!(fs::read(&source).unwrap() == fs::read(set.canonical()).unwrap());
+}
+
+#[test]
 fn requests_that_overlap_or_are_outside_of_the_array_are_refused() {
     let folder = TempDir::new().unwrap();
     let canonical = folder.path().join("x.nc"); // an array of 2 x 20: two records of no variable

@@ -292,7 +292,7 @@ impl Writer {
         for (number, old) in (0..).zip(&subfiles) {
             old.has(numrecs).map_err(|error| Error::new(&names.path(number), error))?;
         }
-        let (mut made, mut rows) = (Vec::new(), Vec::new());
+        let (mut made, mut rows, mut files) = (Vec::new(), Vec::new(), Vec::new());
         let ranks = if wanted { members.iter().map(Vec::len).sum() } else { 0 };
         let mut requests: Requests = vec![Vec::new(); ranks];
         for ((number, old), members) in (0..).zip(&subfiles).zip(&members) {
@@ -301,6 +301,7 @@ impl Writer {
                 let file = PosixFile::open(&path)?;
                 let (one, sums) = old.made(&file, (number, numrecs), true)?;
                 made.push(one);
+                files.push(file.identity());
                 rows.push(sums);
                 for (blob, &rank) in members.iter().enumerate().filter(|_| wanted) {
                     let rank = usize::try_from(rank).unwrap_or(usize::MAX);
@@ -336,7 +337,7 @@ impl Writer {
         };
         let writer = Self::new(
             names.base(),
-            Target::Old { lock },
+            Target::Old { lock, files },
             (Container::Cdf, Records { before: Some(numrecs), all: None }),
             (variables, known),
             (made, &members),
@@ -352,6 +353,9 @@ impl Writer {
             return Ok(());
         };
         let values = self.fingerprint(records)?;
+        for number in 0..self.nsubfiles() {
+            self.open(number)?.check_name().map_err(|error| self.error(number, error))?;
+        }
         let subfiles = || (0..self.nsubfiles()).zip(&self.subfiles).rev();
         for (number, subfile) in subfiles() {
             let counted = self.count_in((number, subfile), records, more, values);

@@ -100,6 +100,11 @@ impl Buffer {
         Self { max_pages: bytes / PAGE, pages: Mutex::default() }
     }
 
+    /// Sets the most bytes of pages; those that have bytes stay.
+    pub(super) const fn set(&mut self, bytes: usize) {
+        self.max_pages = bytes / PAGE;
+    }
+
     /// Gives memory free in which nothing is.
     pub(super) fn free(&self) {
         locked(&self.pages).free = Vec::new();

@@ -197,7 +197,9 @@ impl OldSubfile {
         let Some(more) = records.checked_sub(self.numrecs).filter(|&more| more > 0) else {
             return Ok(());
         };
-        let counted = self.made.count(&self.file, (records, more), sums, values);
+        let named = self.file.check_name().map_err(ErrorKind::from);
+        let counted =
+            named.and_then(|()| self.made.count(&self.file, (records, more), sums, values));
         counted.map_err(|kind| Error::new(&self.path, kind))
     }
 

@@ -11,6 +11,7 @@ use crate::posix::PosixFile;
 use crate::publish::Publish;
 use crate::store::lock::Locked;
 use std::collections::HashMap;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -41,10 +42,11 @@ pub struct Writer {
 /// What is written.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// New files, and whether their names are to be durable.
-    New { publish: Publish, durable: bool },
-    /// An existing set. The lock of its first subfile is that of the set.
-    Old { lock: Locked },
+    /// New files, and whether their names are to be durable; and the lock of the set that they
+    /// replace.
+    New { publish: Publish, durable: bool, _replaced: Option<Locked> },
+    /// An existing set, and which files it has. The lock of its first subfile is that of the set.
+    Old { lock: Locked, files: Vec<(u64, u64)> },
 }
 
 /// A subfile, which is open while a [`Rank`] of it exists.
@@ -74,6 +76,15 @@ impl Known {
 
 pub(super) fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Opens a file for writing that has the name which this one had.
+fn open_same(path: &Path, known: Option<&(u64, u64)>) -> io::Result<PosixFile> {
+    let file = PosixFile::open_rw(path)?;
+    match known == Some(&file.identity()) {
+        true => Ok(file),
+        false => Err(io::Error::other("was replaced while it was written")),
+    }
 }
 
 impl Writer {
@@ -137,7 +148,9 @@ impl Writer {
         }
         let opened = match &self.target {
             Target::New { publish, .. } => PosixFile::open_rw(&publish.hidden(number)),
-            Target::Old { .. } => PosixFile::open_rw(&Self::final_path(&self.path, number)),
+            Target::Old { files, .. } => {
+                open_same(&Self::final_path(&self.path, number), files.get(index(number)))
+            }
         };
         let opened = Arc::new(opened.map_err(|error| self.error(number, error))?);
         *file = Arc::downgrade(&opened);
@@ -150,7 +163,7 @@ impl Writer {
     /// 128 KiB. Default: 64 MiB.
     #[must_use]
     pub fn buffer(mut self, bytes: usize) -> Self {
-        self.buffer = Buffer::new(bytes);
+        self.buffer.set(bytes);
         self
     }
 
@@ -245,8 +258,8 @@ impl Writer {
             done.map_err(|error| self.error(number, error))?;
         }
         match self.target {
-            Target::New { publish, durable } => publish.finish(durable),
-            Target::Old { lock } => {
+            Target::New { publish, durable, .. } => publish.finish(durable),
+            Target::Old { lock, .. } => {
                 drop(lock);
                 Ok(())
             }
