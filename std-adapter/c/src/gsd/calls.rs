@@ -269,8 +269,9 @@ pub unsafe extern "C" fn gsd_read_chunk(
         // SAFETY: the contract of the module.
         let state = unsafe { state(handle) }?;
         // SAFETY: pointer::as_ref: "either null or convertible to a reference"; gsd.h: "chunk:
-        // what gsd_find_chunk has found", which lives until the next flush, or a copy of it.
-        let entry = non_null(unsafe { chunk.as_ref() }, "chunk")?;
+        // what gsd_find_chunk has found", which lives until the next flush, or a copy of it. This
+        // call may be the first to see a flush, which ends it.
+        let entry = &non_null(unsafe { chunk.as_ref() }.copied(), "chunk")?;
         if data.is_null() {
             return Err(null("data"));
         }

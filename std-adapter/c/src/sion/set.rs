@@ -206,14 +206,16 @@ impl Set {
         let (task, number, offset) = (track.entry.task, track.entry.file, track.offset());
         if let Some((mirror, left)) = self.mirrors.get_mut(&number) {
             let offset = offset.ok_or("the position is no offset of a file")?;
-            if let Side::Write(writer) = &mut self.side {
+            let flushed = match &mut self.side {
                 // Or bytes of the buffer would later replace what the program writes there itself.
-                writer.flush(task)?;
-            }
+                Side::Write(writer) => writer.flush(task),
+                _ => Ok(()),
+            };
             if *left != offset {
                 mirror.seek(offset)?;
                 *left = offset;
             }
+            flushed?;
         }
         Ok(())
     }
@@ -226,13 +228,17 @@ impl Set {
         let (writes, number) = (self.writes(), self.track()?.entry.file);
         let Some((mirror, left)) = self.mirrors.get_mut(&number) else { return Ok(()) };
         let at = mirror.tell(writes).map_err(|error| failure(&self.path, error))?;
-        if at == std::mem::replace(left, at) {
+        let before = std::mem::replace(left, at);
+        if at == before {
             return Ok(());
         }
-        match writes {
-            true => self.written_to(at),
-            false => self.read_to(at),
+        let done = if writes { self.written_to(at) } else { self.read_to(at) };
+        if done.is_err()
+            && let Some((_, left)) = self.mirrors.get_mut(&number)
+        {
+            *left = before; // it is taken over by the next call
         }
+        done
     }
 
     /// The program has read up to this offset.

@@ -209,7 +209,9 @@ impl Set {
             *len = used;
         }
         (track.chunk, track.at) = (chunk, used);
-        self.place()
+        // The bytes are accepted; what cannot be flushed is told by the next flush, or the close.
+        let _ = self.place();
+        Ok(())
     }
 
     /// Writes all of `bytes` into one chunk, or nothing.
