@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import mmap
 import multiprocessing
 import os
 import pickle
@@ -126,6 +127,32 @@ def test_the_buffers_can_be_set_after_open(path):
         for name in ['maximum_write_buffer_size', 'index_entries_to_buffer']:
             with pytest.raises(RuntimeError, match='Invalid gsd argument'):
                 setattr(file, name, 0)
+
+
+def test_a_handle_that_writes_nothing_leaves_what_another_one_appends(path):
+    with fl.open(path, 'w', **MADE) as file:
+
+        def frame(number):
+            file.write_chunk('x', numpy.arange(number, number + 10.0))
+            file.end_frame()
+            file.flush()
+
+        for number in range(8):
+            frame(number)
+        idle = fl.open(path, 'r+')
+        frame(8)
+        idle.close()
+        frame(9)
+    with fl.open(path, 'r') as file:
+        for number in range(10):
+            numpy.testing.assert_array_equal(file.read_chunk(number, 'x'), numpy.arange(number, number + 10.0))
+
+
+def test_a_memory_map_is_read_as_the_file(path):
+    write(path, 3)
+    with open(path, 'rb') as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        with pygsd.GSDFile(memory) as other, fl.open(path, 'r') as file:
+            assert other.nframes == file.nframes == 3
 
 
 def test_a_frame_that_was_not_ended_is_dropped_by_close(path):

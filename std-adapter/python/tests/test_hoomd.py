@@ -296,9 +296,6 @@ class Named(hoomd.Frame):
         super().__init__()
         self.name = name
 
-    def validate(self, inplace=False):
-        """Checks only what a frame has."""
-
 
 def test_a_frame_of_a_class_of_its_own_stays_one(path):
     frame = Named('mine')

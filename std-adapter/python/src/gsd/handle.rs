@@ -136,13 +136,17 @@ impl GsdFile {
             true => self.state.try_lock().ok().and_then(|mut state| state.take_writer()),
             false => self.state.lock().ok().and_then(|mut state| state.take_writer()),
         };
-        match writer {
-            Some(mut writer) if !is_forked => {
-                writer.discard_frame();
-                writer.close()
-            }
-            _ => Ok(()),
+        let Some(mut writer) = writer.filter(|_| !is_forked) else { return Ok(()) };
+        let Ok(mut state) = self.state.lock() else { return Ok(()) };
+        if !state.has_changed {
+            return Ok(());
         }
+        writer.discard_frame();
+        let closed = writer.close();
+        if closed.is_err() {
+            state.put_writer(writer); // it may be closed again
+        }
+        closed
     }
 }
 
@@ -172,7 +176,7 @@ impl GsdFile {
             debug: AtomicBool::new(debug),
             reader: RwLock::new(Some(Arc::new(reader))),
             is_stale: AtomicBool::new(false),
-            state: Mutex::new(State::new(writer)),
+            state: Mutex::new(State::new(writer, mode_ != Mode::Append)),
             labels: Mutex::new(labels),
             owner: std::process::id(),
         })
@@ -192,7 +196,7 @@ impl GsdFile {
         self.check_open()?;
         FL.log(py, Level::Info, || format!("truncating file: {}", self.name))?;
         self.with_writer(py, |state, writer| {
-            state.pending = 0;
+            (state.pending, state.has_changed) = (0, true);
             writer.truncate()
         })?;
         self.flushed();
@@ -204,6 +208,7 @@ impl GsdFile {
         self.check_open()?;
         self.debugging(py, || format!("end frame: {}", self.name))?;
         let is_full = self.with_writer(py, |state, writer| {
+            state.has_changed = true;
             writer.end_frame()?;
             Ok(state.is_full())
         })?;
@@ -272,7 +277,10 @@ impl GsdFile {
     fn upgrade(&self, py: Python<'_>) -> PyResult<()> {
         self.check_open()?;
         FL.log(py, Level::Info, || format!("upgrading file: {}", self.name))?;
-        self.with_writer(py, |_, writer| writer.upgrade())?;
+        self.with_writer(py, |state, writer| {
+            state.has_changed = true;
+            writer.upgrade()
+        })?;
         self.flushed();
         self.file().map(drop) // the version is known after a close, too
     }

@@ -6,10 +6,11 @@ use crate::error::raised;
 use pyo3::exceptions::{PyKeyError, PyNotImplementedError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyTuple};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use striae::striae_core::store::usize_to_u64;
 use striae::striae_hoomd::{self, Open, Source};
 use striae::{Error, ReadAt};
@@ -19,12 +20,17 @@ use striae::{Error, ReadAt};
 pub(crate) struct Store {
     object: Py<PyAny>,
     len: u64,
+    /// Held from a seek to the read after it.
+    turn: Mutex<()>,
 }
 
 impl Store {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let end = object.call_method1(intern!(object.py(), "seek"), (0, 2))?;
-        Ok(Self { object: object.clone().unbind(), len: end.extract()? })
+        let py = object.py();
+        let end = object.call_method1(intern!(py, "seek"), (0, 2))?;
+        let end = if end.is_none() { object.call_method0(intern!(py, "tell"))? } else { end };
+        let (object, turn) = (object.clone().unbind(), Mutex::new(()));
+        Ok(Self { object, len: end.extract()?, turn })
     }
 }
 
@@ -38,6 +44,7 @@ impl ReadAt for Store {
         }
         Python::attach(|py| {
             let object = self.object.bind(py);
+            let _turn = self.turn.lock_py_attached(py);
             object.call_method1(intern!(py, "seek"), (offset,))?;
             let bytes = object.call_method1(intern!(py, "read"), (wanted,))?;
             let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes();

@@ -44,6 +44,7 @@ __all__ = [
 logger = logging.getLogger('gsd.hoomd')
 
 _APPLICATION = 'gsd.hoomd ' + version.version
+_PARTS = ('configuration', 'particles', 'bonds', 'angles', 'dihedrals', 'impropers', 'constraints', 'pairs')
 _CREATED = {'application': _APPLICATION, 'schema': 'hoomd', 'schema_version': [2, 0]}
 
 
@@ -284,9 +285,8 @@ class Frame:
 
     def validate(self, inplace=False):
         """Check all parts; with ``inplace``, attributes become arrays of the right types and shapes."""
-        for name, part in self.__dict__.items():
-            if name != 'log':
-                part.validate(inplace)
+        for name in _PARTS:
+            getattr(self, name).validate(inplace)
 
 
 def _frame():

@@ -18,11 +18,14 @@ pub(crate) struct State {
     pub(super) entries: u64,
     /// Chunks since the last flush.
     pub(super) pending: u64,
+    /// Whether this handle has changed the file. Only then a close commits and cuts it: another
+    /// writer may have appended to it.
+    pub(super) has_changed: bool,
 }
 
 impl State {
-    pub(super) const fn new(writer: Option<FileWriter>) -> Self {
-        Self { writer, buffer: 1 << 20, entries: u64::MAX, pending: 0 }
+    pub(super) const fn new(writer: Option<FileWriter>, has_changed: bool) -> Self {
+        Self { writer, buffer: 1 << 20, entries: u64::MAX, pending: 0, has_changed }
     }
 
     pub(super) const fn take_writer(&mut self) -> Option<FileWriter> {
@@ -45,6 +48,7 @@ impl State {
         name: &str,
         written: &Written,
     ) -> Result<(), Error> {
+        self.has_changed = true;
         let mut name = name.as_bytes();
         if !writer.version().is_sorted() {
             name = name.get(..SLOT).unwrap_or(name);
