@@ -65,6 +65,7 @@ impl Seek for Card {
         let position = match to {
             SeekFrom::Start(position) => usize::try_from(position).unwrap(),
             SeekFrom::End(0) => self.bytes.len(),
+            SeekFrom::Current(0) => self.at,
             _ => return Err(ErrorKind::Unsupported),
         };
         if position > self.bytes.len() {
