@@ -179,7 +179,6 @@ pub mod store;
 mod exact;
 #[cfg(any(feature = "gsd", feature = "blob", feature = "align"))]
 mod sort;
-#[cfg(any(feature = "sion", feature = "gsd", feature = "cdf"))]
 mod words;
 
 #[cfg(feature = "align")]

@@ -2,6 +2,7 @@
 
 /// Defines an enum whose values have a text each:
 /// `words! { pub enum Fault; /// The log is full. Full => "the log is full"; ... }`
+#[cfg(any(feature = "sion", feature = "gsd", feature = "cdf"))]
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -113,4 +114,5 @@ macro_rules! types {
 
 #[cfg(any(feature = "gsd", feature = "cdf"))]
 pub(crate) use types;
+#[cfg(any(feature = "sion", feature = "gsd", feature = "cdf"))]
 pub(crate) use words;
