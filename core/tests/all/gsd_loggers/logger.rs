@@ -234,14 +234,20 @@ fn an_end_that_is_repeated_after_an_error_ends_no_other_frame() {
     assert_eq!(log.end_frame().unwrap(), 8, "the one before it ended without an error");
 }
 
-#[test]
-fn an_end_that_is_repeated_while_the_card_is_away_ends_one_frame() {
+/// A log of one frame, of which a chunk has failed; its card, and the id of a name.
+fn interrupted() -> (Bay, Logger<Bay, 6>, u16) {
     let bay = Bay::new(Vec::new(), false);
-    let mut log = Logger::<_, 6>::create(bay.clone(), &ABOUT).unwrap();
+    let mut log = Logger::create(bay.clone(), &ABOUT).unwrap();
     let id = log.name("channel").unwrap();
     log.end_frame().unwrap();
     bay.fail(0, 0);
     log.chunk(id, ChunkType::U8, 1, b"x").unwrap_err();
+    (bay, log, id)
+}
+
+#[test]
+fn an_end_that_is_repeated_while_the_card_is_away_ends_one_frame() {
+    let (bay, mut log, _) = interrupted();
     bay.put_in(Vec::new());
     for _ in 0..3 {
         log.end_frame().unwrap_err();
@@ -253,12 +259,7 @@ fn an_end_that_is_repeated_while_the_card_is_away_ends_one_frame() {
 
 #[test]
 fn the_length_of_another_card_is_not_that_of_the_log() {
-    let bay = Bay::new(Vec::new(), false);
-    let mut log = Logger::<_, 6>::create(bay.clone(), &ABOUT).unwrap();
-    let id = log.name("channel").unwrap();
-    log.end_frame().unwrap();
-    bay.fail(0, 0);
-    log.chunk(id, ChunkType::U8, 1, b"x").unwrap_err();
+    let (bay, mut log, id) = interrupted();
     bay.put_in(vec![0; 1 << 20]);
     log.writer().discard_frame();
     bay.put_back();
