@@ -11,7 +11,7 @@
 
 mod ahead;
 mod block;
-#[cfg(any(feature = "gsd", feature = "sion"))]
+#[cfg(any(feature = "cdf", feature = "gsd", feature = "sion"))]
 mod disk;
 #[cfg(feature = "async")]
 mod ready;
@@ -20,7 +20,7 @@ mod seek;
 #[cfg(feature = "async")]
 pub use {block::AsyncBlockDevice, ready::Ready};
 
-#[cfg(any(feature = "gsd", feature = "sion"))]
+#[cfg(any(feature = "cdf", feature = "gsd", feature = "sion"))]
 pub(crate) use disk::{Disk, Proof, Swapped};
 
 pub use ahead::ReadAhead;

@@ -5,7 +5,7 @@ use super::raw::TABLES;
 use crate::error::errors;
 use crate::field::{At, FieldId};
 use crate::step::DriveError;
-use crate::store::usize_to_u64;
+use crate::store::{Swapped, usize_to_u64};
 use crate::words::words;
 
 words! {
@@ -149,6 +149,10 @@ errors! {
         max: u64,
     } => "there cannot be {numrecs} records, at most {max}";
 
+    /// After an error, the store does not have the file that is being written. Nothing is written
+    /// to another medium; the writer goes on when its own one is back.
+    caller Swapped => "the store does not have the file that is being written";
+
     /// The window is too short.
     capacity Window {
         /// The bytes of the window.
@@ -244,6 +248,10 @@ impl<S> From<Error> for DriveError<S, Error> {
     fn from(error: Error) -> Self {
         Self::Format(error)
     }
+}
+
+impl Swapped for Error {
+    const SWAPPED: Self = Self::Swapped;
 }
 
 /// A field with its place, as texts name it: `list.nelems at offset 12`.

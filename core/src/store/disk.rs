@@ -113,8 +113,15 @@ impl<S> Disk<S> {
         &mut self.store
     }
 
-    /// Notes that `bytes` are at `offset`.
-    fn put_was(&mut self, offset: u64, bytes: &[u8]) {
+    /// The store, for writes from `offset` on that this type does not see.
+    #[cfg(any(feature = "cdf", feature = "gsd"))]
+    pub(crate) fn lend_from(&mut self, offset: u64) -> &mut S {
+        self.forget_within(offset, u64::MAX);
+        &mut self.store
+    }
+
+    /// Notes that data, `bytes`, were written to `offset`.
+    pub(crate) fn put_was(&mut self, offset: u64, bytes: &[u8]) {
         if let (Some(tail), [_, last]) = (bytes.last_chunk(), &mut self.tails) {
             *last = *tail;
             let [_, end] = &mut self.ends;
@@ -198,6 +205,7 @@ impl<S: ReadAt> ReadAt for Again<'_, S> {
 impl<S: WriteAt> Disk<S> {
     /// Writes bytes of a chunk or stream.
     #[cfg_attr(not(target_os = "none"), inline)]
+    #[cfg(any(feature = "gsd", feature = "sion"))]
     pub(crate) async fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), S::Error> {
         if !bytes.is_empty() {
             let store = &mut *self;

@@ -12,6 +12,7 @@
 mod desk;
 
 use super::define::{Define, FILL_VALUE, Size, fill_value, numbered};
+use super::encode::{PREFIX, prefix};
 use super::plan::{MAX_FILE, Plan};
 use crate::cdf::error::Error;
 #[twin(ReadError = AsyncError)]
@@ -22,12 +23,13 @@ use crate::cdf::read::cursor::{Attr, Cursor, Item};
 use crate::cdf::read::open::{Extent, Head, Scan, Variable};
 use crate::cdf::read::reader::is_name;
 use crate::cdf::values::{Fill, Values};
+use crate::endian::ByteOrder;
 use crate::source::Window;
 use crate::span::Span;
 use crate::step::{DriveError, ReadMachine};
 #[twin(WriteAt)]
 use crate::store::WriteAt;
-use crate::store::usize_to_u64;
+use crate::store::{Proof, copy_front, usize_to_u64};
 use core::ops::ControlFlow::Continue;
 use striae_twin::twin;
 
@@ -85,6 +87,10 @@ struct State {
     ended: u64,
     /// Whether something was written since the last commit.
     is_dirty: bool,
+    /// Whether the number of records was written, and may not be durable.
+    is_torn: bool,
+    /// The last bytes of the values that the last call put, and where they are.
+    last_put: Option<(u64, [u8; 4])>,
 }
 
 impl State {
@@ -96,6 +102,13 @@ impl State {
         let records = Some(numrecs).filter(|&numrecs| numrecs <= self.version.max_non_neg());
         let end = self.record_begin.checked_add(records?.checked_mul(self.recsize)?)?;
         Some(end.max(self.fixed_end)).filter(|&end| end <= MAX_FILE)
+    }
+
+    fn note_put(&mut self, offset: u64, bytes: &[u8]) {
+        if let Some((before, &last)) = bytes.split_last_chunk() {
+            let at = offset.saturating_add(usize_to_u64(before.len()));
+            self.last_put = Some((at, last));
+        }
     }
 
     const fn layout(&self, slot: &Slot) -> Layout {
@@ -139,6 +152,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
                 counted: None,
                 ended: 0,
                 is_dirty: true,
+                is_torn: false,
+                last_put: None,
             },
             memory,
         };
@@ -176,6 +191,8 @@ impl<B: AsMut<[Slot]>> Book<B> {
             counted: Some(head.numrecs).filter(|_| !head.is_streaming),
             ended: head.numrecs,
             is_dirty: true, // what another program has written may not be durable
+            is_torn: false,
+            last_put: None,
         };
         Ok(Self { state, memory })
     }
@@ -355,9 +372,31 @@ impl<B: AsMut<[Slot]>> Book<B> {
         end(&mut self.state, self.memory.as_mut().get_mut(..nvars).unwrap_or_default(), ended);
     }
 
+    /// The last bytes of the values that the last call put, and where they are.
+    pub(in crate::cdf) const fn last_put(&self) -> Option<(u64, [u8; 4])> {
+        self.state.last_put
+    }
+
     /// Discards what was put in the current record.
     pub fn discard_record(&mut self) {
         self.end(self.state.ended);
+    }
+}
+
+/// After an error, the store must still have the file: its magic and number of records, which are
+/// zeros before the first commit.
+impl<B> Proof for Book<B> {
+    fn place(&self, number: u32, known: &mut [u8; 80]) -> Option<(u64, usize)> {
+        let State { version, counted, is_torn, .. } = self.state;
+        let (prefix, len) = prefix(version, counted.unwrap_or(0), ByteOrder::Big);
+        let (bytes, len) = match (counted, is_torn) {
+            (Some(_), false) => (prefix, len),
+            (Some(_), true) => (prefix, version.magic().len()),
+            (None, false) => ([0; PREFIX], len),
+            (None, true) => (prefix, 0),
+        };
+        let len = copy_front(bytes.get(..len).unwrap_or_default(), known);
+        (number == 0).then_some((0, len))
     }
 }
 

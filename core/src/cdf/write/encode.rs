@@ -92,7 +92,7 @@ macro_rules! put {
 }
 
 /// The most bytes of magic and number of records.
-const PREFIX: usize = size_of::<Header5>();
+pub(in crate::cdf) const PREFIX: usize = size_of::<Header5>();
 
 /// The first bytes of a file, magic and number of records, and how many they are.
 pub(in crate::cdf) fn prefix(

@@ -17,8 +17,9 @@ use crate::span::Span;
 use crate::step::DriveError;
 #[twin(drive_read, read_exact)]
 use crate::step::{drive_read, read_exact};
-#[twin(WriteAt)]
-use crate::store::WriteAt;
+use crate::store::Disk;
+#[twin(ReadAt, WriteAt)]
+use crate::store::{ReadAt, WriteAt};
 use striae_twin::twin;
 
 /// Why writing to a store `S` failed.
@@ -79,11 +80,11 @@ pub type WriteError<S> = ReadError<S>;
 /// After a restart, [`open`](Writer::open) goes on after the last record. The repository has this
 /// logger as a program for a Cortex-M3, with power cuts (`core/firmware/src/bin/netcdf.rs`).
 ///
-/// After an error of the store, it does not look whether the store still has its file, as loggers
-/// do: if a card may have been changed for another, open it again.
+/// After an error of the store, the writer looks whether the store still has the file before it
+/// writes again: if not, the error is [`Error::Swapped`].
 #[derive(Debug)]
 pub struct Writer<S, B, W> {
-    store: S,
+    disk: Disk<S>,
     book: Book<B>,
     window: W,
 }
@@ -94,17 +95,17 @@ impl<S, B, W> Writer<S, B, W> {
 
     /// The store. Bytes in it that are not committed have no meaning yet.
     pub const fn store(&self) -> &S {
-        &self.store
+        self.disk.store()
     }
 
     /// The store, for values that are written to the places of [`place`](Self::place).
-    pub const fn store_mut(&mut self) -> &mut S {
-        &mut self.store
+    pub fn store_mut(&mut self) -> &mut S {
+        self.disk.lend_from(0)
     }
 
     /// Returns the store without a commit.
     pub fn into_store(self) -> S {
-        self.store
+        self.disk.into_store()
     }
 }
 
@@ -153,6 +154,13 @@ impl<S, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         self.book.end_records(count)
     }
 
+    /// Notes the values that were put, by which the file is recognised.
+    fn note(&mut self) {
+        if let Some((offset, end)) = self.book.last_put() {
+            self.disk.put_was(offset, &end);
+        }
+    }
+
     /// Discards what was put in the current record.
     pub fn discard_record(&mut self) {
         self.book.discard_record();
@@ -174,7 +182,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// [`Error::VarsMemory`] and [`Error::Window`] for memory that is too small; the store's own
     /// error, also if it cannot be cut, which [`Fill::None`] needs.
     pub async fn create<D: Define + ?Sized>(
-        mut store: S,
+        store: S,
         definition: &D,
         plan: &Plan,
         fill: Fill,
@@ -182,8 +190,13 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         mut window: W,
     ) -> Result<Self, WriteError<S>> {
         let book = Book::create(definition, plan, fill, slots)?;
+        let mut store = Disk::new(store);
         Encode::new(definition, plan, 0, window.as_mut())?.begin(&mut store, fill).await?;
-        Ok(Self { store, book, window })
+        let (at, mut end) = (plan.header_len().saturating_sub(4), [0; 4]);
+        read_exact(&store, at, &mut end).await?;
+        store.put_was(at, &end); // by which the writer recognises the file
+        store.sync().await.map_err(DriveError::Store)?;
+        Ok(Self { disk: store, book, window })
     }
 
     /// Opens the file in `store` to append records. `lengths` needs an entry for each dimension.
@@ -220,11 +233,18 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         if fill == Fill::None {
             store.set_size(book.file_len()).await.map_err(DriveError::Store)?;
         }
-        let mut writer = Self { store, book, window };
+        let mut writer = Self { disk: Disk::new(store), book, window };
         if is_streaming {
             writer.commit().await?;
         }
         Ok(writer)
+    }
+
+    /// The store, after the file was recognised in it, the book and the window.
+    #[inline]
+    async fn known(&mut self) -> Result<(&mut Disk<S>, &mut Book<B>, &mut [u8]), WriteError<S>> {
+        self.disk.recognise(&self.book).await?;
+        Ok((&mut self.disk, &mut self.book, self.window.as_mut()))
     }
 
     /// Puts all values of a fixed variable, or all of a record variable in the current record.
@@ -239,7 +259,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         varid: u64,
         values: impl Into<Values<'v>>,
     ) -> Result<(), WriteError<S>> {
-        self.book.put(&mut self.store, varid, values.into(), self.window.as_mut()).await
+        let (store, book, window) = self.known().await?;
+        book.put(store, varid, values.into(), window).await?;
+        self.note();
+        Ok(())
     }
 
     /// Puts the values of a region; see [`Book::put_slab`].
@@ -276,8 +299,10 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         slab: Slab<'v>,
         values: impl Into<Values<'v>>,
     ) -> Result<(), WriteError<S>> {
-        let (store, window) = (&mut self.store, self.window.as_mut());
-        self.book.put_slab(store, varid, slab, values.into(), window).await
+        let (store, book, window) = self.known().await?;
+        book.put_slab(store, varid, slab, values.into(), window).await?;
+        self.note();
+        Ok(())
     }
 
     /// Ends the current record: what was not put in it is filled. Returns its number. The next
@@ -287,8 +312,9 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// [`Error::Records`] if no file can have another record; the store's own error: the record has
     /// not ended then.
     pub async fn end_record(&mut self) -> Result<u64, WriteError<S>> {
-        let number = self.book.records();
-        self.book.end_record(&mut self.store, self.window.as_mut()).await?;
+        let (store, book, window) = self.known().await?;
+        let number = book.records();
+        book.end_record(store, window).await?;
         Ok(number)
     }
 
@@ -301,13 +327,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// The store's own error: the file is as the last commit left it, or as this one leaves it. The
     /// next commit tries again.
     pub async fn commit(&mut self) -> Result<(), WriteError<S>> {
-        if self.book.fill() == Fill::None {
-            let len = self.book.file_len(); // no value may lie after the end of the store
-            if self.store.size().await.map_err(DriveError::Store)? < len {
-                self.store.set_size(len).await.map_err(DriveError::Store)?;
+        let (store, book, window) = self.known().await?;
+        if book.fill() == Fill::None {
+            let len = book.file_len(); // no value may lie after the end of the store
+            if store.size().await.map_err(DriveError::Store)? < len {
+                store.set_size(len).await.map_err(DriveError::Store)?;
             }
         }
-        self.book.commit(&mut self.store, self.window.as_mut()).await
+        book.commit(store, window).await
     }
 
     /// Commits, and cuts the store after the last record. A record that has not ended is lost.
@@ -317,11 +344,11 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
     /// complete then, and has bytes after its end that no reader uses.
     pub async fn close(&mut self) -> Result<(), WriteError<S>> {
         self.commit().await?;
-        let len = self.book.file_len();
-        if self.store.size().await.map_err(DriveError::Store)? == len {
+        let (store, len) = (&mut self.disk, self.book.file_len());
+        if store.size().await.map_err(DriveError::Store)? == len {
             return Ok(());
         }
-        self.store.set_size(len).await.map_err(DriveError::Store)?;
-        self.store.sync().await.map_err(DriveError::Store)
+        store.set_size(len).await.map_err(DriveError::Store)?;
+        store.sync().await.map_err(DriveError::Store)
     }
 }

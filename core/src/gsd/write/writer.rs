@@ -17,7 +17,6 @@ use crate::gsd::error::Error;
 use crate::gsd::kind::ChunkType;
 use crate::gsd::read::open::Open;
 use crate::integrity::{Checksum, crc32c};
-use crate::span::Span;
 use crate::step::DriveError;
 #[twin(drive_read)]
 use crate::step::drive_read;
@@ -441,7 +440,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     pub fn discard_frame_with(&mut self, forget: impl FnOnce(&mut S, u64)) {
         self.book.discard_frame();
         let end = self.book.data_end();
-        forget(self.disk.lend(Span::between(end, u64::MAX).unwrap_or(Span::ZERO)), end);
+        forget(self.disk.lend_from(end), end);
         self.ask_len();
     }
 }

@@ -1,6 +1,7 @@
 //! The writers that devices use, as one trait: blocking, and waited for.
 
 use std::fmt::Debug;
+use striae_core::cdf::{self, Definition, DimDef, Region, Slab, VarDef};
 use striae_core::gsd::fixed::Fault as LogFault;
 use striae_core::gsd::{self, Attributes, FixedLogger, Logger, OwnLogger, Reader};
 use striae_core::sion::fixed::Fault as StreamFault;
@@ -46,6 +47,10 @@ impl Says for gsd::Error {
 }
 
 impl Says for LogFault {
+    const SWAPPED: Self = Self::Swapped;
+}
+
+impl Says for cdf::Error {
     const SWAPPED: Self = Self::Swapped;
 }
 
@@ -197,6 +202,101 @@ streams!(sion::Writer<'static, S>);
 streams!(waited FixedWriter<S, 3>);
 streams!(waited sion::Writer<'static, S>);
 
+/// A netCDF file of three texts in each record, the last of which is put in part.
+#[derive(Debug)]
+struct Records<S> {
+    log: cdf::Writer<S, [cdf::Slot; 3], [u8; 64]>,
+    /// Whether the record has ended; it may not be committed.
+    has_ended: bool,
+}
+
+/// The dimensions of the texts.
+const TEXTS: [DimDef<'static>; 4] = [
+    DimDef::record("time"),
+    DimDef { name: "a", length: 5 },
+    DimDef { name: "b", length: 40 },
+    DimDef { name: "c", length: 70 },
+];
+
+/// A device of a writer's functions, each of which is `$done` with its result or future.
+macro_rules! records {
+    ($type:ty, $bound:path, $it:ident, $records:expr, $done:ident,
+        $put:ident, $put_slab:ident, $end_record:ident, $commit:ident) => {
+        impl<S: $bound + Debug> Device for $type {
+            fn call(&mut self, op: Op) -> Result<(), Trouble> {
+                let $it = self;
+                match op {
+                    Op::Name(_) => Ok(()),
+                    Op::Put { name: 2, len, seed } => {
+                        let text = bytes(4 + len % 67, seed);
+                        let (record, layout) = ($records.log.records(), $records.log.layout(2));
+                        let (start, count) = ([record, 0], [1, text.len() as u64]);
+                        let region = Region { start: &start, count: &count, stride: None };
+                        let shape = [record + 1, 70];
+                        let slab = Slab::new(layout.unwrap(), &shape, region).unwrap();
+                        $done!($it, $records.log.$put_slab(2, slab, cdf::Values::text(&text)))
+                    }
+                    Op::Put { name, seed, .. } => {
+                        let len = TEXTS[usize::from(name) + 1].length;
+                        let text = bytes(len as usize, seed);
+                        $done!($it, $records.log.$put(name.into(), cdf::Values::text(&text)))
+                    }
+                    Op::End => {
+                        if !$records.has_ended {
+                            $done!($it, $records.log.$end_record())?;
+                            $records.has_ended = true;
+                        }
+                        $done!($it, $records.log.$commit())?;
+                        $records.has_ended = false;
+                        Ok(())
+                    }
+                }
+            }
+        }
+    };
+}
+
+macro_rules! at_once {
+    ($it:ident, $done:expr) => {
+        $done.map_err(trouble)
+    };
+}
+
+macro_rules! waited {
+    ($it:ident, $done:expr) => {
+        wait(&$it.1, $done)
+    };
+}
+
+records!(Records<S>, WriteAt, it, it, at_once, put, put_slab, end_record, commit);
+records!(
+    Held<Records<S>>,
+    AsyncWriteAt,
+    it,
+    it.0,
+    waited,
+    put_async,
+    put_slab_async,
+    end_record_async,
+    commit_async
+);
+
+/// Evaluates `$created` with the definition and the plan of a netCDF file.
+macro_rules! with_plan {
+    ($definition:ident, $plan:ident => $created:expr) => {{
+        let dimids = [[0, 1], [0, 2], [0, 3]];
+        let text = |number: usize| {
+            let (name, dimids) = (TEXTS[number + 1].name, &dimids[number][..]);
+            (VarDef { name, nc_type: cdf::Type::Char, dimids }, &[][..])
+        };
+        let vars = [0, 1, 2].map(text);
+        let $definition = Definition { dims: &TEXTS, attrs: &[], vars: &vars };
+        let alignment = cdf::Alignment::default();
+        let $plan = cdf::Plan::new(&$definition, cdf::Version::Cdf2, alignment).unwrap();
+        $created
+    }};
+}
+
 /// What a device runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -205,6 +305,7 @@ pub(super) enum Kind {
     Fixed,
     Streams,
     Sion { sealed: bool },
+    Records,
 }
 
 impl Kind {
@@ -215,11 +316,11 @@ impl Kind {
             [1, 512].map(|it| logger(one_sync, checksums, it))
         });
         let sealed = [false, true].map(|sealed| Self::Sion { sealed });
-        loggers.chain([Self::Own, Self::Fixed, Self::Streams]).chain(sealed)
+        loggers.chain([Self::Own, Self::Fixed, Self::Streams, Self::Records]).chain(sealed)
     }
 
     pub(super) fn is_gsd(self) -> bool {
-        !matches!(self, Self::Streams | Self::Sion { .. })
+        !matches!(self, Self::Streams | Self::Sion { .. } | Self::Records)
     }
 
     fn about(self) -> Attributes<'static> {
@@ -246,6 +347,13 @@ impl Kind {
                 let writer =
                     sion::Writer::create(store, about, b"log", tasks, memory(), options).unwrap();
                 Box::new(writer)
+            }
+            Self::Records => {
+                let (fill, slots) = (cdf::Fill::Values, [cdf::Slot::EMPTY; 3]);
+                let log = with_plan!(definition, plan => {
+                    cdf::Writer::create(store, &definition, &plan, fill, slots, [0; 64])
+                });
+                Box::new(Records { log: log.unwrap(), has_ended: false })
             }
         }
     }
@@ -281,12 +389,32 @@ impl Kind {
                     sion::Writer::create_async(store, about, b"log", tasks, memory(), options);
                 Box::new(Held(waits.run(writer).unwrap().unwrap(), held))
             }
+            Self::Records => {
+                let (fill, slots) = (cdf::Fill::Values, [cdf::Slot::EMPTY; 3]);
+                let log = with_plan!(definition, plan => waits.run(
+                    cdf::Writer::create_async(store, &definition, &plan, fill, slots, [0; 64])
+                ));
+                Box::new(Held(Records { log: log.unwrap().unwrap(), has_ended: false }, held))
+            }
         }
     }
 
     /// All data of the file on a card, in order.
     pub(super) fn content(self, card: &[u8]) -> Vec<Vec<u8>> {
         let mut window = [0; 4096];
+        if self == Self::Records {
+            let mut lengths = [0; TEXTS.len()];
+            let file = cdf::Reader::open(card, &mut lengths, &mut window).unwrap();
+            let text = |variable: Result<cdf::Variable, _>| {
+                let (variable, mut text) = (variable.unwrap(), Vec::new());
+                for record in 0..file.head().numrecs {
+                    let span = file.record(&variable, record).unwrap();
+                    text.extend_from_slice(&card[span.offset() as usize..span.end() as usize]);
+                }
+                text
+            };
+            return file.variables(&mut [0; 512]).map(text).collect();
+        }
         if self.is_gsd() {
             let file = Reader::open(card, &mut window).unwrap();
             let chunks = file.chunks([0; 4096]).map(Result::unwrap);

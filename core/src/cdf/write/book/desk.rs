@@ -52,7 +52,7 @@ impl Runs<'_> {
 #[twin(WriteAt)]
 impl<S: WriteAt> Desk<'_, S> {
     pub(super) async fn put(&mut self, put: Put<'_>) -> Result<(), S::Error> {
-        self.state.is_dirty = true;
+        (self.state.is_dirty, self.state.last_put) = (true, None);
         let is_written = self.slots.get(put.index).is_none_or(|slot| slot.is_written);
         let is_part = put.touches_current && !put.is_whole && !is_written;
         if is_part && self.state.fill == Fill::Values {
@@ -93,6 +93,7 @@ impl<S: WriteAt> Desk<'_, S> {
                 break; // never: the book has compared the lengths
             }
             self.store.write_all_at(run.offset(), bytes).await?;
+            self.state.note_put(run.offset(), bytes);
             run = run.skip(usize_to_u64(bytes.len()));
             from = from.saturating_add(bytes.len());
         }
@@ -148,8 +149,10 @@ impl<S: WriteAt> Desk<'_, S> {
         self.store.sync().await?;
         if self.state.counted != Some(self.state.ended) {
             let (prefix, len) = prefix(self.state.version, self.state.ended, ByteOrder::Big);
+            self.state.is_torn = true;
             self.store.write_all_at(0, prefix.get(..len).unwrap_or_default()).await?;
             self.store.sync().await?;
+            self.state.is_torn = false;
         }
         self.state.counted = Some(self.state.ended);
         self.state.is_dirty = false;
