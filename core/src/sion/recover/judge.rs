@@ -129,9 +129,15 @@ impl Remains {
             let rival = near.rival(Rival::Older);
             return Ok(Self { varheader: Some(seal.varheader), word: seal.word(), rival, ..*self });
         }
+        // No writer puts META2 where they point to, but readers find a whole one there.
+        let stray = match self.named(fields).filter(|named| !self.is_place(named)) {
+            Some(named) => self.whole(store, named, window)?.map(|_| Rival::Other(named)),
+            None => None,
+        };
         for candidate in self.corrected(fields).into_iter().flatten() {
             if self.is_end(store, &candidate)? && self.whole(store, candidate, window)?.is_some() {
-                return Ok(self.verdict(candidate, None, near.rival(Rival::Older)));
+                let rival = stray.or(near.rival(Rival::Older));
+                return Ok(self.verdict(candidate, None, rival));
             }
         }
         let doubtful = |varheader, doubt| {
@@ -142,7 +148,8 @@ impl Remains {
         match near.latest {
             Some(near) if start != 0 => {
                 let seal = self.seal_behind(store, &near.varheader, window)?;
-                return Ok(self.verdict(near.varheader, seal, None));
+                let rival = stray.filter(|_| seal.is_none());
+                return Ok(self.verdict(near.varheader, seal, rival));
             }
             Some(near) => return doubtful(near.varheader, Doubt::Meta2NotNamed),
             None => {}
