@@ -7,13 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use striae::posix::PosixFile;
 use striae::striae_inspect::blob::{Dimids, encode};
-use striae_core::blob::book::{numbers_of, put_part, row_len};
+use striae_core::blob::book::{numbers_of, put_part, row_crc, row_len};
 use striae_core::blob::layout::maps_len;
 use striae_core::blob::seal::Shape;
 use striae_core::blob::{Column, Form, Group, Held, Part, Sealing, Share, Subfile, Width};
 use striae_core::cdf::{Define, Plan as CdfPlan};
 use striae_core::endian::ByteOrder;
-use striae_core::integrity::Crc32cParts;
 use striae_core::span::Span;
 use striae_core::store::usize_to_u64;
 
@@ -161,14 +160,11 @@ impl Plan {
             for part in Part::VARIABLES.into_iter().filter(|_| self.seal.is_some()) {
                 let bytes = sum.bytes(part, requests, self.order());
                 let len = usize_to_u64(bytes.len());
-                // In the variable-centric layout the rows are filled up with zeros.
-                let zeros = match self.maps {
-                    Maps::Values { .. } => row_len(part, sum.max_nreqs).saturating_sub(len),
-                    Maps::Blobs { .. } | Maps::Old => 0,
+                let row_len = match self.maps {
+                    Maps::Values { .. } => row_len(part, sum.max_nreqs),
+                    Maps::Blobs { .. } | Maps::Old => len,
                 };
-                let mut parts = Crc32cParts::NONE;
-                parts.add(crc32c::crc32c(&bytes), len, zeros);
-                sums.push(parts.crc(len.saturating_add(zeros)));
+                sums.push(row_crc(crc32c::crc32c(&bytes), len, row_len));
             }
         }
         sums

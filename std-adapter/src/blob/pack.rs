@@ -212,7 +212,13 @@ impl Pack {
                 longest = Some((variable, of, bytes));
             }
         }
-        let because = longest.map(|(variable, of, _)| match of {
+        let (tables, own_tables) = builder.tables();
+        sum = sum.saturating_add(tables);
+        let because = longest.map(|(variable, of, most)| match of {
+            _ if most < tables => format!(
+                "the tables of all blobs have room for the most requests that {} gives to one",
+                shown::path(map.path())
+            ),
             Some(elements) => format!(
                 "the requests of {} have {elements} elements of variable {}",
                 shown::path(map.path()),
@@ -220,7 +226,8 @@ impl Pack {
             ),
             None => longest_dimension(variable, file.header()),
         });
-        let own = copies.min(existing).saturating_mul(builder.nsubfiles().get().into());
+        let copies = copies.min(existing).saturating_mul(builder.nsubfiles().get().into());
+        let own = copies.saturating_add(own_tables);
         let demand = Demand { size: sum, existing, own };
         self.output.admit(file.path(), &demand, because.unwrap_or_default())
     }

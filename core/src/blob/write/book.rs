@@ -5,6 +5,7 @@ use crate::blob::layout::Share;
 use crate::blob::map::Request;
 use crate::blob::names::Part;
 use crate::endian::{ByteOrder, I32, I64};
+use crate::integrity::Crc32cParts;
 use crate::store::usize_to_u64;
 use zerocopy::IntoBytes;
 
@@ -61,6 +62,15 @@ pub const fn row_len(part: Part, max_nreqs: u64) -> u64 {
         Part::Offsets | Part::Lengths => max_nreqs.saturating_mul(Share::REQUEST_LEN),
         Part::Nelems | Part::MaxNreqs => 0,
     }
+}
+
+/// The checksum of a blob's row of this length: `len` bytes that have the checksum `crc`, then
+/// zeros.
+#[must_use]
+pub const fn row_crc(crc: u32, len: u64, row_len: u64) -> u32 {
+    let mut parts = Crc32cParts::NONE;
+    parts.add(crc, len, row_len.saturating_sub(len));
+    parts.crc(row_len)
 }
 
 /// The checksum of a blob's values of a variable, over the records that were written in order.

@@ -120,12 +120,7 @@ impl<'b, 'd, D: Define + ?Sized> Plan<'b, 'd, D> {
                 file.write_all_at(0, &bytes)?;
                 let sealed = form.sealed();
                 let mut seal = sealed.and_then(|gap| Sealing::new(gap, number, maps.len(), &bytes));
-                for ((number, &begin), table) in (0..).zip(maps).zip(tables.columns()) {
-                    file.write_all_at(begin, &table)?;
-                    if let Some(seal) = &mut seal {
-                        seal.set_column(number, &table);
-                    }
-                }
+                tables.write_columns(maps, file, seal.as_mut())?;
                 let (begins, plan) = (begins.into(), *form.plan());
                 let places = Places::Values { begins, recsize: plan.recsize(), plan: Some(plan) };
                 Ok(Made { shares: tables.shares, places, seal })

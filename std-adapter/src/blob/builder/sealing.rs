@@ -4,6 +4,7 @@ use super::writer::{Subfile, Writer, index};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::io;
+use striae_core::blob::book::row_crc;
 use striae_core::blob::raw::SealRow;
 use striae_core::blob::seal::Shape;
 use striae_core::blob::sealing::{NewSeal, complete};
@@ -41,18 +42,12 @@ impl Sealing {
         Some(Self { seal, maps: vec![0; nmaps.checked_mul(nblobs)?], nblobs })
     }
 
-    fn set(&mut self, variable: usize, blob: usize, bytes: &[u8]) {
+    /// Sets the checksum of what a blob has of a variable of the decompositions: `bytes`, then
+    /// zeros, `row_len` bytes in all.
+    pub(super) fn set(&mut self, (variable, blob): (usize, usize), bytes: &[u8], row_len: u64) {
         let row = variable.saturating_mul(self.nblobs).saturating_add(blob);
         if let Some(place) = self.maps.get_mut(row) {
-            *place = crc32c::crc32c(bytes);
-        }
-    }
-
-    /// Sets the checksums of a variable of the decompositions with these values.
-    pub(super) fn set_column(&mut self, variable: usize, column: &[u8]) {
-        let len = column.len().checked_div(self.nblobs).unwrap_or(0).max(1);
-        for (blob, row) in column.chunks_exact(len).enumerate() {
-            self.set(variable, blob, row);
+            *place = row_crc(crc32c::crc32c(bytes), usize_to_u64(bytes.len()), row_len);
         }
     }
 
@@ -68,7 +63,7 @@ impl Sealing {
                 let [start, end] = [part.offset(), part.end()];
                 let place = usize::try_from(start).ok().zip(usize::try_from(end).ok());
                 let bytes = place.and_then(|(start, end)| maps.get(start..end));
-                self.set(variable, blob, bytes.unwrap_or_default());
+                self.set((variable, blob), bytes.unwrap_or_default(), part.len());
                 variable = variable.saturating_add(1);
             }
         }

@@ -5,6 +5,7 @@ use crate::run::striae;
 use std::path::{Path, PathBuf};
 use striae::Output;
 use striae::blob::{Convert, Extract, Set};
+use striae::cdf::{Builder, Definition, DimDef, File, Type, VarDef, Version};
 use striae_inspect::size::{FACTOR, ROOM};
 
 /// A set whose header claims this length of a dimension, or this number of records.
@@ -106,3 +107,50 @@ fn a_larger_output_is_made_if_the_caller_asks_for_it() {
     let (stored, _) = stored(dir.path());
     assert!(stored < 1 << 20, "{stored}"); // of 17 MB
 }
+
+/// One rank has every second of 10 000 cells, and each of the others one cell.
+#[test]
+fn tables_of_one_rank_with_many_requests_are_holes_and_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (map, input) = (path("map.dat"), path("input.nc"));
+    let (set, out) = (path("set.nc"), path("out.nc"));
+    let many: Vec<_> = (0..5000).map(|cell| (2 * cell + 1).to_string()).collect();
+    let ones = (1..RANKS).map(|rank| format!("{rank} 1\n{}\n", 2 * rank)).collect::<String>();
+    let of_many = format!("0 5000\n{}\n", many.join(" "));
+    let text = format!("version 2001 npes {RANKS} ndims 1\n10000\n{of_many}{ones}");
+    std::fs::write(&map, text).unwrap();
+    let heat = VarDef { name: "heat", nc_type: Type::Double, dimids: &[1] };
+    let definition = Definition {
+        dims: &[DimDef::record("time"), DimDef { name: "cell", length: 10_000 }],
+        attrs: &[],
+        vars: &[(heat, &[])],
+    };
+    let mut file = Builder::new(Version::Cdf5).create(&input, &definition).unwrap();
+    let values: Vec<_> = (0..10_000).map(f64::from).collect();
+    file.put(0, &*values).unwrap();
+    file.close().unwrap();
+
+    let pack = ["pack", "--format", "blob", "--seal", "--map", &map, "--decomposition", "heat=1"];
+    let refused = striae(&[&pack[..], &[&set, &input]].concat()).assert().code(2);
+    let says = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(says.contains("the tables of all blobs have room for the most requests"), "{says}");
+    assert_eq!(stored(dir.path()).1, ["input.nc", "map.dat"]);
+
+    let before = stored(dir.path()).0;
+    striae(&[&pack[..], &["--max-size", "20000000", &set, &input]].concat()).assert().success();
+    let tables = u64::from(RANKS) * 5000 * 8;
+    assert!(std::fs::metadata(path("set.nc.0000")).unwrap().len() > tables);
+    let made = stored(dir.path()).0 - before;
+    assert!(made < tables / 4, "{made} bytes are no holes");
+    striae(&["verify", &set]).assert().success();
+    striae(&["convert", &set, &out]).assert().success();
+    let values: Vec<f64> =
+        File::open(&out).and_then(|file| file.read(file.variable("heat")?)).unwrap();
+    let has_rank = |cell: usize| cell % 2 == 0 || (cell + 1) / 2 < RANKS as usize;
+    for (cell, &value) in values.iter().enumerate().filter(|&(cell, _)| has_rank(cell)) {
+        assert_eq!(value, cell as f64);
+    }
+}
+
+const RANKS: u32 = 300;
