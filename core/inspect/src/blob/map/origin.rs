@@ -106,23 +106,47 @@ pub fn assign(by_rule: [(Rule, &Map); 2], nprocs: NonZeroU64, blobs: &[Lists]) -
 /// Gives the processes that are left to blobs without one. The blobs of a subfile are in the order
 /// of their processes, so the next process that is left is the likely one.
 fn complete(found: &[Option<u64>], nprocs: u64) -> Vec<(u64, bool)> {
-    let taken: BTreeSet<_> = found.iter().flatten().copied().collect();
-    let mut given = BTreeSet::new();
-    let mut last = None;
+    let mut taken = Taken::default();
+    found.iter().flatten().for_each(|&process| taken.add(process));
+    let mut after = 0_u64; // the process of the blob before
     let next = |process: &Option<u64>| {
-        if let Some(process) = *process {
-            last = Some(process);
-            return (process, true);
-        }
-        let is_free = |process: &u64| !taken.contains(process) && !given.contains(process);
-        let after = last.map_or(0, |last: u64| last.saturating_add(1));
-        let free = (after..nprocs).find(is_free).or_else(|| (0..after).find(is_free));
-        let process = free.unwrap_or(after);
-        given.insert(process);
-        last = Some(process);
-        (process, false)
+        let given = process.unwrap_or_else(|| {
+            let free = Some(taken.first_free(after)).filter(|&free| free < nprocs);
+            let free = free.unwrap_or_else(|| taken.first_free(0));
+            let free = if free < nprocs { free } else { after };
+            taken.add(free);
+            free
+        });
+        after = given.saturating_add(1);
+        (given, process.is_some())
     };
     found.iter().map(next).collect()
+}
+
+/// Processes that are taken: the end of each run of numbers, by its start.
+#[derive(Debug, Default)]
+struct Taken(BTreeMap<u64, u64>);
+
+impl Taken {
+    /// The run that begins at most at this process, if it reaches it.
+    fn run(&self, process: u64) -> Option<(u64, u64)> {
+        let (&start, &end) = self.0.range(..=process).next_back()?;
+        (process <= end).then_some((start, end))
+    }
+
+    /// The first process from this one on that is not taken.
+    fn first_free(&self, from: u64) -> u64 {
+        self.run(from).map_or(from, |(_, end)| end)
+    }
+
+    fn add(&mut self, process: u64) {
+        let after = process.saturating_add(1);
+        let (start, end) = self.run(process).unwrap_or((process, process));
+        if end <= process {
+            let end = self.0.remove(&after).unwrap_or(after);
+            self.0.insert(start, end);
+        }
+    }
 }
 
 /// For each blob the process that has its requests.
@@ -156,4 +180,50 @@ fn processes(map: &Map, nprocs: NonZeroU64, order: Order, blobs: &[Lists]) -> Ve
     let mut idle = (0..nprocs.get()).filter(|process| !busy.contains(process));
     while idle.next().is_some_and(|process| take(&nothing, process)) {}
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complete;
+    use alloc::vec::Vec;
+
+    /// The next process that no blob has, or the first one; process by process.
+    fn by_search(found: &[Option<u64>], nprocs: u64) -> Vec<u64> {
+        let mut given: Vec<u64> = Vec::new();
+        for process in found {
+            let after = given.last().map_or(0, |last| last + 1);
+            let is_free = |one: &u64| !found.contains(&Some(*one)) && !given.contains(one);
+            let free = (after..nprocs).chain(0..after.min(nprocs)).find(is_free);
+            given.push(process.or(free).unwrap_or(after));
+        }
+        given
+    }
+
+    #[test]
+    fn blobs_get_the_processes_that_are_left_in_order() {
+        let choices = [None, Some(0), Some(1), Some(2), Some(3)];
+        for number in 0..5_usize.pow(5) {
+            let found: Vec<_> = (0..5).map(|at| choices[number / 5_usize.pow(at) % 5]).collect();
+            let numbers: Vec<_> = found.iter().flatten().collect();
+            if (1..numbers.len()).any(|at| numbers[..at].contains(&numbers[at])) {
+                continue; // a process has at most one blob
+            }
+            for nprocs in 4..7 {
+                let given: Vec<_> = complete(&found, nprocs).iter().map(|one| one.0).collect();
+                assert_eq!(given, by_search(&found, nprocs), "{found:?} of {nprocs}");
+            }
+        }
+    }
+
+    /// Each search begins before all that are taken.
+    #[test]
+    fn many_blobs_without_a_process_do_not_take_the_square_of_the_time() {
+        let count = 200_000;
+        let found = (0..count).rev().flat_map(|process| [Some(process), None]);
+        let given = complete(&found.collect::<Vec<_>>(), 2 * count);
+        assert_eq!(given[..3], [(count - 1, true), (count, false), (count - 2, true)]);
+        let mut all: Vec<_> = given.iter().map(|one| one.0).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..2 * count));
+    }
 }
