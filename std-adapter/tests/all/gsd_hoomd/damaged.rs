@@ -2,6 +2,8 @@
 
 use super::golden::{expected, open};
 use super::golden_dir;
+use crate::run::refused;
+use serde_json::from_slice;
 use std::fs;
 use striae::error::ErrorKind;
 use striae::gsd::Builder;
@@ -390,4 +392,24 @@ fn of_a_chunk_that_a_frame_has_twice_all_take_the_same() {
     let series = trajectory.logs().matching("log/one").read().unwrap();
     let one = series.iter().find(|one| one.name == "log/one").unwrap();
     assert_eq!(one.quantity.values, Values::F64(vec![1.0, 11.0]));
+}
+
+/// What the file says is printed, and what is wrong with its trajectory; it is not sound.
+#[test]
+fn info_of_a_trajectory_that_cannot_be_read_is_no_success() {
+    let folder = crate::in_memory();
+    let path = folder.path().join("made.gsd");
+    let schema = Version { major: 1, minor: 4 };
+    let mut writer = Builder::new().schema("hoomd", schema).create(&path).unwrap();
+    writer.write("particles/N", &[3.0_f32], 1).unwrap(); // must be of 32-bit integers
+    writer.end_frame().unwrap();
+    writer.close().unwrap();
+    let path = path.to_str().unwrap();
+    let says = "particles/N";
+    let text = refused(&["info", path], 1, says);
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("schema              hoomd 1.4") && text.contains(says), "{text}");
+    let json: serde_json::Value = from_slice(&refused(&["info", "--json", path], 1, says)).unwrap();
+    assert_eq!(json["frames"], 1);
+    assert!(json["hoomd"]["error"].as_str().unwrap().contains(says), "{json}");
 }

@@ -31,13 +31,16 @@ pub(super) enum Hoomd<'a> {
 }
 
 impl<'a> Hoomd<'a> {
-    /// Reads the trajectory; `None` if the file has another schema.
-    pub(super) fn new(file: &'a File, path: &Path) -> Option<Self> {
+    /// Reads the trajectory, or finds out why it cannot be read; `None` if the file has another
+    /// schema.
+    pub(super) fn new(file: &'a File, path: &Path) -> (Option<Self>, Option<Error>) {
         if file.header().schema.as_bytes() != b"hoomd" {
-            return None;
+            return (None, None);
         }
-        let known = Trajectory::open(path).and_then(|trajectory| Self::known(file, &trajectory));
-        Some(known.unwrap_or_else(|error| Self::Unreadable { error: error.to_string() }))
+        match Trajectory::open(path).and_then(|trajectory| Self::known(file, &trajectory)) {
+            Ok(known) => (Some(known), None),
+            Err(error) => (Some(Self::Unreadable { error: error.to_string() }), Some(error)),
+        }
     }
 
     fn known(file: &'a File, trajectory: &Trajectory) -> Result<Self, Error> {

@@ -61,9 +61,10 @@ struct Gone {
 
 pub(super) fn info(args: &InfoArgs) -> Result<Sound, Failure> {
     let file = File::open(&args.file.path)?;
-    let hoomd = Hoomd::new(&file, &args.file.path);
+    let (hoomd, failed) = Hoomd::new(&file, &args.file.path);
     let info = Info { hoomd, ..Info::new(file.head()) };
-    args.print(&info, || Ok(lines(file.head(), &info)))
+    let done = args.print(&info, || Ok(lines(file.head(), &info)))?;
+    failed.map_or(Ok(done), |error| Err(error.into()))
 }
 
 impl<'a> Info<'a> {
