@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Attributes, Chunk, Slot};
 use striae_core::step::DriveError;
-use striae_core::store::{ReadAt, WriteAt};
 use striae_core::zerocopy::FromBytes;
 use striae_hoomd::fallback::Need;
 use striae_hoomd::schema::{self, FIELDS, Group};
 use striae_hoomd::{
     Error, Fault, File, Frame, FrameData, Precision, Source, Start, Trajectory, Values, Writer,
 };
+use striae_kit::growing::Growing;
 use striae_kit::gsd_everything::Counted;
 
 /// Frames that are read.
@@ -316,41 +316,6 @@ fn is_writable(data: &FrameData) -> bool {
     }
 }
 
-/// A file in memory.
-#[derive(Debug, Default)]
-struct Memory(Vec<u8>);
-
-impl ReadAt for Memory {
-    type Error = Infallible;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Infallible> {
-        Ok(self.0.as_slice().read_at(offset, buf).unwrap())
-    }
-
-    fn size(&self) -> Result<u64, Infallible> {
-        Ok(u64::try_from(self.0.len()).unwrap())
-    }
-}
-
-impl WriteAt for Memory {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Infallible> {
-        let start = usize::try_from(offset).unwrap();
-        let end = start + bytes.len();
-        self.0.resize(self.0.len().max(end), 0);
-        self.0[start..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), Infallible> {
-        self.0.resize(usize::try_from(len).unwrap(), 0);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
-
 /// What is written of frames that were read has their values.
 fn write_again(frames: &[FrameData], precision: Precision) {
     let Some(first) = frames.first() else { return };
@@ -360,7 +325,7 @@ fn write_again(frames: &[FrameData], precision: Precision) {
     };
     let about = Attributes { schema: schema::NAME, schema_version, ..Attributes::default() };
     let slots = vec![Slot::EMPTY; FIELDS.len() + first.log.len() + 1];
-    let file = striae_core::gsd::Writer::create(Memory::default(), &about, slots).unwrap();
+    let file = striae_core::gsd::Writer::create(Growing::default(), &about, slots).unwrap();
     let mut writer = Writer::new(file, Start::new(schema_version, precision).unwrap());
     let mut written = Vec::new();
     for frame in frames {

@@ -281,12 +281,7 @@ impl Read for TaskStream {
 
 impl Seek for TaskStream {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let to = match to {
-            SeekFrom::Start(position) => embedded_io::SeekFrom::Start(position),
-            SeekFrom::End(by) => embedded_io::SeekFrom::End(by),
-            SeekFrom::Current(by) => embedded_io::SeekFrom::Current(by),
-        };
-        let position = self.stream.seek(to);
+        let position = self.stream.seek(to.into());
         position.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))
     }
 }

@@ -106,12 +106,7 @@ where
     &'a F: ReadAt<Error = io::Error>,
 {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let to = match to {
-            SeekFrom::Start(position) => embedded_io::SeekFrom::Start(position),
-            SeekFrom::End(by) => embedded_io::SeekFrom::End(by),
-            SeekFrom::Current(by) => embedded_io::SeekFrom::Current(by),
-        };
-        embedded_io::Seek::seek(&mut self.stream, to).map_err(to_io)
+        embedded_io::Seek::seek(&mut self.stream, to.into()).map_err(to_io)
     }
 }
 

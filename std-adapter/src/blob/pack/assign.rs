@@ -1,15 +1,14 @@
 //! Which variable has which decomposition.
 
-use crate::blob::{BuildError, Map, first_subfile};
-use crate::cdf::{ErrorKind as CdfError, File, Header, Variable};
-use crate::error::{Error, ErrorKind};
+use crate::blob::subfile::Head;
+use crate::blob::{BuildError, Container, Map, first_subfile};
+use crate::cdf::{File, Header, Variable};
+use crate::error::Error;
 use crate::posix::PosixFile;
 use std::collections::HashMap;
 use std::path::Path;
 use striae_core::blob::names::{DECOMPOSITION_ID, GLOBAL_DIMIDS};
-use striae_core::endian::ByteOrder;
-use striae_core::hdf5;
-use striae_inspect::subject;
+use striae_inspect::blob::subfile::container;
 
 /// The decomposition of each variable, and the dimensions of each decomposition.
 #[derive(Debug)]
@@ -133,28 +132,9 @@ fn dimids_of_shape(file: &File, shape: &[u64]) -> Option<Vec<u64>> {
 fn header_of(path: &Path) -> Result<Header, Error> {
     let first = first_subfile(path);
     let path = first.as_deref().unwrap_or(path);
-    let at = |kind: ErrorKind| Error::new(path, kind);
-    let file = PosixFile::open(path).map_err(|error| at(error.into()))?;
-    let mut start = [0; 8];
-    let len = striae_core::store::ReadAt::read_at(&file, 0, &mut start);
-    len.map_err(|error| at(error.into()))?;
-    if start != hdf5::raw::SIGNATURE {
-        return Ok(File::open(path)?.header().clone());
+    let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
+    match container(&file).map_err(|error| Error::new(path, error))? {
+        Container::Cdf => Ok(File::open(path)?.header().clone()),
+        Container::Hdf5 => Ok(Head::read(&file).map_err(|error| Error::new(path, error))?.header),
     }
-    let no_blob = || at(CdfError::NoVariable { name: "header_blob".into() }.into());
-    let mut memory = [0; hdf5::Reader::<()>::MEMORY];
-    let reader = hdf5::Reader::open(&file, &mut memory).map_err(|_| no_blob())?;
-    let array = reader.dataset(b"header_blob", &mut memory).map_err(|_| no_blob())?;
-    let values = array.ok_or_else(no_blob)?.values;
-    let mut bytes = Vec::new();
-    let len = usize::try_from(values.len()).unwrap_or(usize::MAX);
-    bytes.try_reserve_exact(len).map_err(|_| no_blob())?;
-    bytes.resize(len, 0);
-    let read = subject::read::<_, striae_core::cdf::Error>(&file, values.offset(), &mut bytes);
-    read.map_err(|error| at(error.into()))?;
-    let order = match bytes.get(12) {
-        Some(0) => ByteOrder::Big,
-        _ => ByteOrder::Little,
-    };
-    Header::parse(&bytes, order).map_err(|error| at(error.into()))
 }
