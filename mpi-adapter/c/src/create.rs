@@ -111,7 +111,11 @@ impl New {
             Tasks::Colored { .. } => 1,
         };
         let ntasks = size.checked_div(nfiles).unwrap_or(size);
-        self.together = self.together.with(environment, ntasks);
+        self.together = match self.tasks {
+            // SIONlib's mapped writer reads neither the words nor the environment for it.
+            Tasks::Placed { .. } => Together::parse(b""),
+            _ => self.together.with(environment, ntasks),
+        };
         self.mode.keyval = self.mode.keyval.or(environment.keyval);
         self
     }

@@ -343,6 +343,7 @@ static void mapped_records(const char *mode) {
         sid = sion_open(path, "br", &ntasks, &nfiles, &s, &fsblksize, &r, NULL);
         CHECK(sid >= 0 && ntasks == 2 * size);
         for (int task = 0; task < ntasks; task++) {
+            CHECK(s[task] == 1024); /* each chunk has blocks of its own, whatever the mode */
             CHECK(sion_seek(sid, task, SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
             CHECK(check_stream(sid, r[task]) == 10 * (r[task] + 1));
         }
