@@ -138,7 +138,7 @@ impl<C: Collective> File<C> {
     }
 
     /// Reads the spans that this rank wants, in any order; they may overlap. All ranks of the node
-    /// call this, also those that want nothing. It takes 5 calls of the message layer, messages of
+    /// call this, also those that want nothing. It takes 6 calls of the message layer, messages of
     /// 16 bytes for each span, and the bytes that other ranks have read.
     ///
     /// A rank has in memory what it wants, what it reads, and the list of all spans.
@@ -187,6 +187,8 @@ impl<C: Collective> File<C> {
                 .flat_map(u64::to_le_bytes)
                 .collect::<Vec<u8>>()),
         };
+        // Before rank 0 waits for messages.
+        self.node.agree(mine.as_ref().map(drop).map_err(Clone::clone))?;
         let size = usize::try_from(self.node.size()).unwrap_or(usize::MAX);
         let (mut counts, mut entries) = (vec![0_u64; size], Vec::new());
         let bytes = mine.as_ref().map(Vec::as_slice).map_err(Clone::clone);

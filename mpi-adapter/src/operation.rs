@@ -66,6 +66,8 @@ pub enum Operation {
     BlobRead,
     /// [`blob::Convert::run`](crate::blob::Convert::run).
     BlobConvert,
+    /// [`blob::Set::lost`](crate::blob::Set::lost).
+    BlobLost,
     /// [`direct::File::open`](crate::direct::File::open).
     DirectOpen,
     /// [`direct::File::read`](crate::direct::File::read).
@@ -73,7 +75,7 @@ pub enum Operation {
 }
 
 /// The names of the operations, in the order of their numbers.
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 29] = [
     "the program's own collectives",
     "create of a SION set",
     "reopen of a SION set",
@@ -101,6 +103,7 @@ const NAMES: [&str; 28] = [
     "open of a blob set",
     "read of a blob set",
     "convert of a blob set",
+    "lost subfiles of a blob set",
     "open of a file for batches",
 ];
 

@@ -3,6 +3,7 @@
 use super::set::Set;
 use crate::collective::Collective;
 use crate::error::Error;
+use crate::operation::Operation;
 use std::collections::BTreeMap;
 
 /// The bytes of other ranks that rank 0 has in memory at once, besides the list.
@@ -72,6 +73,8 @@ impl<C: Collective> Set<C> {
             Lost { number, text: error.to_string(), values }.encode(&mut bytes);
         }
         let (mut all, mut rest) = (BTreeMap::new(), Vec::new());
+        self.comm().begin(Operation::BlobLost, 0);
+        self.comm().agree(Ok(()))?; // before rank 0 waits for messages
         self.comm().gather(0, Ok(&bytes), WINDOW, |_, piece| {
             rest.extend(piece);
             while let Some(lost) = Lost::decode(&mut rest) {

@@ -160,6 +160,11 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
         self.group.is_some()
     }
 
+    /// Whether a thread of another rank may have bytes of this one.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.start.is_some() && self.group.as_ref().is_some_and(|group| group.size() > 1)
+    }
+
     /// Whether no other rank than the writer may open the file.
     pub(crate) const fn is_alone(&self) -> bool {
         self.is_alone

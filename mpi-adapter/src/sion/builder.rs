@@ -184,7 +184,7 @@ impl Builder {
     /// Makes the set; its first file is `path`. All ranks call this. Besides splitting the
     /// communicator it takes three calls of the message layer, and one more for several files; with
     /// another [`rule`](Self::rule) than the default, two more for each 64 Ki tasks of a file.
-    /// If ranks have several [tasks](Self::tasks) or none, it takes six calls for a file and two
+    /// If ranks have several [tasks](Self::tasks) or none, it takes seven calls for a file and two
     /// for each further 64 Ki tasks of it; one more for [`chunksizes`](Self::chunksizes); and two
     /// more and one for each file for several files. With [`color`](Self::color) it takes eight,
     /// and with [`placed`](Self::placed) four more than with [`tasks`](Self::tasks).

@@ -374,6 +374,8 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
         if of_set {
             self.publish_set(true)?;
         }
+        // Each file keeps its lock until it is closed; none has one when all ranks know that it is.
+        self.locks = None;
         let Some(whole) = self.whole else { return self.files.first.close() };
         whole.error().map_or(Ok(()), Err)?;
         copies_first(Some(&whole), self.files.into_both(), |part: Part<C, F>| {

@@ -71,13 +71,7 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
         if !self.files.copies.is_empty() {
             return Err(unsupported("the keeper of a file of a buddy set alone opens it"));
         }
-        self.files.own_mut().try_for_each(|part| {
-            let flushed = part.flush_own();
-            if let Err(error) = &flushed {
-                part.fail(Failure::io("writing a stream", error));
-            }
-            flushed
-        })
+        self.files.own_mut().try_for_each(Part::flush_or_fail)
     }
 
     /// Adds the next `len` bytes of the current chunk of a task to its stream, which the program
@@ -96,7 +90,10 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
     /// chunk of the stream must have all of them. Committed bytes change at once.
     ///
     /// # Errors
-    /// As [`count_written`](Self::count_written); an error of the operating system.
+    /// As [`count_written`](Self::count_written); [`io::ErrorKind::Unsupported`] if a thread of
+    /// another rank may have older bytes yet ([`Collect::write_behind`](crate::Collect)); an error
+    /// of the operating system, which is also that of the next collective of all ranks if it is of
+    /// what was to be written before.
     pub fn overwrite(
         &mut self,
         task: u32,
@@ -165,7 +162,12 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         bytes: &[u8],
     ) -> io::Result<()> {
         self.check_unsealed()?;
-        self.flush_own()?; // or what waits would be written over the new bytes
+        if self.is_behind() {
+            return Err(unsupported(
+                "the thread of another rank may write older bytes after these",
+            ));
+        }
+        self.flush_or_fail()?; // or what waits would be written over the new bytes
         let place = self.own_tasks().find(|own| own.task == number);
         let place = place.ok_or_else(|| not_mine(number))?.place;
         let (task, ..) = self.task(number).ok_or_else(|| not_mine(number))?;

@@ -86,7 +86,8 @@ fn one_rank_that_makes_another_call_on_a_blob_set_leaves_no_file() {
 fn one_rank_that_makes_another_call_on_a_file_that_all_read_is_one_error() {
     assert_eq!(every_pair(State::SionReader), 3 * 2 * OTHERS);
     assert_eq!(every_pair(State::GsdReader), 4 * 3 * OTHERS);
-    assert_eq!(every_pair(State::BlobReader), 3 * 2 * OTHERS);
+    assert_eq!(every_pair(State::BlobReader), 4 * 3 * OTHERS);
+    assert_eq!(every_pair(State::Batches), 3 * 2 * OTHERS);
 }
 
 #[test]

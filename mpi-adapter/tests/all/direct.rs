@@ -83,7 +83,7 @@ fn what_all_want_is_read_once_and_by_all_of_them() {
             let file = File::open(comm, file.path()).unwrap();
             let before = file.node().calls();
             let samples = file.read(&wanted).unwrap();
-            assert_eq!(file.node().calls() - before, 5);
+            assert_eq!(file.node().calls() - before, 6);
             check(&samples, &wanted, content);
             samples.bytes_read()
         });

@@ -189,6 +189,33 @@ fn the_error_of_a_collector_is_that_of_all_ranks() {
     assert!(done.iter().all(|error| (error.rank(), error.code()) == expected), "{done:?}");
 }
 
+/// A collector does not wait for a record of a rank that does something else.
+#[test]
+fn a_merged_write_that_other_ranks_do_not_make_is_an_error_of_all() {
+    for size in [2, 3] {
+        for (odd, call) in (0..size).flat_map(|odd| [(odd, "commit"), (odd, "close")]) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a");
+            let done = ranks(size, |comm| {
+                let is_odd = comm.rank() == odd;
+                let builder = Builder::new().rule(ChunkRule::Merged(Grouping::WHOLE_FILE));
+                let mut file = builder.chunksize(1000).create(comm, &path).unwrap();
+                file.coll_write(b"first").unwrap();
+                let done = match call {
+                    _ if !is_odd => file.coll_write(b"second"),
+                    "commit" => file.commit(),
+                    _ => return file.close().map(drop).unwrap_err().code(),
+                };
+                done.unwrap_err().code()
+            });
+            assert!(
+                done.iter().all(|&code| code == Code::Differ),
+                "{odd} of {size}, {call}: {done:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_record_of_any_length_reaches_its_collector() {
     let folder = tempfile::tempdir().unwrap();

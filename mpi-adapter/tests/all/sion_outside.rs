@@ -80,6 +80,23 @@ fn bytes_of_any_chunk_are_replaced() {
     }
 }
 
+/// Its thread could write the older bytes of this rank after the new ones.
+#[test]
+fn bytes_that_a_thread_of_another_rank_may_have_are_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("set.sion");
+    each(2, |rank| {
+        let number = rank.rank();
+        let collect = Collect::new().write_behind(true);
+        let mut file = Builder::new().chunksize(100).collect(collect).create(rank, &path)?;
+        file.coll_write(b"bytes")?;
+        let refused = file.overwrite(number, 0, 0, b"x").unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
+        file.close().map(drop)
+    });
+    assert_eq!(stream(&path, 1).0, b"bytes");
+}
+
 #[test]
 fn a_sealed_set_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use striae::sion as serial;
 use striae::sion::verify::{Sealing, state};
-use striae_mpi::sion::{FileWriter, Reopen};
+use striae_mpi::sion::{Builder, FileWriter, Placed, Reopen};
 use striae_mpi::{Code, Collect, Collective, Error};
 
 /// What task `task` writes in round `round`.
@@ -225,4 +225,45 @@ fn what_cannot_be_appended_to_is_the_same_error_at_all_ranks() {
     let builder = serial::Builder::new(4).nfiles(2).buddies(1);
     builder.create(&path).unwrap().close().unwrap();
     assert_eq!(error_of(dealt, &path).code(), Code::Refused);
+}
+
+/// No rank has the lock of another file still when all have closed the set.
+#[test]
+fn a_set_of_several_files_is_opened_again_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    ranks(4, |comm| {
+        let builder = Builder::new().chunksize(100).nfiles(4);
+        let mut comm = builder.create(comm, &path).unwrap().close().unwrap();
+        for _ in 0..100 {
+            comm = Reopen::new().open(comm, &path).unwrap().close().unwrap();
+        }
+    });
+}
+
+/// What a rank wants wrongly is known before the old files are emptied.
+#[test]
+fn a_refused_set_leaves_the_one_that_it_was_to_replace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    set(2, 1, false, &path);
+    let before = std::fs::read(&path).unwrap();
+    let numbered =
+        |rank: u32| Builder::new().tasks(vec![(u64::from(rank), [512, u64::MAX][rank as usize])]);
+    let twice = |rank: u32| {
+        Builder::new().placed(vec![Placed {
+            file: 0,
+            globalrank: rank.into(),
+            local: 0,
+            chunksize: 512,
+        }])
+    };
+    for builder in [&numbered as &(dyn Fn(u32) -> Builder + Sync), &twice] {
+        let done = ranks(2, |comm| {
+            let builder = builder(comm.rank()).force(true);
+            builder.create(comm, &path).map(drop).unwrap_err().code()
+        });
+        assert!(done.iter().all(|&code| code == Code::Refused), "{done:?}");
+        assert!(std::fs::read(&path).unwrap() == before);
+    }
 }

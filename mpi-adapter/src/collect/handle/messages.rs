@@ -92,7 +92,7 @@ impl<C: Collective, F: SharedFile> Handle<C, F> {
     /// Goes on without the other ranks of the group, of which some are gone: this rank writes for
     /// itself, and what it handed over without learning that it was written, it writes again.
     pub(crate) fn go_on_alone(&mut self) -> Result<(), Failure> {
-        if self.start.is_some() && self.group.as_ref().is_some_and(|group| group.size() > 1) {
+        if self.is_behind() {
             let text = "what the thread of another rank had to write may be lost with that rank";
             return Err(Failure::new(Code::Refused, text));
         }

@@ -113,9 +113,9 @@ pub(in crate::sion) enum Claim {
 }
 
 impl<C: Collective, F: SharedFile> Part<C, F> {
-    /// Makes a file. Rank 0 makes it before any other rank opens it. This takes three calls of the
-    /// message layer, one more if tasks are `Placed`; unless each rank has one task and chunks are
-    /// aligned, two more for each 64 Ki tasks.
+    /// Makes a file. Rank 0 makes it when all ranks want it, and before any other opens it. This
+    /// takes three calls of the message layer, one more if tasks are `Numbered`, two if they are
+    /// `Placed`; unless each rank has one task and chunks are aligned, two more for each 64 Ki tasks.
     pub(in crate::sion) fn create(
         comm: C,
         claim: Claim,
@@ -159,27 +159,18 @@ fn begun_by_all<'a, C: Collective, F: SharedFile>(
         let [before] = comm.exscan_after(mine, || file.make())?;
         return Ok((begun, before));
     }
-    let begun = begun.and_then(|begun| {
-        if comm.rank() == 0 {
-            file.make()?;
-        }
-        Ok(begun)
-    });
-    if claim == Claim::Numbered {
-        return Ok((Ok(comm.agree(begun)?), 0));
-    }
-    let locals = begun.as_ref().map_err(Clone::clone);
-    let locals =
-        locals.map(|begun| (begun.meta1.ntasks(), begun.plan.tasks.iter().map(|task| task.local)));
-    let missing = unowned(comm, locals)?;
-    let all = match missing.first() {
-        None => Ok(()),
-        Some(missing) => {
+    let mut mine = begun.as_ref().map(drop).map_err(Clone::clone);
+    if claim == Claim::Placed {
+        let locals = begun
+            .as_ref()
+            .map_err(Clone::clone)
+            .map(|begun| (begun.meta1.ntasks(), begun.plan.tasks.iter().map(|task| task.local)));
+        if let Some(missing) = unowned(comm, locals)?.first() {
             let text = format_args!("no rank has task {} of a file", missing.start);
-            Err(Failure::new(Code::Refused, text))
+            mine = Err(Failure::new(Code::Refused, text));
         }
-    };
-    comm.agree(all)?; // and rank 0 has made the file
+    }
+    let [] = comm.decide(mine.map(|()| []), [], |[]| file.make().map(|()| []))?;
     Ok((begun, 0))
 }
 

@@ -21,6 +21,20 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         self.leave_lane().file.written().map(drop)
     }
 
+    /// As [`flush_own`](Self::flush_own); its error is also that of the next collective.
+    pub(in crate::sion) fn flush_or_fail(&mut self) -> io::Result<()> {
+        let flushed = self.flush_own();
+        if let Err(error) = &flushed {
+            self.fail(Failure::io("writing a stream", error));
+        }
+        flushed
+    }
+
+    /// Whether a thread of another rank may have bytes of this one.
+    pub(in crate::sion) fn is_behind(&self) -> bool {
+        self.file.is_behind()
+    }
+
     /// Writes bytes at an offset of the file at once.
     pub(in crate::sion) fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.file.written()?.io().write_all_at(offset, bytes)

@@ -73,7 +73,11 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
     pub(in crate::sion) fn coll_write(&mut self, record: &[u8]) -> Result<(), Error> {
         self.comm.error().map_or(Ok(()), Err)?;
         let len = match self.merged.clone() {
-            Some(group) => self.put_merged(record, &group)?,
+            Some(group) => {
+                self.begin(Operation::SionWrite);
+                self.comm.agree(Ok(()))?; // before a rank waits for messages of its group
+                self.put_merged(record, &group)?
+            }
             None => {
                 if !self.append(record) {
                     self.put(record);

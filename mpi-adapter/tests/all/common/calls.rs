@@ -6,9 +6,10 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use striae::gsd::Durability;
 use striae_core::cdf::{Definition, DimDef, Type, VarDef};
+use striae_core::span::Span;
 use striae_mpi::blob::{Request, Writer};
 use striae_mpi::gsd::Rows;
-use striae_mpi::{Collect, Collective, Error, blob, gsd, sion};
+use striae_mpi::{Collect, Collective, Error, blob, direct, gsd, sion};
 
 /// Where a call begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum State {
     SionReader,
     GsdReader,
     BlobReader,
+    /// A file that the ranks of a node read in batches.
+    Batches,
 }
 
 /// How a set is written.
@@ -62,7 +65,8 @@ pub(crate) fn calls(state: State) -> &'static [&'static str] {
         State::Blob => &["flush", "close", "drop"],
         State::SionReader => &["check", "close", "drop"],
         State::GsdReader => &["chunk", "read", "read_rows", "drop"],
-        State::BlobReader => &["read", "convert", "drop"],
+        State::BlobReader => &["read", "convert", "lost", "drop"],
+        State::Batches => &["read", "close", "drop"],
     }
 }
 
@@ -274,11 +278,19 @@ fn read<C: Collective>(comm: C, state: State, call: &str, folder: &Path) -> Outc
                 }
                 file.chunk(0, "x").map(drop)
             }
+            State::Batches => {
+                let file = direct::File::open(comm, folder.join("a.sion")).unwrap();
+                if call == "read" {
+                    drop(file.read(&[Span::new(0, 8).unwrap()])?);
+                }
+                if call == "drop" { Ok(()) } else { file.close() }
+            }
             _ => {
                 let set = blob::Set::open(comm, folder.join("a")).unwrap();
                 match call {
                     "drop" => return Ok(()),
                     "read" => drop(set.read::<f64>("heat")?),
+                    "lost" => drop(set.lost()?),
                     _ => drop(blob::Convert::new().run(&set, folder.join("d.nc"))?),
                 }
                 set.read::<f64>("heat").map(drop)
@@ -303,7 +315,7 @@ pub(crate) fn check(state: State, folder: &Path, size: u32, calls: [&str; 2]) {
     let has_alone = size < 4 || matches!(state, State::Sion(Kind::Alone));
     let goes_on = is_legal && is_of_several(state) && has_alone;
     match state {
-        State::Fresh | State::SionReader | State::GsdReader => {}
+        State::Fresh | State::SionReader | State::GsdReader | State::Batches => {}
         State::BlobReader => assert!(!folder.join("d.nc").exists()),
         State::Sion(_) => {
             let set = striae::sion::File::open(folder.join("b.sion")).unwrap();
