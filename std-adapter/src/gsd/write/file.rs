@@ -383,7 +383,7 @@ impl FileWriter {
     /// # Errors
     /// As [`commit`](Self::commit).
     pub fn truncate(&mut self) -> Result<(), Error> {
-        let (writer, path) = self.open()?;
+        let (writer, path) = self.open_named()?;
         let truncated = writer.truncate().map_err(|error| Error::new(path, error));
         if writer.names() == 0 {
             self.names.clear();

@@ -217,6 +217,10 @@ impl FileWriter {
         let parts = self.all_parts().filter(|part| !part.is_closed());
         let begun = parts.map(|part| part.begin(closes)).collect::<Result<Vec<_>, _>>();
         let begun = begun.inspect_err(|_| self.reopen_streams(closes))?;
+        if closes && self.all_parts().any(|part| part.is_closed()) {
+            // Of a close that failed: the others get the commit that the closed ones have.
+            return begun.into_iter().try_for_each(Begun::close);
+        }
         if !begun.iter().any(Begun::is_needed) {
             return begun.into_iter().try_for_each(Begun::skip);
         }
@@ -240,7 +244,9 @@ impl FileWriter {
         let shown = prepared.iter_mut().try_for_each(Prepared::show);
         // Tasks can go on in all files before any of them looks at what tasks have written.
         let ended: Vec<_> = prepared.into_iter().map(Prepared::end).collect();
-        let finished: Vec<_> = ended.into_iter().map(Ended::finish).collect();
+        // The commit of a closed file is the last of all: tasks write nothing that it has not.
+        let opens = closes && !ended.iter().any(Ended::is_visible);
+        let finished: Vec<_> = ended.into_iter().map(|ended| ended.finish(opens)).collect();
         finished.into_iter().fold(shown, Result::and)
     }
 
@@ -448,5 +454,39 @@ impl Reopen {
             (0..meta1.ntasks()).try_for_each(|local| part.renew(local, None))?;
         }
         Ok(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verify;
+    use crate::sion::{Builder, File};
+    use std::io::Write;
+
+    /// The last commit is visible in both files, and one of them was not closed.
+    #[test]
+    fn a_close_that_failed_in_one_file_gives_it_the_commit_of_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sion");
+        let builder = Builder::new(2).nfiles(2).fsblksize(64).sealed(true);
+        let mut set = builder.create(&path).unwrap();
+        for task in 0..2 {
+            set.task(task).unwrap().write_all(&[b'a'; 1000]).unwrap();
+        }
+        let begun: Vec<_> = set.all_parts().map(|part| part.begin(true).unwrap()).collect();
+        let mut prepared: Vec<_> = begun.into_iter().map(|one| one.prepare(1).unwrap()).collect();
+        prepared.iter_mut().for_each(|one| one.show().unwrap());
+        prepared.remove(0).end().finish(false).unwrap();
+        drop(prepared);
+        *lock(&set.last_number) = 1;
+
+        assert!(set.task(1).is_err(), "nothing is added to a file whose sibling is closed");
+        set.close().unwrap();
+        assert!(File::open(&path).unwrap().older().unwrap().is_empty());
+        let mut damage = Vec::new();
+        let summary = Verify::new().sion(&path, &mut |one| damage.push(one.what.to_string()));
+        let summary = summary.unwrap();
+        assert_eq!((summary.set_commit, damage), (Some(1), Vec::new()));
     }
 }

@@ -347,7 +347,9 @@ fn a_file_that_vanishes_cannot_be_committed() {
     file.commit().unwrap();
     std::fs::remove_file(&path).unwrap();
     write_frame(&mut file).unwrap();
-    for error in [file.commit().unwrap_err(), file.close().unwrap_err()] {
+    let errors =
+        [file.commit().unwrap_err(), file.truncate().unwrap_err(), file.close().unwrap_err()];
+    for error in errors {
         assert_eq!(error.path(), path);
         assert_eq!(
             error.to_string(),

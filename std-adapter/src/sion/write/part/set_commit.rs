@@ -123,9 +123,25 @@ impl<'p> Begun<'p> {
         !self.snapshot.pens.is_empty() || !is_same || self.closes && !book.is_closed()
     }
 
+    /// Closes a file as its last commit is, which may have become visible without an answer.
+    pub(in crate::sion::write) fn close(mut self) -> Result<(), Error> {
+        let part = self.part;
+        part.check_name()?;
+        let mut book = lock(&part.book);
+        part.settle(&mut book)?;
+        if let Some(&shown) = book.published() {
+            close_shown(part, &mut book, &shown)?;
+        }
+        part.committed(&self.snapshot);
+        part.closed.store(true, Ordering::Release);
+        *self.granted = u64::MAX;
+        Ok(())
+    }
+
     /// Ends a commit that changes nothing.
     pub(in crate::sion::write) fn skip(mut self) -> Result<(), Error> {
         let part = self.part;
+        part.check_name()?;
         let last = lock(&part.book).published().copied();
         let at = |error| Error::new(&part.path, error);
         match last.filter(|_| self.closes) {
@@ -204,12 +220,17 @@ impl<'p> Prepared<'p> {
 }
 
 impl Ended<'_> {
-    /// Marks what tasks have written as committed, if it is.
-    pub(in crate::sion::write) fn finish(self) -> Result<(), Error> {
+    /// Whether the commit is visible in this file.
+    pub(in crate::sion::write) const fn is_visible(&self) -> bool {
+        self.is_visible
+    }
+
+    /// Marks what tasks have written as committed, if it is. With `opens`, tasks may write again.
+    pub(in crate::sion::write) fn finish(self, opens: bool) -> Result<(), Error> {
         let Self { begun, is_visible, closed } = self;
         let Begun { part, mut granted, wish, snapshot, closes } = begun;
+        part.open_streams(opens);
         if !is_visible {
-            part.open_streams(closes);
             return Ok(()); // the error is that of `show`
         }
         part.committed(&snapshot);
@@ -218,8 +239,6 @@ impl Ended<'_> {
         } else if closed.is_ok() {
             part.closed.store(true, Ordering::Release);
             *granted = u64::MAX; // nothing will be accepted any more
-        } else {
-            part.open_streams(true);
         }
         closed
     }
