@@ -19,6 +19,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use striae_core::sion::filename::Sibling;
 pub use unfinished::abandon_all;
 
@@ -61,6 +62,8 @@ pub struct Publish {
     force: bool,
     /// Permissions of a file that replaces no other, before the umask.
     mode: Option<u32>,
+    /// Whether a single file has replaced another, and its name may not be durable.
+    is_named: AtomicBool,
 }
 
 impl Publish {
@@ -106,7 +109,8 @@ impl Publish {
             let names = (0..nfiles.get()).map(|number| numbering.name(&name, number));
             hidden.destinations(names, force)?;
         }
-        Ok(Self { hidden, name, numbering, nfiles, force, mode: None })
+        let is_named = AtomicBool::new(false);
+        Ok(Self { hidden, name, numbering, nfiles, force, mode: None, is_named })
     }
 
     /// Gives new files the permissions of the file at `path`, as `cp` does, unless they replace a
@@ -137,17 +141,23 @@ impl Publish {
         self.give_names(durable)
     }
 
-    /// As [`finish`](Self::finish), but after an error a single new file is kept for another try.
+    /// As [`finish`](Self::finish), but after an error a single new file is kept for another try,
+    /// or only what was left to do is tried again.
     pub(crate) fn give_names(&self, durable: bool) -> Result<(), Error> {
         let nfiles = self.nfiles.get();
         // Last what a set is opened by.
         let numbers = (1..nfiles).chain([0]);
         let names = numbers.map(|number| self.numbering.name(&self.name, number));
         let files = self.hidden.destinations(names, self.force)?;
+        if self.is_named.load(Ordering::Relaxed) {
+            return if durable { sync_folders(&files) } else { Ok(()) };
+        }
         self.hidden.complete(&files, self.mode, durable)?;
         let publishing = self.hidden.publishing()?;
         if !self.force || nfiles == 1 {
-            return self.hidden.publish(&publishing, &files, self.force, durable);
+            let published = self.hidden.publish(&publishing, &files, self.force, durable);
+            self.is_named.store(self.force && !self.hidden(0).exists(), Ordering::Relaxed);
+            return published;
         }
         let aside = self.hidden.replaced();
         let (moved, result) = self.set_aside(&aside, &files);
