@@ -124,6 +124,11 @@ impl Part {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// Whether this process is a fork of the one that opened the file.
+    pub(super) fn is_forked(&self) -> bool {
+        self.file.is_forked()
+    }
+
     pub(super) fn file(&self) -> &PosixFile {
         &self.file
     }

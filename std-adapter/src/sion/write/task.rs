@@ -73,6 +73,9 @@ impl Strand {
 
 impl Drop for Strand {
     fn drop(&mut self) {
+        if self.part.is_forked() {
+            return; // the file is that of the other process
+        }
         let mut stream = lock(&self.stream);
         stream.taken = false;
         // What fails stays in the buffer, and the next commit, or the close, fails if it does
