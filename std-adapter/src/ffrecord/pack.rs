@@ -4,6 +4,7 @@ use super::ErrorKind;
 use super::write::{Builder, Written};
 use crate::error::Error;
 use crate::posix::PosixFile;
+use crate::publish::spare;
 use crate::store::Durability;
 use crate::store::existing;
 use crate::verb::{Options, Output, Plain};
@@ -64,6 +65,7 @@ impl Pack {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) if `out` exists already;
+    /// [`Source`](crate::error::ErrorKind::Source) if it is one of `files`;
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if most of the files are holes;
     /// [`NoRoom`](crate::error::ErrorKind::NoRoom); an error of the operating system, also for a
     /// file that is not a regular file.
@@ -74,6 +76,7 @@ impl Pack {
         progress: &dyn Fn(u64),
     ) -> Result<Written, Error> {
         let n = usize_to_u64(files.len());
+        spare([out.to_owned()], files.iter().map(PathBuf::as_path))?;
         self.admit(files, out)?;
         let force = self.output.force;
         let durability = if force { Durability::OnCommit } else { Durability::None };

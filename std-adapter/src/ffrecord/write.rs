@@ -6,6 +6,7 @@ use crate::copy::{Copier, Place};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
+use crate::store::lock::{Locked, lock_replaced};
 use crate::store::{Durability, Run};
 use std::io;
 use std::num::NonZeroU32;
@@ -64,8 +65,9 @@ impl Builder {
     ///
     /// # Errors
     /// [`ErrorKind::Exists`](crate::error::ErrorKind::Exists) if `path` exists already;
-    /// [`Wrong::TooManySamples`] if the announced number is too large; an error of the operating
-    /// system.
+    /// [`ErrorKind::Locked`](crate::error::ErrorKind::Locked) if another writer has the file that
+    /// is to be replaced; [`Wrong::TooManySamples`] if the announced number is too large; an error
+    /// of the operating system.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
         let path = path.as_ref();
         let at = |error: io::Error| Error::new(path, error);
@@ -74,6 +76,7 @@ impl Builder {
             Some(n) => Rows::Known(Tables::new(layout(path, n)?)),
         };
         let publish = Publish::new(path, NonZeroU32::MIN, self.force)?;
+        let replaced = if self.force { lock_replaced(path)? } else { None };
         // Samples whose number is not known go to a file of their own, which never gets a name.
         let file = PosixFile::create(&publish.hidden(rows.file()), false).map_err(at)?;
         let end = match &rows {
@@ -84,6 +87,7 @@ impl Builder {
         Ok(Writer {
             path,
             publish,
+            _replaced: replaced,
             durable: matches!(self.durability, Durability::OnCommit),
             file,
             rows,
@@ -132,6 +136,8 @@ pub struct Written {
 pub struct Writer {
     path: PathBuf,
     publish: Publish,
+    /// The file that this one replaces, if there is one.
+    _replaced: Option<Locked>,
     durable: bool,
     file: PosixFile,
     rows: Rows,

@@ -9,7 +9,9 @@ use super::checked::Sums;
 use super::file::File;
 use super::write::{Builder, Source, make};
 use crate::error::Error;
+use crate::publish::identity;
 use crate::store::existing;
+use crate::store::lock::changed_meanwhile;
 use crate::verb::{Options, Output};
 use part::Part;
 use std::num::NonZeroU64;
@@ -93,7 +95,8 @@ impl Convert {
     ///
     /// - [`Exists`](crate::error::ErrorKind::Exists) if `out` exists and may not be replaced.
     /// - [`Locked`](crate::error::ErrorKind::Locked) if another writer has the file that is to be
-    ///   replaced.
+    ///   replaced; of kind [`ResourceBusy`](std::io::ErrorKind::ResourceBusy) if it is `file`, and
+    ///   has changed since it was opened.
     /// - [`NoFrame`](striae_core::gsd::Error::NoFrame) if the file does not have all of the frames.
     /// - [`Damaged`](super::ErrorKind::Damaged) if a check of the file finds damage in header,
     ///   names or index, except in frames that are not copied.
@@ -119,6 +122,7 @@ impl Convert {
         })?;
         let most = self.admit(file, &frames, out)?;
         make(&self.output, out, file.path(), |hidden| {
+            check_unchanged(file, out)?; // another writer may have had it before the lock
             let mut writer = self.builder(file, &frames)?.create(hidden)?;
             let is_checked = self.how.checksums != Some(false);
             let written = self.copy_to(&mut writer, file, &frames, (is_checked, most), progress)?;
@@ -417,4 +421,14 @@ impl Copy<'_> {
         let crc = self.taken.as_mut().unwrap_or(&mut self.source).crc(chunk.span)?;
         self.file.check_crc(chunk, crc)
     }
+}
+
+/// If `out` is `file`: checks that nobody has changed it since it was opened.
+fn check_unchanged(file: &File, out: &Path) -> Result<(), Error> {
+    if identity(out) == Some(file.store().file().identity())
+        && File::open(out)?.head() != file.head()
+    {
+        return Err(Error::new(out, changed_meanwhile()));
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //! without a seal.
 
 use super::ErrorKind;
-use super::file::{File, TaskEntry};
+use super::file::{File, OpenOptions, TaskEntry};
 use super::new_set::{Laid, NewSet, Room, Written};
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
@@ -10,6 +10,7 @@ use crate::each::for_each;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::FileStore;
 use crate::publish::{Numbering, identity};
+use crate::store::lock::changed_meanwhile;
 use crate::verb::Options;
 use crc32c::crc32c_append;
 use std::collections::BTreeMap;
@@ -67,6 +68,9 @@ impl Convert {
     /// [`Source`](crate::error::ErrorKind::Source) for a file of `set` in the place of another one;
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the new set would be larger than the old
     /// one justifies; [`Apart`](ErrorKind::Apart) if its files are of different commits of the set;
+    /// [`Locked`](crate::error::ErrorKind::Locked) if another writer has a file that would be
+    /// replaced, and [`ResourceBusy`](std::io::ErrorKind::ResourceBusy) if that is one of `set`,
+    /// and has changed since it was opened;
     /// an error for a damaged set, also for a key-value record that is not whole, or
     /// for data that differs from its seal; [`OutOfRange`](SionError::OutOfRange)
     /// if there are more files than tasks; an error of the operating system.
@@ -98,6 +102,9 @@ impl Convert {
         let room = Room { source: first, existing, stored: set.existing()?, bytes, claimed };
         let new = NewSet { out, nfiles: self.how.files(), output: self.output, like, room };
         new.write(builder, set.ntasks(), |writer| {
+            if identity(out).is_some() && identity(out) == identity(first) {
+                check_unchanged(set, bytes)?; // another writer may have had it before the lock
+            }
             let job = &Job { set, seals: &seals, writer, progress };
             for_each(set.tasks()?, self.output.nthreads(), || {
                 let (mut copier, mut window) = (self.output.copier(None), Vec::new());
@@ -120,6 +127,19 @@ impl Convert {
             .keyval(set.keyval() == KeyvalMode::Inline)
             .durability(Durability::None)
     }
+}
+
+/// Checks that no file of a set has another commit than when it was opened, and that there are no
+/// more than so many bytes in its streams, which only grow.
+fn check_unchanged(set: &File, bytes: u64) -> Result<(), Error> {
+    for (path, head) in set.files() {
+        let now = OpenOptions::new().alone(true).open(path)?;
+        if now.files().iter().any(|(_, now)| *now != head) {
+            return Err(Error::new(path, changed_meanwhile()));
+        }
+    }
+    let now = set.tasks()?.try_fold(0, |sum: u64, task| Ok(sum.saturating_add(task?.bytes)))?;
+    if now == bytes { Ok(()) } else { Err(Error::new(set.path(), changed_meanwhile())) }
 }
 
 /// The seal of each physical file that has one. Fails if the tables of a file differ from its seal.

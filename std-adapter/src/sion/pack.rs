@@ -7,6 +7,7 @@ use crate::copy::Copier;
 use crate::each::for_each;
 use crate::error::Error;
 use crate::posix::PosixFile;
+use crate::publish::{Numbering, spare};
 use crate::store::existing;
 use crate::verb::Options;
 use std::collections::BTreeMap;
@@ -112,6 +113,14 @@ impl Sources {
         usize_to_u64(self.tasks.len())
     }
 
+    /// The files of all tasks.
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.tasks.iter().flat_map(|task| {
+            let keys = task.keys.iter().map(|(_, path)| path.as_path());
+            task.plain.as_deref().into_iter().chain(keys)
+        })
+    }
+
     /// Bytes of all streams.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -178,7 +187,7 @@ impl Pack {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
-    /// [`OutOfRange`](striae_core::sion::Error::OutOfRange) if there are more files than tasks, or
+    /// [`Source`](crate::error::ErrorKind::Source) if it is one of `sources`; [`OutOfRange`](striae_core::sion::Error::OutOfRange) if there are more files than tasks, or
     /// no task; an error of the operating system.
     pub fn run(
         &self,
@@ -186,6 +195,9 @@ impl Pack {
         out: &Path,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Written, Error> {
+        let most = u32::try_from(sources.ntasks()).unwrap_or(u32::MAX); // more files are refused
+        let targets = Numbering::Set.paths(out, self.how.files().get().min(most));
+        spare(targets, sources.paths())?;
         let builder = self.builder(sources);
         let (bytes, nfiles) = (sources.bytes(), self.how.files());
         let stored = sources.stored;

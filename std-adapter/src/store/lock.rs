@@ -3,11 +3,12 @@
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
 use crate::shown;
+use crate::store::files::max_open_files;
 use rustix::fs::FlockOperation;
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How often to open a file again if others replace it.
 const ATTEMPTS: u32 = 8;
@@ -49,13 +50,16 @@ impl Locked {
         for _ in 0..ATTEMPTS {
             let file = PosixFile::open_rw(path).map_err(at)?.durable(durable);
             let file = lock(file, path, wanted)?;
-            let is_named = |named: &PosixFile| named.identity() == file.identity();
-            if !wanted || is_named(&PosixFile::open(path).map_err(at)?) {
+            if !wanted || file.has_name(path).map_err(at)? {
                 return Ok(file);
             }
         }
-        let busy = "was replaced whenever it was looked at";
-        Err(at(io::Error::new(io::ErrorKind::ResourceBusy, busy)))
+        Err(at(replaced_always()))
+    }
+
+    /// Whether `path` leads to this file.
+    pub(crate) fn has_name(&self, path: &Path) -> io::Result<bool> {
+        PosixFile::open(path).map(|named| named.identity() == self.identity())
     }
 
     /// Unlocks the file, which nothing is written to any more. A forked process does nothing.
@@ -104,18 +108,49 @@ pub fn lock(file: PosixFile, path: &Path, wanted: bool) -> Result<Locked, Error>
     }
 }
 
-/// Locks the file that will be replaced against writers until it is closed. For a symbolic link,
-/// that is its target. `None` if there is no file.
+/// Locks the file that will be replaced against writers until it is closed; then it also has that
+/// name. For a symbolic link, that is its target. `None` if there is no file.
 ///
 /// # Errors
-/// As [`lock`]; an error of the operating system.
+/// As [`lock`]; an error if others replace the file again and again; an error of the operating
+/// system.
 pub fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
-    let file = match PosixFile::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        // The user may have no right to read the file, but own its folder.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
-        Err(error) => return Err(Error::new(path, error)),
-    };
-    lock(file, path, true).map(Some)
+    let at = |error| Error::new(path, error);
+    for _ in 0..ATTEMPTS {
+        let file = match PosixFile::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // The user may have no right to read the file, but own its folder.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+            Err(error) => return Err(at(error)),
+        };
+        let file = lock(file, path, true)?;
+        match file.has_name(path) {
+            Ok(true) => return Ok(Some(file)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(error)),
+            _ => {}
+        }
+    }
+    Err(at(replaced_always()))
+}
+
+/// As [`lock_replaced`], for the files of a set, of which the first one is locked by every writer:
+/// of a set of very many files, as many as may be open.
+///
+/// # Errors
+/// As [`lock_replaced`].
+pub(crate) fn lock_all_replaced(
+    paths: impl Iterator<Item = PathBuf>,
+) -> Result<Vec<Locked>, Error> {
+    paths.take(max_open_files()).filter_map(|path| lock_replaced(&path).transpose()).collect()
+}
+
+/// The error of a file that is read and replaced, and had another writer before it was locked.
+pub(crate) fn changed_meanwhile() -> io::Error {
+    io::Error::new(io::ErrorKind::ResourceBusy, "was changed by another writer since it was opened")
+}
+
+fn replaced_always() -> io::Error {
+    let busy = "was replaced whenever it was looked at";
+    io::Error::new(io::ErrorKind::ResourceBusy, busy)
 }

@@ -35,11 +35,10 @@ use clap::{CommandFactory, FromArgMatches};
 use failure::{Failure, Sound};
 use flags::Given;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use striae::format::Recognized;
 use striae::shown::Shown;
-use striae_core::sion::filename::Sibling;
 use text::unless_gone;
 
 fn main() -> ExitCode {
@@ -145,29 +144,18 @@ fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
 }
 
 fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
-    // A blob set has other names, which its builder looks at.
-    if args.format() != striae::Format::Blob {
+    if args.format() == striae::Format::Map {
         check_sources(args)?;
     }
     rows::pack(args, given, args.format())
 }
 
-/// Refuses to replace an input file by the new file or set.
+/// Refuses to replace a map by the new map.
 fn check_sources(args: &PackArgs) -> Result<(), Failure> {
-    let target = |number| {
-        let mut name = args.out.clone().into_os_string();
-        name.push(Sibling(number).to_string());
-        PathBuf::from(name)
-    };
-    // A set with more files than tasks is refused later.
-    let most = u32::try_from(args.sources.len()).unwrap_or(u32::MAX);
-    let targets = (0..args.layout.nfiles.get().min(most)).map(target);
-    for target in targets.filter(|target| target.exists()) {
-        if let Some(source) = args.sources.iter().find(|source| files::is_same(source, &target)) {
-            return Err(Failure::usage(source, "is a source, and would be replaced"));
-        }
+    match args.sources.iter().find(|source| files::is_same(source, &args.out)) {
+        Some(source) => Err(Failure::usage(source, "is a source, and would be replaced")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Prints the manual page of the program or of a verb.

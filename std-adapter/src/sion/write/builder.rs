@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use striae_core::sion::create::blocks;
 use striae_core::sion::filegroups::{BuddyTask, EvenFiles, FileGroups, mapping};
 use striae_core::sion::{Attributes, Book, ChunkRule, Error as SionError, Meta1, raw};
-use striae_core::store::usize_to_u64;
+use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::sion::mapping::{are_all_ranks, mapping_of};
 
 /// Options for a new set: its tasks, the layout of their streams, and durability.
@@ -269,8 +269,16 @@ impl Builder {
         (prefix, entries): (&[u8], u64),
         made: &mut NewFiles,
     ) -> Result<Plan, Error> {
-        let file = self.open(&path, made)?.durable(self.settings.durability.asks());
-        let file = lock(file, &path, true)?;
+        let (file, is_new) = self.open(&path)?;
+        let file = lock(file.durable(self.settings.durability.asks()), &path, true)?;
+        if is_new {
+            // Another writer may have found the file before it was locked.
+            let is_own = ReadAt::size(&*file).and_then(|len| Ok(len == 0 && file.has_name(&path)?));
+            if !is_own.map_err(|error| Error::new(&path, error))? {
+                return Err(Error::new(&path, ErrorKind::Exists));
+            }
+            made.paths.push(path.clone());
+        }
         let fsblksize = match self.set.fsblksize {
             Some(bytes) => bytes,
             None => default_fsblksize(&file).map_err(|error| Error::new(&path, error))?,
@@ -295,16 +303,14 @@ impl Builder {
         Ok(Plan { path, file, book, table })
     }
 
-    fn open(&self, path: &Path, made: &mut NewFiles) -> Result<PosixFile, Error> {
+    /// Opens or makes a file; says whether it is new.
+    fn open(&self, path: &Path) -> Result<(PosixFile, bool), Error> {
         let exists = || Error::new(path, ErrorKind::Exists);
         match PosixFile::create(path, false) {
-            Ok(file) => {
-                made.paths.push(path.to_owned());
-                Ok(file)
-            }
+            Ok(file) => Ok((file, true)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let file = if self.set.force { PosixFile::open_rw(path) } else { Err(error) };
-                file.map_err(|error| match error.kind() {
+                file.map(|file| (file, false)).map_err(|error| match error.kind() {
                     // The latter is a symbolic link to nothing.
                     io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => exists(),
                     _ => Error::new(path, error),

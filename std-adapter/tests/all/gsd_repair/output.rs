@@ -3,11 +3,11 @@
 use super::*;
 use certain::Damage;
 use std::num::NonZeroU64;
-use striae::Verify;
-use striae::gsd::File;
 use striae::gsd::convert::Convert;
 use striae::gsd::recover::Recover;
 use striae::gsd::verify::{Finding, Severity};
+use striae::gsd::{Builder, File, FileWriter};
+use striae::{Output, Verify};
 use striae_core::gsd::Version;
 use striae_kit::adapter::Random;
 use torn::seeds;
@@ -161,4 +161,25 @@ fn a_name_cut_inside_a_character_stays_in_layer_1_and_is_replaced_in_layer_2() {
         recovery.write(&out, &|_| {}).unwrap();
         assert_eq!(damage(&out), []);
     }
+}
+
+/// Between the look at a file and its lock, another writer may have added frames.
+#[test]
+fn a_file_that_has_changed_since_it_was_opened_does_not_replace_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut writer = Builder::new().create(&path).unwrap();
+    writer.write("a", &[1_u8], 1).unwrap();
+    writer.end_frame().unwrap();
+    writer.close().unwrap();
+    let old = File::open(&path).unwrap();
+    let mut writer = FileWriter::reopen(&path).unwrap();
+    writer.write("a", &[2_u8], 1).unwrap();
+    writer.end_frame().unwrap();
+    writer.close().unwrap();
+    let convert = Convert::new().output(Output::new().force(true));
+    let error = convert.run(&old, &path, &|_| ()).unwrap_err();
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::ResourceBusy);
+    assert_eq!(File::open(&path).unwrap().frames(), 2);
+    convert.run(&old, &folder.path().join("b.gsd"), &|_| ()).unwrap();
 }

@@ -93,3 +93,21 @@ fn a_set_may_replace_itself_and_none_of_its_files_alone() {
     folder.keeps(&["convert", &first, &second, "--force"], &second);
     striae(&["convert", &first, &first, "--nfiles", "2", "--force"]).assert().success();
 }
+
+#[test]
+fn what_is_packed_of_a_folder_is_not_replaced() {
+    let folder = Folder::new();
+    for name in ["task_00000", "task_00001", "sample_00000", "sample_00001"] {
+        folder.write(name, name);
+    }
+    let (all, task, sample) =
+        (folder.path(""), folder.path("task_00000"), folder.path("sample_00000"));
+    folder.keeps(&["pack", "--force", &task, &all], &task);
+    let named = folder.path("a.ffr");
+    std::os::unix::fs::symlink(&sample, &named).unwrap();
+    folder.keeps(&["pack", "--force", &named, &all], &named);
+    let second = folder.path("a.sion.000001");
+    std::os::unix::fs::symlink(folder.path("task_00001"), &second).unwrap();
+    let set = folder.path("a.sion");
+    folder.keeps(&["pack", "--force", "--nfiles", "2", &set, &all], &second);
+}

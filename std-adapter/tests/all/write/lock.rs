@@ -1,10 +1,12 @@
 //! One writer at a time.
 
 use super::{names, streams};
+use crate::run::{refused, striae};
 use std::io::Write;
 use std::path::Path;
+use striae::Output;
 use striae::error::ErrorKind;
-use striae::sion::{Builder, FileWriter, Reopen};
+use striae::sion::{Builder, Convert, File, FileWriter, Reopen};
 
 fn builder() -> Builder {
     Builder::new(4).nfiles(2).buddies(1).chunksize(64).fsblksize(16)
@@ -61,4 +63,82 @@ fn a_set_of_which_a_file_is_written_by_itself_is_not_opened() {
     assert!(is_locked(FileWriter::reopen(&path)));
     drop(alone);
     FileWriter::reopen(&path).unwrap();
+}
+
+fn two_files() -> Builder {
+    Builder::new(4).nfiles(2).chunksize(64).fsblksize(16)
+}
+
+/// What a writer has added would be lost.
+#[test]
+fn verbs_replace_nothing_that_another_writer_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (set, other, tasks) = (path("a.sion"), path("b.sion"), path("tasks"));
+    two_files().create(&set).unwrap().close().unwrap();
+    two_files().create(&other).unwrap().close().unwrap();
+    striae(&["extract", &set, &tasks]).assert().success();
+    let says = "is being written by another program";
+    for held in [&set, &path("a.sion.000001")] {
+        let writer = FileWriter::reopen(held).unwrap();
+        for verb in [
+            &["convert", "--nfiles", "2", "--force", &other, &set][..],
+            &["convert", "--nfiles", "2", "--force", &set, &set],
+            &["recover", "--force", &other, &set],
+            &["pack", "--nfiles", "2", "--force", &set, &tasks],
+        ] {
+            refused(verb, 2, says);
+        }
+        drop(writer);
+    }
+    let named = path("a.ffr");
+    let writer = Builder::new(1).create(&named).unwrap();
+    refused(&["pack", "--force", &named, &path("tasks/task_00000")], 2, says);
+    refused(&["map", "--svg", &named, "--force", &other], 2, says);
+    drop(writer);
+    striae(&["convert", "--force", &set, &set]).assert().success();
+}
+
+/// Between the look at a set and its lock, another writer may have added something.
+#[test]
+fn a_set_that_has_changed_since_it_was_opened_does_not_replace_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    two_files().create(&path).unwrap().close().unwrap();
+    let old = File::open(&path).unwrap();
+    let mut writer = FileWriter::reopen(&path).unwrap();
+    writer.task(3).unwrap().write_all(&[b'l'; 100]).unwrap();
+    writer.close().unwrap();
+    let convert = Convert::new().output(Output::new().force(true));
+    let error = convert.run(&old, &path, &|_| ()).unwrap_err();
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::ResourceBusy);
+    assert_eq!(streams(&path)[3], [b'l'; 100]);
+    // Another file may have the older state.
+    convert.run(&old, &folder.path().join("b.sion"), &|_| ()).unwrap();
+}
+
+/// Whoever was refused leaves the file of who was not.
+#[test]
+fn of_several_creators_those_that_are_not_refused_have_what_they_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sion");
+    let mut done = 0;
+    for _ in 0..300 {
+        let all = std::thread::scope(|scope| {
+            let create = || {
+                let mut set = Builder::new(1).force(true).create(&path).ok()?;
+                set.task(0).unwrap().write_all(b"bytes").unwrap();
+                Some(set.close().map_err(|error| error.to_string()))
+            };
+            let threads = [0; 3].map(|_| scope.spawn(create));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        for closed in all.into_iter().flatten() {
+            closed.unwrap();
+            done += 1;
+        }
+        assert_eq!(streams(&path), [b"bytes"]);
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert!(done >= 300, "{done}");
 }
