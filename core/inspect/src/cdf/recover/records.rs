@@ -88,9 +88,12 @@ impl Records {
         Span::new(self.first.offset(), before.saturating_add(self.first.len()))
     }
 
-    /// Where the record after the saved ones begins.
-    pub(super) const fn end(&self) -> u64 {
-        self.first.offset().saturating_add(self.saved.saturating_mul(self.recsize))
+    /// Where the bytes of the saved records end, with the padding of the last one.
+    pub(super) fn end(&self) -> u64 {
+        let Some(before) = self.saved.checked_sub(1) else { return self.first.offset() };
+        let last = self.first.offset().saturating_add(before.saturating_mul(self.recsize));
+        // A record with gaps between its variables is longer than the next one is away.
+        last.saturating_add(self.first.len().max(self.recsize))
     }
 
     /// The most bytes of the saved records in a new file.

@@ -137,10 +137,10 @@ impl<S: Subject + ?Sized, W: WriteAt> Copy<'_, S, W> {
             let data = self.store.first_data(rest);
             let data = data.map_err(|error| Unwritten::Read(DriveError::Store(error)))?;
             let Some(data) = data else { return Ok(()) };
-            let hole = data.offset().saturating_sub(start).checked_div(records.recsize);
-            let hole = hole.unwrap_or(0);
-            // The end of a long record may be data where the next ones begin to be a hole.
-            let hole = hole.saturating_sub(u64::from(records.first.len() > records.recsize));
+            // Of a record with gaps, only the last values may be data: it is no hole then.
+            let hole = data.offset().saturating_sub(start).checked_sub(records.first.len());
+            let hole = hole
+                .map_or(0, |more| more.checked_div(records.recsize).unwrap_or(0).saturating_add(1));
             if let Some(hole) = Some(hole.min(left)).filter(|&hole| hole > 0) {
                 number = number.saturating_add(hole);
                 continue;

@@ -1,0 +1,129 @@
+//! Damaged netCDF files whose headers are made byte by byte, and files with holes.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use striae_core::span::Span;
+use striae_core::store::ReadAt;
+use striae_inspect::cdf::recover::Recovery;
+use striae_inspect::cdf::{FindingKind, Header, verify};
+use striae_inspect::certainty::Word;
+use striae_inspect::subject::Subject;
+
+/// A variable of one dimension: its name, the number of the dimension, its type, its vsize, and
+/// where it begins after the header.
+type Var = (&'static str, u32, u32, u32, u32);
+
+const INT: u32 = 4;
+
+/// The header of a file of CDF-1 with these dimensions; a length of 0 is that of records.
+fn header(numrecs: u32, dims: &[u32], vars: &[Var]) -> Vec<u8> {
+    let made = |start: u32| {
+        let mut bytes = b"CDF\x01".to_vec();
+        let mut word = |words: &[u32]| words.iter().for_each(|one| bytes.extend(one.to_be_bytes()));
+        word(&[numrecs, 10, dims.len() as u32]);
+        for (number, length) in (0..).zip(dims) {
+            word(&[1, u32::from(b'p' + number) << 24, *length]);
+        }
+        word(&[0, 0, 11, vars.len() as u32]);
+        for (name, dimid, nc_type, vsize, begin) in vars {
+            let name = u32::from(name.as_bytes()[0]) << 24;
+            word(&[1, name, 1, *dimid, 0, 0, *nc_type, *vsize, start + begin]);
+        }
+        bytes
+    };
+    made(made(0).len() as u32)
+}
+
+/// A file with holes, which counts the bytes that are read.
+struct Holed {
+    parts: Vec<(u64, Vec<u8>)>,
+    len: u64,
+    read: Cell<u64>,
+}
+
+impl Holed {
+    /// A file that ends with its last part.
+    fn new(parts: Vec<(u64, Vec<u8>)>) -> Self {
+        let len = parts.last().map_or(0, |(at, bytes)| at + bytes.len() as u64);
+        Self { parts, len, read: Cell::new(0) }
+    }
+}
+
+impl ReadAt for Holed {
+    type Error = Infallible;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Infallible> {
+        let len = self.len.saturating_sub(offset).min(buf.len() as u64) as usize;
+        self.read.set(self.read.get() + len as u64);
+        buf[..len].fill(0);
+        for (at, bytes) in &self.parts {
+            let (from, to) =
+                ((*at).max(offset), (at + bytes.len() as u64).min(offset + len as u64));
+            if from < to {
+                let stored = &bytes[(from - at) as usize..(to - at) as usize];
+                buf[(from - offset) as usize..(to - offset) as usize].copy_from_slice(stored);
+            }
+        }
+        Ok(len)
+    }
+
+    fn size(&self) -> Result<u64, Infallible> {
+        Ok(self.len)
+    }
+}
+
+impl Subject for Holed {
+    fn first_data(&self, span: Span) -> Result<Option<Span>, Infallible> {
+        let data = self.parts.iter().filter_map(|(at, bytes)| {
+            let (from, to) = ((*at).max(span.offset()), (at + bytes.len() as u64).min(span.end()));
+            Span::between(from, to).filter(|part| !part.is_empty())
+        });
+        Ok(data.min_by_key(|part| part.offset()))
+    }
+}
+
+/// What is recovered of a file, and the new file.
+fn saved<S: Subject<Error = Infallible>>(store: &S) -> (Recovery, Vec<u8>) {
+    let recovery = Recovery::examine(store).unwrap();
+    let mut new = vec![0; usize::try_from(recovery.bytes()).unwrap()];
+    recovery.save(store, &mut &mut new[..], &mut |_| ()).unwrap();
+    let mut found = Vec::new();
+    verify(&&new[..], &mut |what: FindingKind| found.push(what.to_string())).unwrap();
+    assert_eq!(found, [""; 0]);
+    (recovery, new)
+}
+
+/// The first values of a variable, or those of a record, as integers.
+fn ints(data: &[u8], variable: &str, record: u64) -> Vec<i32> {
+    let header = Header::read(data).unwrap();
+    let layout = header.variable(variable).unwrap().layout();
+    let span = layout.record(record).unwrap_or(layout.first);
+    let bytes = &data[span.offset() as usize..span.end() as usize];
+    bytes.chunks(4).map(|value| i32::from_be_bytes(value.try_into().unwrap())).collect()
+}
+
+#[test]
+fn the_values_after_a_hole_in_a_record_with_gaps_are_saved() {
+    // Two variables, of which the first one is a hole, and the second one is 1 MiB later or nearer.
+    for gap in [4, 8, 65536, 1 << 20] {
+        let header = header(1, &[0], &[("a", 0, INT, 4, 4096), ("b", 0, INT, 4, 4096 + gap)]);
+        let value = (header.len() as u64 + 4096 + u64::from(gap), 1_234_567_i32);
+        let parts = vec![(0, header), (value.0, value.1.to_be_bytes().to_vec())];
+        let (recovery, new) = saved(&Holed::new(parts));
+        assert_eq!(recovery.tally().word(), Word::AsFound, "{recovery:?}");
+        assert_eq!((ints(&new, "a", 0), ints(&new, "b", 0)), (vec![0], vec![value.1]), "{gap}");
+        assert_eq!(recovery.rest(), None, "{gap}: they belong to the variable");
+    }
+}
+
+/// What follows the last record of a file with gaps is named from its end on.
+#[test]
+fn bytes_after_a_record_with_gaps_belong_to_nothing() {
+    let mut data = header(1, &[0], &[("a", 0, INT, 4, 0), ("b", 0, INT, 4, 100)]);
+    let end = data.len() as u64 + 104;
+    data.resize(end as usize, 1);
+    assert_eq!(Recovery::examine(&data[..]).unwrap().rest(), None);
+    data.extend([0, 0, 7, 0]);
+    let rest = Recovery::examine(&data[..]).unwrap().rest();
+    assert_eq!(rest, Span::between(end, end + 3));
+}
