@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
-use striae_inspect::cdf::recover::Recovery;
+use striae_inspect::cdf::recover::{Records, Recovery};
 use striae_inspect::cdf::{FindingKind, Header, verify};
 use striae_inspect::certainty::Word;
 use striae_inspect::subject::Subject;
@@ -13,6 +13,7 @@ use striae_inspect::subject::Subject;
 /// where it begins after the header.
 type Var = (&'static str, u32, u32, u32, u32);
 
+const BYTE: u32 = 1;
 const INT: u32 = 4;
 
 /// The header of a file of CDF-1 with these dimensions; a length of 0 is that of records.
@@ -126,4 +127,23 @@ fn bytes_after_a_record_with_gaps_belong_to_nothing() {
     data.extend([0, 0, 7, 0]);
     let rest = Recovery::examine(&data[..]).unwrap().rest();
     assert_eq!(rest, Span::between(end, end + 3));
+}
+
+#[test]
+fn there_are_no_more_records_than_the_version_can_count() {
+    // STREAMING has all bits set: the number before it is the largest one.
+    let most = u64::from(u32::MAX) - 1;
+    for claimed in [0, u32::MAX] {
+        for more in [0, 1, 7] {
+            let header = header(claimed, &[0], &[("v", 0, BYTE, 4, 0)]);
+            let start = header.len() as u64;
+            let store = Holed::new(vec![(0, header), (start + most + more - 1, vec![1])]);
+            let recovery = Recovery::examine(&store).unwrap();
+            let numrecs = Some(u64::from(claimed)).filter(|&claimed| claimed == 0);
+            assert_eq!(recovery.records(), Records { claimed: numrecs, saved: most });
+            assert_eq!(recovery.header().numrecs(), most);
+            let rest = Span::between(start + most, start + most + more);
+            assert_eq!(recovery.rest(), rest.filter(|rest| !rest.is_empty()));
+        }
+    }
 }

@@ -59,7 +59,7 @@ impl Records {
             more.unwrap_or(0).saturating_add(1)
         });
         let most = match claimed {
-            None => old.version().streaming().saturating_sub(1),
+            None => u64::MAX,
             Some(0) if whole > 0 => {
                 let end = last_byte(store, first.offset(), head.file_len)?;
                 let used = end.saturating_sub(first.offset());
@@ -67,7 +67,8 @@ impl Records {
             }
             Some(claimed) => claimed,
         };
-        let saved = whole.min(most);
+        // More is not a number of records in this version, whatever the file has.
+        let saved = whole.min(most).min(old.version().streaming().saturating_sub(1));
         let word = match (claimed, recsize) {
             (Some(claimed), _) if saved < claimed => {
                 Certainty::Lost(Loss::Records { claimed, saved })
