@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
-use striae_inspect::cdf::recover::{Records, Recovery};
+use striae_inspect::cdf::recover::{Certainty, Doubt, Records, Recovery};
 use striae_inspect::cdf::{FindingKind, Header, verify};
 use striae_inspect::certainty::Word;
 use striae_inspect::subject::Subject;
@@ -145,5 +145,44 @@ fn there_are_no_more_records_than_the_version_can_count() {
             let rest = Span::between(start + most, start + most + more);
             assert_eq!(recovery.rest(), rest.filter(|rest| !rest.is_empty()));
         }
+    }
+}
+
+/// Byte variables at these places after the header, in a file of `len` bytes that are all 1.
+fn bytes_of(claimed: u32, begins: [u32; 2], len: usize) -> Holed {
+    let [a, b] = begins;
+    let mut data = header(claimed, &[0], &[("a", 0, BYTE, 4, a), ("b", 0, BYTE, 4, b)]);
+    data.resize(len, 1);
+    Holed::new(vec![(0, data)])
+}
+
+#[test]
+fn records_that_the_header_does_not_count_do_not_overlap() {
+    // Records are 8 bytes apart; with the gap each one would be longer than 1 MiB, or than 8.
+    for (gap, len) in [(9, 4096), ((1 << 20) - 9, 2 << 20), (1 << 20, 2 << 20)] {
+        for claimed in [0, u32::MAX] {
+            let store = bytes_of(claimed, [0, gap], len);
+            let (recovery, _) = saved(&store);
+            assert_eq!(recovery.records().saved, (len as u64 - 116 - 5) / 8 + 1);
+            let words: Vec<_> = recovery.variables().map(|(_, word)| word).collect();
+            let [Certainty::AsFound(_), Certainty::Guess(Doubt::Begin { taken: 120, .. })] =
+                words[..]
+            else {
+                panic!("{gap} {claimed}: {words:?}");
+            };
+            let read = store.read.get();
+            assert!(read <= 8 * len as u64, "{gap} {claimed}: {read} of {len} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_single_record_may_have_gaps_also_if_the_header_does_not_count_it() {
+    for claimed in [0, 1] {
+        let store = bytes_of(claimed, [0, 1000], 116 + 1001);
+        let (recovery, new) = saved(&store);
+        assert_eq!(recovery.records().saved, 1);
+        assert!(recovery.variables().all(|(_, word)| matches!(word, Certainty::AsFound(_))));
+        assert_eq!(new[116..], [1, 0, 0, 0, 1, 0, 0, 0]);
     }
 }

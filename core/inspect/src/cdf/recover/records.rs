@@ -41,23 +41,27 @@ impl Records {
         if record_variables(old).next().is_none() {
             return Ok(None);
         }
-        let (places, first) = match old.first_record().filter(|first| is_in_order(old, *first)) {
+        let recsize = |first| match is_whole {
+            true => Some(head.recsize),
+            false => guess(old, claimed, first),
+        };
+        let first = old.first_record().filter(|&first| {
+            // There may be gaps between the variables of a single record: several would overlap.
+            let most = match claimed {
+                Some(0) => whole(old, first, recsize(first)),
+                _ => head.numrecs,
+            };
+            is_in_order(old, first) && (most <= 1 || first.len() <= head.recsize)
+        });
+        let (places, first) = match first {
             Some(first) => {
                 let own = |one: Variable<'_>| (one.varid(), one.layout().first);
                 (record_variables(old).map(own).collect(), first)
             }
             None => joined(old),
         };
-        let recsize = match is_whole {
-            true => Some(head.recsize),
-            false => guess(old, claimed, first),
-        };
-        let room = head.file_len.checked_sub(first.end());
-        let room = room.filter(|_| head.header_len <= first.offset() && !first.is_empty());
-        let whole = room.map_or(0, |room| {
-            let more = recsize.and_then(|recsize| room.checked_div(recsize));
-            more.unwrap_or(0).saturating_add(1)
-        });
+        let recsize = recsize(first);
+        let whole = whole(old, first, recsize);
         let most = match claimed {
             None => u64::MAX,
             Some(0) if whole > 0 => {
@@ -128,17 +132,26 @@ fn record_variables(old: &Header) -> impl Iterator<Item = Variable<'_>> {
     old.variables().filter(|variable| variable.is_record())
 }
 
-/// Whether the variables of a record follow each other, and records do not overlap.
+/// The number of records that the file has room for.
+fn whole(old: &Header, first: Span, recsize: Option<u64>) -> u64 {
+    let room = old.head().file_len.checked_sub(first.end());
+    let room = room.filter(|_| old.head().header_len <= first.offset() && !first.is_empty());
+    room.map_or(0, |room| {
+        let more = recsize.and_then(|recsize| room.checked_div(recsize));
+        more.unwrap_or(0).saturating_add(1)
+    })
+}
+
+/// Whether the variables of a record follow each other, after the header.
 fn is_in_order(old: &Header, first: Span) -> bool {
     let mut end = 0;
-    let mut in_order = record_variables(old).all(|one| {
+    let in_order = record_variables(old).all(|one| {
         let place = one.layout().first;
         let is_after = end <= place.offset();
         end = place.end();
         is_after
     });
-    in_order &= old.head().header_len <= first.offset();
-    in_order && (old.numrecs() <= 1 || first.len() <= old.head().recsize)
+    in_order && old.head().header_len <= first.offset()
 }
 
 /// The places of variables that follow each other without gaps, as all libraries write them. They
