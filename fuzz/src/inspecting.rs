@@ -248,7 +248,9 @@ fn verify_ffrecord(data: &[u8]) {
         return; // all may be readable: what is damaged is the time that it takes
     }
     let read = read_samples(data);
-    assert_eq!(summary.is_sound(), read.is_ok(), "{read:?}");
+    // Without a sample, bytes after the header belong to none.
+    let is_unfinished = summary.samples == 0 && data.len() > 12;
+    assert_eq!(summary.is_sound(), read.is_ok() && !is_unfinished, "{read:?}");
     if let Ok(bytes) = read {
         assert_eq!((summary.data.bytes, summary.data.checked), (bytes, bytes));
         assert_eq!(summary.checked, summary.samples);

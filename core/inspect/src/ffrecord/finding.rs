@@ -26,6 +26,18 @@ findings! {
     => "{} bytes at offset {} between the tables and the first sample belong to none",
         span.len(), span.offset();
 
+    /// The header says that there is no sample, and bytes follow it: the writer was killed before
+    /// it wrote the header and the tables, or n is damaged. A file without samples ends with its
+    /// header.
+    Damage "no_samples" NoSamples {
+        /// The bytes after the header.
+        span: Span,
+    }
+    |facts| facts.field(raw::TABLES, raw::Header::n, 4).value(0)
+    => "header.n at offset 4 is 0, but {} bytes follow at offset {}: a file without samples has 12 \
+        bytes; a writer that is killed before it closes its file leaves zeros for the header and the \
+        tables", span.len(), span.offset();
+
     /// All samples together have more than twice the bytes of the file, so many share bytes:
     /// samples from this one on were not compared with their checksums.
     Damage "shared" Shared { number: u64 }

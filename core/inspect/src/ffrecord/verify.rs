@@ -58,7 +58,8 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
     let (mut batch, mut told) = (Vec::new(), None);
     let mut samples = reader.samples(0..n, &mut window);
     if n == 0 {
-        gap(tables, head.file_len, report);
+        let rest = Span::between(tables, head.file_len).filter(|rest| !rest.is_empty());
+        rest.into_iter().for_each(|span| report.add(FindingKind::NoSamples { span }));
     }
     loop {
         let number = samples.number();

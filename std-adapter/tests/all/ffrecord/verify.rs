@@ -93,6 +93,31 @@ fn every_damage_is_named_once_with_its_place() {
     }
 }
 
+/// What the library leaves if it is killed: zeros for the header and the tables of two samples, and
+/// the bytes of samples.
+#[test]
+fn a_file_whose_writer_was_killed_is_damaged() {
+    let killed = [vec![0; 12 + 2 * 12], vec![7; 4000]].concat();
+    let empty = fs::read(golden("empty.ffr")).unwrap();
+    for len in [13, 12 + 2 * 12, killed.len()] {
+        for front in [&killed[..12], &empty] {
+            let made = made("a.ffr", &[front, &killed[12..len]].concat());
+            let (summary, found) = findings(&made.path);
+            assert_eq!((summary.samples, summary.damage), (0, 1), "{len}: {found:?}");
+            let damage = found.iter().find(|finding| finding.severity == Severity::Damage).unwrap();
+            let FindingKind::NoSamples { span } = damage.what else { panic!("{damage:?}") };
+            assert_eq!((span.offset(), span.end()), (12, len as u64));
+            let facts = damage.facts();
+            assert_eq!((facts.kind, facts.field.as_deref()), ("no_samples", Some("header.n")));
+        }
+    }
+    // An old version closed a file without samples like this.
+    let (summary, found) = findings(&made("a.ffr", &killed[..12]).path);
+    assert!(summary.is_sound(), "{found:?}");
+    let found: Vec<_> = found.into_iter().map(|finding| finding.what).collect();
+    assert_eq!(found, [FindingKind::Unsummed {}]);
+}
+
 #[test]
 fn every_cut_and_every_flipped_bit_is_found() {
     for name in ["empty.ffr", "folder.ffr", "last_empty.ffr"] {
