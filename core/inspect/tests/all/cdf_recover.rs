@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
-use striae_inspect::cdf::recover::{Certainty, Doubt, Records, Recovery};
+use striae_inspect::cdf::recover::{Certainty, Doubt, Proof, Records, Recovery};
 use striae_inspect::cdf::{FindingKind, Header, verify};
 use striae_inspect::certainty::Word;
 use striae_inspect::subject::Subject;
@@ -14,6 +14,7 @@ use striae_inspect::subject::Subject;
 type Var = (&'static str, u32, u32, u32, u32);
 
 const BYTE: u32 = 1;
+const SHORT: u32 = 3;
 const INT: u32 = 4;
 
 /// The header of a file of CDF-1 with these dimensions; a length of 0 is that of records.
@@ -84,7 +85,7 @@ impl Subject for Holed {
 }
 
 /// What is recovered of a file, and the new file.
-fn saved<S: Subject<Error = Infallible>>(store: &S) -> (Recovery, Vec<u8>) {
+fn saved(store: &Holed) -> (Recovery, Vec<u8>) {
     let recovery = Recovery::examine(store).unwrap();
     let mut new = vec![0; usize::try_from(recovery.bytes()).unwrap()];
     recovery.save(store, &mut &mut new[..], &mut |_| ()).unwrap();
@@ -184,5 +185,77 @@ fn a_single_record_may_have_gaps_also_if_the_header_does_not_count_it() {
         assert_eq!(recovery.records().saved, 1);
         assert!(recovery.variables().all(|(_, word)| matches!(word, Certainty::AsFound(_))));
         assert_eq!(new[116..], [1, 0, 0, 0, 1, 0, 0, 0]);
+    }
+}
+
+fn words(recovery: &Recovery) -> Vec<Certainty> {
+    recovery.variables().map(|(_, word)| word).collect()
+}
+
+const fn of_size(number: u64, stored: u64, computed: u64) -> Certainty {
+    Certainty::Guess(Doubt::Size { number, stored, computed })
+}
+
+#[test]
+fn a_dimension_that_differs_from_the_stored_size_makes_a_guess() {
+    // In the second file one bit of the first length is wrong.
+    for (length, expected) in [(10, as_found()), (8, of_size(0, 40, 32))] {
+        let vars = [("v", 0, INT, 40, 0), ("w", 1, INT, 12, 40)];
+        let mut data = header(0, &[length, 3], &vars);
+        (1..=13).for_each(|value: i32| data.extend(value.to_be_bytes()));
+        let (recovery, new) = saved(&Holed::new(vec![(0, data)]));
+        assert_eq!(words(&recovery), [expected, as_found()]);
+        assert_eq!(recovery.tally().is_sound(), length == 10);
+        assert_eq!(ints(&new, "w", 0), [11, 12, 13]);
+    }
+}
+
+const fn as_found() -> Certainty {
+    Certainty::AsFound(Proof::Header)
+}
+
+/// Two variables with a doubtful size of the first one: its type may have been that of 8 bytes.
+#[test]
+fn where_several_records_are_follows_from_all_stored_sizes() {
+    let wrong = of_size(0, 8, 4);
+    for (claimed, saved_records, expected) in [
+        (0, 0, [as_found(), as_found(), as_found()]),
+        (1, 1, [wrong, as_found(), as_found()]),
+        (2, 2, [wrong; 3]),
+        (u32::MAX, 1, [wrong, as_found(), wrong]),
+        (u32::MAX, 2, [wrong; 3]),
+    ] {
+        let mut data = header(claimed, &[0], &[("a", 0, INT, 8, 0), ("b", 0, INT, 4, 4)]);
+        data.resize(data.len() + 8 * saved_records, 1);
+        let (recovery, _) = saved(&Holed::new(vec![(0, data)]));
+        assert_eq!(recovery.records().saved, saved_records as u64);
+        let words = [words(&recovery), vec![recovery.of_records().unwrap()]].concat();
+        assert_eq!(words, expected, "{claimed}");
+    }
+}
+
+#[test]
+fn a_size_that_a_library_stores_is_no_guess() {
+    // The only record variable: netCDF-C and PnetCDF pad it, SciPy does not.
+    for (vsize, numrecs, is_usual) in
+        [(4, 3, true), (2, 3, true), (0, 0, true), (0, 3, false), (1, 3, false), (8, 3, false)]
+    {
+        let mut data = header(numrecs, &[0], &[("v", 0, SHORT, vsize, 0)]);
+        data.resize(data.len() + 2 * numrecs as usize, 1);
+        let (recovery, _) = saved(&Holed::new(vec![(0, data)]));
+        assert_eq!(recovery.tally().is_sound(), is_usual, "{vsize}: {recovery:?}");
+    }
+    // Of one of several it is padded by all.
+    let mut data = header(1, &[0], &[("a", 0, SHORT, 2, 0), ("b", 0, SHORT, 4, 4)]);
+    data.resize(data.len() + 8, 1);
+    assert_eq!(words(&saved(&Holed::new(vec![(0, data)])).0), [of_size(0, 2, 4), as_found()]);
+    // 2^32 + 4 bytes: the field has no such number.
+    for (vsize, is_usual) in [(u32::MAX, true), (4, true), (0, true), (8, false)] {
+        let header = header(0, &[(1 << 30) + 1], &[("v", 0, INT, vsize, 0)]);
+        let end = header.len() as u64 + (1 << 32) + 4;
+        let store = Holed::new(vec![(0, header), (end - 1, vec![1])]);
+        let word = words(&Recovery::examine(&store).unwrap());
+        let doubt = of_size(0, u64::from(vsize), u64::from(u32::MAX));
+        assert_eq!(word, [if is_usual { as_found() } else { doubt }], "{vsize}");
     }
 }

@@ -1,7 +1,7 @@
 //! Which variables of a damaged file can be saved, from where, and to which place of the new file.
 
 use super::header::{New, len_of};
-use super::records::{Records, there};
+use super::records::{Records, doubt_of_size, there};
 use super::words::{Certainty, Doubt, Loss, Proof};
 use crate::cdf::header::Header;
 use crate::cdf::items::Variable;
@@ -98,13 +98,13 @@ impl<'h> One<'h> {
         let (first, as_found) = (variable.layout().first, Certainty::AsFound(Proof::Header));
         let of = |there, word| Self { variable, first, there, word, is_kept: false, begin: 0 };
         if variable.is_record() {
-            let doubt = records.and_then(|records| records.doubt_of(variable));
+            let doubt = records.and_then(|records| records.doubt_of(old, variable));
             return of(Span::ZERO, doubt.map_or(as_found, Certainty::Guess));
         }
         let there = there(old, variable);
         let (len, begin) = (first.len(), first.offset());
         let word = match len.saturating_sub(there.len()) {
-            0 => as_found,
+            0 => doubt_of_size(old, variable).map_or(as_found, Certainty::Guess),
             _ if begin < old.head().header_len => Certainty::Lost(Loss::Header { begin }),
             missing => Certainty::Lost(Loss::Cut { missing, len }),
         };

@@ -26,6 +26,8 @@ pub(super) struct Records {
     /// The span of the first record, from its first value to its last one.
     pub(super) first: Span,
     pub(super) word: Certainty,
+    /// Why the distance of two records may be wrong: the first variable with a doubtful size.
+    size: Option<Doubt>,
 }
 
 impl Records {
@@ -84,7 +86,19 @@ impl Records {
             (Some(_), _) => Certainty::AsFound(Proof::Header),
         };
         let recsize = recsize.unwrap_or(first.len());
-        Ok(Some(Self { claimed, saved, recsize, places, first, word }))
+        let size = record_variables(old).find_map(|one| doubt_of_size(old, one));
+        let records = Self { claimed, saved, recsize, places, first, word, size };
+        Ok(Some(records.doubt_size()))
+    }
+
+    /// Doubts where the records are, or how many, if this follows from a doubtful size.
+    const fn doubt_size(mut self) -> Self {
+        if let (Certainty::AsFound(_), Some(doubt)) = (self.word, self.size)
+            && (self.saved > 1 || self.claimed.is_none())
+        {
+            self.word = Certainty::Guess(doubt);
+        }
+        self
     }
 
     /// The span of all saved records; `None` if there are none.
@@ -118,11 +132,14 @@ impl Records {
     }
 
     /// Why the values of a variable may be wrong.
-    pub(super) fn doubt_of(&self, variable: Variable<'_>) -> Option<Doubt> {
+    pub(super) fn doubt_of(&self, old: &Header, variable: Variable<'_>) -> Option<Doubt> {
         let (found, taken) = (variable.begin(), self.place(variable)?.offset());
+        let size = doubt_of_size(old, variable);
         match (&self.word, self.saved) {
             (_, 1..) if found != taken => Some(Doubt::Begin { found, taken }),
+            (_, 1..) if size.is_some() => size,
             (Certainty::Guess(distance @ Doubt::Distance(_)), 2..) => Some(*distance),
+            (_, 2..) => self.size,
             _ => None,
         }
     }
@@ -130,6 +147,22 @@ impl Records {
 
 fn record_variables(old: &Header) -> impl Iterator<Item = Variable<'_>> {
     old.variables().filter(|variable| variable.is_record())
+}
+
+/// Why the size of a variable may be wrong: no library stores this `vsize` for its type and
+/// dimensions.
+pub(super) fn doubt_of_size(old: &Header, variable: Variable<'_>) -> Option<Doubt> {
+    let (version, len) = (old.version(), variable.layout().first.len());
+    let (stored, computed) = (variable.vsize(), version.stored_vsize(len));
+    // Of the only record variable, SciPy stores the size without padding, as records have none.
+    let is_only = variable.is_record() && old.head().recsize == len;
+    // What does not fit was stored by old versions as its low bits, or as 0
+    // (`spec/cdf.md#variables`).
+    let low = padded(len).unwrap_or(u64::MAX) & version.streaming();
+    let is_cut = computed == version.streaming() && (stored == low || stored == 0);
+    let is_usual = stored == computed || is_only && stored == len || is_cut;
+    let number = variable.varid();
+    Some(Doubt::Size { number, stored, computed }).filter(|_| !is_usual)
 }
 
 /// The number of records that the file has room for.

@@ -49,6 +49,17 @@ texts! {
         taken: u64,
     } => "var.begin is {found}, but by the other record variables it is {taken}, from where the \
          values are taken";
+    /// The size that the header stores for a variable is not that of its type and dimensions: one
+    /// of them is damaged. Of several records, all follow from the sizes of all record variables.
+    Size {
+        /// The number of the variable.
+        number: u64,
+        /// The size in the header.
+        stored: u64,
+        /// The size by the type and the dimensions.
+        computed: u64,
+    } => "var.vsize of variable {number} is {stored}, but by its type and dimensions it must be \
+         {computed}";
     /// The number of records in the header is 0, but there are bytes after it.
     Uncounted => "header.numrecs is 0; these are the records up to the last byte that is not null";
     /// The distance of two records follows from the length of the file, since not all variables are
