@@ -75,22 +75,21 @@ texts! {
         /// The set whose copies it has.
         main: PathBuf,
     } => "is named as a buddy set, and is appended to with its set, {}", shown::path(main);
-    /// The file is of another commit of the whole set than the first file: the set must be
+    /// The file is of an older commit of the whole set than another file: the set must be
     /// recovered.
     Apart {
         /// The number of its commit.
         number: u32,
-        /// The first file of the set.
+        /// A file of the newest commit.
         first: PathBuf,
-        /// The number of that file's commit.
+        /// The number of that commit.
         usual: u32,
     } =>
-        "is of commit {number} of the set, and {} of commit {usual}: it is {} commit{} {}; recover \
-         the set",
+        "is of commit {number} of the set, and {} of commit {usual}: it is {} commit{} older; \
+         recover the set",
         shown::path(first),
-        number.abs_diff(*usual),
-        if number.abs_diff(*usual) == 1 { "" } else { "s" },
-        if number < usual { "older" } else { "newer" };
+        usual.saturating_sub(*number),
+        if usual.saturating_sub(*number) == 1 { "" } else { "s" };
     /// The file belongs to another set than most of the files, as the identities in their seals
     /// say.
     OtherSet {

@@ -125,19 +125,18 @@ findings! {
         _ => write!(f, "files {first} to {last} of the set are missing"),
     };
 
-    /// The file is of another commit of the whole set than the first file: a crash ended a commit
-    /// while files became visible, which `striae recover` mends, or one is an older copy.
+    /// The file is of an older commit of the whole set than another file: a crash ended a commit
+    /// while files became visible, which `striae recover` mends, or it is an older copy.
     Damage "set_commit" Apart {
         /// The number of the file's commit.
         number: u32,
-        /// The number of the first file's commit.
+        /// The number of the newest commit that a file is of.
         usual: u32,
     }
     |facts| of(facts, raw::SealTrailer::set_number).value(*number).expected(*usual)
-    => "{} is {number}, but {usual} in the first file: this file is {} {}; `striae recover` brings \
-        files to one commit if a crash ended the newer one",
-        name(raw::SealTrailer::set_number), Count(number.abs_diff(*usual).into(), "commit"),
-        if number < usual { "older" } else { "newer" };
+    => "{} is {number}, but {usual} in another file of the set: this file is {} older; `striae \
+        recover` brings files to one commit if a crash ended the newer one",
+        name(raw::SealTrailer::set_number), Count(number.abs_diff(*usual).into(), "commit");
 
     /// The file is of another set than most files: its seal has another identity.
     Damage "other_set" OtherSet {

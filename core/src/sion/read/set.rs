@@ -270,3 +270,13 @@ pub fn identity_of(files: impl Iterator<Item = Option<u32>> + Clone) -> Option<u
     let (own, all) = (sealed.clone().filter(is_left).count(), sealed.clone().count());
     if own > all.saturating_sub(own) { left } else { sealed.clone().next() }
 }
+
+/// The newest of these numbers of [commits of the whole set](Varheader::set_number), one for each
+/// file, if not all files that have one have the same. 0 is that of a file that was committed by
+/// itself, or has no sound seal: it is compared with no others, whichever file it is.
+#[must_use]
+pub fn newest_apart(numbers: impl Iterator<Item = u32> + Clone) -> Option<u32> {
+    let numbers = numbers.filter(|number| *number > 0);
+    let newest = numbers.clone().max()?;
+    numbers.min().filter(|oldest| *oldest < newest).map(|_| newest)
+}

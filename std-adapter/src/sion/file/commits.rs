@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::sion::ErrorKind;
 use std::path::Path;
 use striae_core::sion::SealState;
-use striae_core::sion::set::identity_of;
+use striae_core::sion::set::{identity_of, newest_apart};
 use striae_core::step::DriveError;
 
 /// A file of an older commit of the whole set than another file.
@@ -82,10 +82,10 @@ impl File {
             }
         }
         let all = numbers.iter().zip(files).map(|(number, file)| (*number, file.store().path()));
-        let Some((newest, newer)) = all.clone().max_by_key(|(number, _)| *number) else {
-            return Ok(Vec::new());
-        };
-        let older = all.filter(|(number, _)| *number > 0 && *number < newest);
+        let newest = newest_apart(numbers.iter().copied());
+        let newest = newest.and_then(|newest| all.clone().find(|(number, _)| *number == newest));
+        let Some((newest, newer)) = newest else { return Ok(Vec::new()) };
+        let older = all.filter(|(number, _)| (1..newest).contains(number));
         Ok(older.map(|(number, path)| Older { path, number, newer, newest }).collect())
     }
 }

@@ -337,8 +337,9 @@ impl Reopen {
     /// [`Stale`](ErrorKind::Stale) if a buddy set has other tasks, chunks or bytes than the set;
     /// [`Sibling`](ErrorKind::Sibling) if a file of a set or buddy set is lost;
     /// [`OtherSet`](ErrorKind::OtherSet) if a file belongs to another set;
-    /// [`Apart`](ErrorKind::Apart) if a crash ended a commit of the whole set while files became
-    /// visible; a damaged file; the operating system's.
+    /// [`Apart`](ErrorKind::Apart) if files are of different commits of the whole set, because a
+    /// crash ended one while files became visible, or one is an older copy; a damaged file; the
+    /// operating system's.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<FileWriter, Error> {
         let path = path.as_ref();
         if let Some(main) = main_of(path) {

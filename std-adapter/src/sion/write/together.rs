@@ -4,11 +4,12 @@ use super::identity::new_identity;
 use super::part::{Holed, Part, WINDOW};
 use crate::error::Error;
 use crate::shown;
-use crate::sion::ErrorKind;
+use crate::sion::file::Older;
 use crate::sion::siblings::sibling_path;
 use crate::store::lock::Locked;
 use std::path::Path;
 use striae_core::sion::recover::Remains;
+use striae_core::sion::set::newest_apart;
 use striae_core::sion::visible::show;
 use striae_core::sion::{Error as SionError, Meta1, Opened, Physical, SealState};
 use striae_core::step::DriveError;
@@ -73,16 +74,13 @@ pub(super) fn join<'p>(parts: impl Iterator<Item = &'p Part> + Clone) {
 }
 
 /// Refuses files of different commits of the whole set: appending to them would destroy the commit
-/// that all of them have. A file that was committed alone since is of no such commit.
+/// that all of them have, and hide that they are apart. A file that was committed alone since is of
+/// no such commit.
 pub(super) fn check_commits(parts: &[Part]) -> Result<(), Error> {
-    let Some(first) = parts.first() else { return Ok(()) };
-    let usual = first.set_number();
-    let other = parts.iter().find(|part| part.set_number() != usual);
-    match other.filter(|_| parts.iter().all(|part| part.set_number() > 0)) {
-        None => Ok(()),
-        Some(part) => {
-            let (number, first) = (part.set_number(), first.path().to_owned());
-            Err(Error::new(part.path(), ErrorKind::Apart { number, first, usual }))
-        }
-    }
+    let Some(newest) = newest_apart(parts.iter().map(Part::set_number)) else { return Ok(()) };
+    let newer = parts.iter().find(|part| part.set_number() == newest);
+    let older = parts.iter().find(|part| (1..newest).contains(&part.set_number()));
+    let Some((newer, older)) = newer.zip(older) else { return Ok(()) };
+    let (number, newer) = (older.set_number(), newer.path().to_owned());
+    Err(Older { path: older.path(), number, newer: &newer, newest }.into_error())
 }

@@ -11,6 +11,7 @@ use striae::finding::Found;
 use striae::sion::recover::{OfSet, Recover};
 use striae::sion::{self, Builder, Convert, File, FileWriter, Pack, Reopen, Sources};
 use striae::{Output, Verify};
+use striae_core::sion::raw::SealTrailer;
 use tempfile::TempDir;
 
 const NFILES: u32 = 3;
@@ -201,4 +202,71 @@ fn a_commit_that_a_crash_ended_between_files_is_brought_to_all_of_them() {
         }
     }
     assert_eq!(cases, 10);
+}
+
+/// The files of a set after its first and its second commit, and with file `own` after a commit of
+/// its own, which has no number, and without its seal.
+fn with_own(path: &Path, own: usize) -> [BTreeMap<PathBuf, Vec<u8>>; 4] {
+    let set = builder().create(path).unwrap();
+    let [first, second] = [0, 1].map(|round| {
+        put(&set, round);
+        set.commit().unwrap();
+        contents(path)
+    });
+    let mut task = set.task(2 * own as u64).unwrap();
+    task.write_all(b"alone").unwrap();
+    task.commit().unwrap();
+    let alone = contents(path);
+    let mut unsealed = alone.clone();
+    let bytes = unsealed.get_mut(&files(path)[own]).unwrap();
+    let magics: Vec<_> =
+        (0..bytes.len()).filter(|&at| bytes[at..].starts_with(&SealTrailer::MAGIC)).collect();
+    assert!(!magics.is_empty());
+    magics.iter().for_each(|&at| bytes[at..at + 16].fill(0));
+    [first, second, alone, unsealed]
+}
+
+#[test]
+fn files_of_two_commits_are_apart_whichever_file_is_of_none() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("out");
+    let mut cases = 0;
+    for own in 0..NFILES as usize {
+        let path = folder.path().join(format!("{own}.sion"));
+        let [first, second, alone, unsealed] = with_own(&path, own);
+        let all = files(&path);
+        let [newer, older] = [1, 2].map(|by| &all[(own + by) % NFILES as usize]);
+        for state in [&alone, &unsealed] {
+            // The others are of one commit: nothing contradicts it.
+            let others = [(newer, &second), (older, &second)];
+            for (file, state) in others.into_iter().chain([(&all[own], state)]) {
+                fs::write(file, &state[file]).unwrap();
+            }
+            assert_eq!(findings(&path), [""; 0], "{own}");
+            assert_eq!(*Recover::new().examine(&path).unwrap().of_set(), OfSet::EachOwn);
+            assert!(File::open(&path).unwrap().older().unwrap().is_empty());
+
+            fs::write(older, &first[older]).unwrap();
+            let found = findings(&path);
+            let [text] = found.as_slice() else { panic!("{own}: {found:?}") };
+            assert!(text.contains("is 1, but 2") && text.contains("1 commit older"), "{text}");
+            assert!(!Verify::new().sion(&path, &mut |_| {}).unwrap().is_sound());
+            let recovery = Recover::new().examine(&path).unwrap();
+            let number = |file: &PathBuf| u32::from(file == older);
+            let without = (0..).zip(&all).filter(|(_, file)| *file != newer);
+            let without = without.map(|(at, file)| (at, number(file))).collect();
+            assert_eq!(*recovery.of_set(), OfSet::Apart { newest: 2, without });
+            assert!(!recovery.is_exact() && !recovery.is_sound());
+            let file = File::open(&path).unwrap();
+            let told = file.older().unwrap();
+            let told: Vec<_> = told.iter().map(|it| (it.path, it.number, it.newest)).collect();
+            assert_eq!(told, [(older.as_path(), 1, 2)]);
+            assert!(is_apart(&Convert::new().run(&file, &out, &|_| {}).unwrap_err()));
+            let refused = Reopen::new().open(&path).map(drop).unwrap_err();
+            // A seal that is gone is refused first.
+            assert!(is_apart(&refused) || *state == unsealed, "{own}: {refused}");
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 6);
 }

@@ -1,18 +1,19 @@
 //! Brings the files of a set to one commit of the whole set.
 
-use super::Recovery;
+use super::{Part, Recovery};
 use crate::sion::verify::Failed;
 use alloc::vec::Vec;
 use core::fmt;
 use striae_core::sion::recover::{SetCommit, Sparse};
-use striae_core::sion::set::identity_of;
+use striae_core::sion::set::{identity_of, newest_apart};
 
 /// The commits that the files of a set are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OfSet {
     /// Each file is of its own last commit: the set has one file, or files that were committed one
-    /// after another, so that nothing says which commits belong together.
+    /// after another, so that nothing says which commits belong together. Those that are of a
+    /// commit of the set are of the same one.
     EachOwn,
     /// All files are of one commit of the set.
     Same {
@@ -21,7 +22,8 @@ pub enum OfSet {
         /// The numbers of the files whose last commit was another one.
         brought: Vec<u32>,
     },
-    /// There is no commit of the set that all files have: each file is of its own last commit.
+    /// There is no commit of the set that all files have, or a file was committed by itself and
+    /// others are of different commits of the set: each file is of its own last commit.
     Apart {
         /// The number of the newest commit of the set.
         newest: u32,
@@ -130,13 +132,18 @@ impl Recovery {
         }
         let commits = self.parts.iter().map(|part| part.remains.set_commit());
         let commits: Vec<_> = commits.collect();
-        let newest = commits.iter().map(|commit| match commit {
-            SetCommit::Number(number) => *number,
-            SetCommit::Own | SetCommit::Unknown => 0,
-        });
-        let newest = newest.max().unwrap_or(0);
-        if newest == 0 || commits.len() < 2 || commits.contains(&SetCommit::Own) {
-            return Ok(()); // a file that was committed alone since stays as it is
+        let numbers = self.parts.iter().map(Part::set_number);
+        let newest = numbers.clone().max().unwrap_or(0);
+        if newest == 0 || commits.len() < 2 {
+            return Ok(());
+        }
+        if commits.contains(&SetCommit::Own) {
+            // A file that was committed alone since stays as it is, and so do the others.
+            if let Some(newest) = newest_apart(numbers.clone()) {
+                let without = (0..).zip(numbers).filter(|(_, number)| *number < newest);
+                self.of_set = OfSet::Apart { newest, without: without.collect() };
+            }
+            return Ok(());
         }
         let mut first_without = None;
         for target in [newest, newest.saturating_sub(1)].into_iter().filter(|number| *number > 0) {

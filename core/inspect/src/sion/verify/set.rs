@@ -12,10 +12,19 @@ use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::field::FieldId;
 use striae_core::sion::mapping::Mapping;
-use striae_core::sion::set::{differences, identity_of};
+use striae_core::sion::set::{differences, identity_of, newest_apart};
 use striae_core::sion::{Error, Head, Meta1, raw};
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
+
+/// What the seal of a file says of its set.
+struct Belonging {
+    file: u32,
+    /// `None` without a sound seal.
+    identity: Option<u32>,
+    /// The number of its commit in the set; 0 if it is of none.
+    set_number: u32,
+}
 
 /// The tasks of the files that could be read, by file number.
 struct Tasks {
@@ -82,7 +91,7 @@ fn check_siblings<F: Files + ?Sized>(
         Ok(there) => there,
         Err(error) => return report.failed(DriveError::Store(error)),
     };
-    let (mut next, mut identities) = (1, vec![(0, first.identity)]);
+    let (mut next, mut belongings) = (1, vec![Belonging::of(0, first)]);
     for number in there.range(1..tasks.nfiles) {
         report_missing(next, *number, report);
         next = number.saturating_add(1);
@@ -92,7 +101,7 @@ fn check_siblings<F: Files + ?Sized>(
         match store.and_then(|store| part::check(&store, tasks.ntasks, report)) {
             Ok(Some(mut part)) => {
                 compare(first, *number, &part, report);
-                identities.push((*number, part.identity));
+                belongings.push(Belonging::of(*number, &part));
                 tasks.add(*number, &mut part);
             }
             Ok(None) => {}
@@ -100,17 +109,26 @@ fn check_siblings<F: Files + ?Sized>(
         }
     }
     report_missing(next, tasks.nfiles, report);
-    report_others(&identities, report);
+    report_others(&belongings, report);
 }
 
-/// Reports the files whose seals have another identity than that of the set.
-fn report_others(identities: &[(u32, Option<u32>)], report: &mut Report<'_>) {
-    let usual = identity_of(identities.iter().map(|(_, identity)| *identity));
-    let Some(usual) = usual else { return };
-    for (number, identity) in identities {
+/// Reports the files whose seals have another identity than that of the set, and those of an older
+/// commit of the set.
+fn report_others(belongings: &[Belonging], report: &mut Report<'_>) {
+    let Some(usual) = identity_of(belongings.iter().map(|file| file.identity)) else { return };
+    for Belonging { file, identity, .. } in belongings {
         if let Some(identity) = identity.filter(|&identity| identity != usual) {
-            report.file = *number;
+            report.file = *file;
             report.add(FindingKind::OtherSet { identity, usual });
+        }
+    }
+    // The numbers of another set say nothing.
+    let own = belongings.iter().filter(|file| file.identity == Some(usual));
+    let Some(usual) = newest_apart(own.clone().map(|file| file.set_number)) else { return };
+    for Belonging { file, set_number: number, .. } in own {
+        if (1..usual).contains(number) {
+            report.file = *file;
+            report.add(FindingKind::Apart { number: *number, usual });
         }
     }
 }
@@ -136,11 +154,6 @@ fn compare(first: &Part, number: u32, part: &Part, report: &mut Report<'_>) {
             let usual = format_args!("{usual} as in the first file");
             report.unusual(field, field.offset().into(), value, usual);
         }
-    }
-    let is_same_set = first.identity == part.identity; // else numbers say nothing
-    let [usual, number] = [first, part].map(|part| part.set_number);
-    if is_same_set && usual != number && usual > 0 && number > 0 {
-        report.add(FindingKind::Apart { number, usual });
     }
     let orders = |part: &Part| {
         let (meta, data) = (part.head.meta1.order(), part.head.meta1.data_order());
@@ -228,6 +241,12 @@ fn check_ranks(tasks: Tasks, report: &mut Report<'_>) {
             let tasks = usize_to_u64(same.len());
             report.add(FindingKind::Repeated { globalrank: *globalrank, tasks });
         }
+    }
+}
+
+impl Belonging {
+    const fn of(file: u32, part: &Part) -> Self {
+        Self { file, identity: part.identity, set_number: part.set_number }
     }
 }
 
