@@ -16,6 +16,7 @@ mod edges;
 mod gsd;
 mod gsd_entries;
 mod gsd_places;
+mod holes;
 mod map;
 mod requests;
 mod sion;

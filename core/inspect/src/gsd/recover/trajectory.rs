@@ -25,10 +25,26 @@ pub(super) struct FirstFrame {
     right: Vec<Chunk>,
     /// Whether a frame was seen; the first one becomes frame 0 of the new file.
     has_first: bool,
+    /// What each frame without chunks after the first frame needs.
+    of_empty: Option<OfEmpty>,
     /// The number of bytes that may still be taken, with their entries.
     left: u64,
     /// What frames take in all.
     pub(super) taken: Taken,
+}
+
+/// What frames without chunks need: the same for all of them, as such a frame has no ids and the
+/// numbers of members of frame 0.
+///
+/// There may be a frame for each byte of the file, and tens of thousands of chunks in frame 0. So a
+/// value is looked at only while it can be taken, which is as often as there are bytes for it, and
+/// once more.
+#[derive(Debug, Clone)]
+struct OfEmpty {
+    /// Those that could be taken so far. What is left becomes less, so no other one can be later.
+    needs: Vec<Need>,
+    /// Whether there are others.
+    has_lost: bool,
 }
 
 /// What frames take from a lost frame 0.
@@ -47,6 +63,9 @@ impl FirstFrame {
         names: &Names,
         own: &[Chunk],
     ) -> Result<Vec<Need>, Failed<S>> {
+        if own.is_empty() && self.has_first {
+            return self.needs_of_empty(subject, names);
+        }
         let right = &self.right;
         let members = |group| members(subject, names, [own, right], group);
         let mut needs = self.fallback.needs(own, members)?;
@@ -55,16 +74,44 @@ impl FirstFrame {
             self.fallback.set_first(own, |id| names.get(id).unwrap_or_default(), members)?;
         }
         for need in &mut needs {
-            match self.left.checked_sub(need.bytes().saturating_add(ENTRY)) {
-                Some(left) => {
-                    self.left = left;
-                    self.taken.bytes = self.taken.bytes.saturating_add(need.bytes());
-                    self.taken.chunks = self.taken.chunks.saturating_add(1);
-                }
-                None => *need = Need::Lost,
+            if !self.take(need) {
+                *need = Need::Lost;
             }
         }
         Ok(needs)
+    }
+
+    /// The values that a frame without chunks needs, which is not the first one.
+    fn needs_of_empty<S: Subject>(
+        &mut self,
+        subject: &S,
+        names: &Names,
+    ) -> Result<Vec<Need>, Failed<S>> {
+        let mut of_empty = match self.of_empty.take() {
+            Some(known) => known,
+            None => {
+                let members = |group| members(subject, names, [&self.right, &[]], group);
+                OfEmpty { needs: self.fallback.needs(&[], members)?, has_lost: false }
+            }
+        };
+        let all = of_empty.needs.len();
+        of_empty.needs.retain(|need| self.take(need));
+        of_empty.has_lost |= of_empty.needs.len() < all;
+        let mut needs = of_empty.needs.clone();
+        needs.extend(of_empty.has_lost.then_some(Need::Lost)); // of one or many
+        self.of_empty = Some(of_empty);
+        Ok(needs)
+    }
+
+    /// Takes a value, if as many bytes are left.
+    fn take(&mut self, need: &Need) -> bool {
+        let left = self.left.checked_sub(need.bytes().saturating_add(ENTRY));
+        if let Some(left) = left {
+            self.left = left;
+            self.taken.bytes = self.taken.bytes.saturating_add(need.bytes());
+            self.taken.chunks = self.taken.chunks.saturating_add(1);
+        }
+        left.is_some()
     }
 }
 
@@ -170,5 +217,12 @@ fn left_of_first<S: Subject>(
     let members = |group| members(subject, names, [&right, &[]], group);
     let fallback = Fallback::new(&own, name, members)?.without(&own, name, is_lost);
     let left = Demand { size: 0, existing: evidence.file_len, own: 0 }.limit();
-    Ok(Some(FirstFrame { fallback, right, has_first: false, left, taken: Taken::default() }))
+    Ok(Some(FirstFrame {
+        fallback,
+        right,
+        has_first: false,
+        of_empty: None,
+        left,
+        taken: Taken::default(),
+    }))
 }
