@@ -25,7 +25,7 @@ pub use size::Contents;
 pub use stale::Stale;
 pub use striae_core::gsd::Basis;
 
-use crate::subject::{self, Subject};
+use crate::subject::{self, Subject, stored};
 use alloc::vec::Vec;
 use core::ops::Range;
 use striae_core::gsd::layout::IndexBlock;
@@ -34,7 +34,7 @@ use striae_core::gsd::{Chunk, Error};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, FromZeros};
 
 /// The error that ends the check of a file: the store failed, or the file became shorter.
 pub(crate) type Failed<S> = subject::Failed<S, Error>;
@@ -54,6 +54,40 @@ pub(crate) fn each_entry<S: Subject>(
         }
         Ok(true)
     })
+}
+
+/// Hands the entries in some slots to `each`, as [`each_window`] does, but the empty ones in a hole
+/// of the file as one: a block may claim far more slots than the bytes that exist.
+pub(crate) fn each_stored<S: Subject>(
+    subject: &S,
+    index: IndexBlock,
+    slots: Range<u64>,
+    mut each: impl FnMut(u64, &[IndexEntry]) -> Result<bool, Failed<S>>,
+) -> Result<(), Failed<S>> {
+    let (start, mut next, mut goes_on) = (index.offset_of(slots.start), slots.start, true);
+    let (empty, count) = ([IndexEntry::new_zeroed()], slots.end.saturating_sub(slots.start));
+    let table = Span::of_table(start, count, 32).ok_or(DriveError::Ended { offset: start })?;
+    for part in stored(subject, table) {
+        let part = part.map_err(DriveError::Store)?;
+        let slot = |bytes: u64| slots.start.saturating_add(bytes >> 5); // 32 bytes each
+        let first = slot(part.offset().saturating_sub(start)).max(next);
+        let end = slot(part.end().saturating_sub(start).saturating_add(31)).min(slots.end);
+        if next < first && !each(next, &empty)? {
+            return Ok(());
+        }
+        next = end.max(next);
+        each_window(subject, index, first..next, |first, entries| {
+            goes_on = each(first, entries)?;
+            Ok(goes_on)
+        })?;
+        if !goes_on {
+            return Ok(());
+        }
+    }
+    if next < slots.end {
+        each(next, &empty)?;
+    }
+    Ok(())
 }
 
 /// Hands the entries in some slots to `each`, many at once, with the number of the first, until it

@@ -6,6 +6,7 @@ use striae_core::gsd::{ChunkType, Version};
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 use striae_inspect::gsd::recover::Recovery;
+use striae_inspect::gsd::verify::{Depth, verify};
 use striae_inspect::subject::Subject;
 use striae_kit::piled::{chunk, file};
 
@@ -63,6 +64,81 @@ impl Subject for Holed {
         };
         Ok(self.parts.iter().find_map(shared))
     }
+}
+
+/// The start of a file with one chunk whose index, from 4096 on, has so many slots.
+fn gsd_of_slots(slots: u64) -> Vec<u8> {
+    let data = chunk(0, 0, ChunkType::U8, 8, 0);
+    let mut bytes = file("", Version { major: 2, minor: 1 }, &["a"], &[data], b"12345678");
+    let entry: [u8; 32] = bytes[256..288].try_into().unwrap();
+    bytes[8..16].copy_from_slice(&4096_u64.to_le_bytes());
+    bytes[16..24].copy_from_slice(&slots.to_le_bytes());
+    bytes.resize(4096, 0);
+    bytes.extend(entry);
+    bytes
+}
+
+#[test]
+fn an_index_in_a_hole_is_not_read() {
+    let (start, slots) = (gsd_of_slots(1 << 27), 1 << 27);
+    for tail in [None, Some(vec![0x55; 100])] {
+        let mut parts = vec![(0, start.clone())];
+        // What is behind the hole continues nothing.
+        parts.extend(tail.map(|tail| (4096 + 32 * slots - 4096, tail)));
+        let file = Holed::new(parts, 4096 + 32 * slots);
+        let summary = verify(&file, Depth::Data, &mut |_| {}).unwrap();
+        assert_eq!((summary.chunks, summary.frames), (1, 1));
+        let recovery = Recovery::examine(&file).unwrap();
+        assert_eq!(recovery.frames(), 1);
+        let (bytes, reads) = (file.bytes.get(), file.reads.get());
+        assert!(bytes < 16 << 20 && reads < 1000, "{bytes} bytes, {reads} reads");
+    }
+}
+
+/// What `verify` and `recover` say of a file.
+fn told<S: Subject<Error: std::fmt::Debug>>(file: &S) -> Vec<String> {
+    let mut told = Vec::new();
+    let summary = verify(file, Depth::Data, &mut |what| told.push(what.to_string())).unwrap();
+    told.push(format!("{summary:?}"));
+    let recovery = Recovery::examine(file).unwrap();
+    told.push(format!("{:?}", recovery.runs().collect::<Vec<_>>()));
+    told
+}
+
+#[test]
+fn an_index_in_a_hole_is_what_it_is_with_zeros_in_the_hole() {
+    const SLOTS: usize = 1 << 11;
+    let used = gsd_of_slots(1)[4096..].to_vec();
+    let frame = |number: u8| [&[number], &used[1..]].concat();
+    let half = [vec![7], vec![0; 31]].concat(); // has no place
+    let cases = [
+        vec![],
+        vec![(1, frame(1)), (2, frame(2))],
+        vec![(700, frame(1))],
+        vec![(1, frame(1)), (900, frame(1)), (SLOTS - 1, frame(9))],
+        vec![(600, half.clone())],
+        vec![(600, half.clone()), (1500, frame(3))],
+        vec![(400, vec![0xFF; 32])],
+        vec![(400, vec![0; 40]), (1000, frame(5)[..17].to_vec())],
+        vec![(SLOTS - 1, frame(1))],
+    ];
+    let mut kinds = Vec::new();
+    for case in cases {
+        let mut dense = gsd_of_slots(SLOTS as u64);
+        dense.resize(4096 + 32 * SLOTS, 0);
+        for (slot, bytes) in &case {
+            dense[4096 + 32 * slot..][..bytes.len()].copy_from_slice(bytes);
+        }
+        let of_dense = told(&dense.as_slice());
+        for page in [32, 24, 100, 512, 4096] {
+            let of_holed = told(&Holed::of(&dense, page));
+            assert_eq!(of_holed, of_dense, "{case:?} in pages of {page}");
+        }
+        kinds.push(of_dense);
+    }
+    kinds.sort();
+    kinds.dedup();
+    assert!(kinds.len() > 4, "{kinds:#?}");
 }
 
 /// A lost frame 0 of a trajectory with many chunks, and as many empty frames as bytes.

@@ -3,7 +3,7 @@
 use super::scan::{self, Run};
 use super::torn::Kept;
 use crate::gsd::verify::Head;
-use crate::gsd::{Failed, each_entry};
+use crate::gsd::{Failed, each_entry, each_stored};
 use crate::subject::Subject;
 use alloc::vec::Vec;
 use striae_core::gsd::layout::IndexBlock;
@@ -36,27 +36,30 @@ impl OfGsd {
         let mut used =
             Self { slots: head.shown.slots, end: 0, hole: None, has_stale: false, moved };
         let (mut empty, mut run, is_sorted) = (None, None::<Run>, head.version.is_sorted());
-        each_entry(subject, head.shown, 0..head.shown.slots, |slot, entry| {
-            if entry.as_bytes().iter().all(|&byte| byte == 0) {
-                empty = empty.or(Some(slot));
-                return Ok(true);
-            }
-            let offset = head.shown.offset_of(slot);
-            let is_plausible = scan::is_plausible(entry, head.file_len.max(128));
-            let goes_on = is_plausible
-                && match &mut run {
-                    Some(run) => run.take(entry, is_sorted),
-                    None => {
-                        run = Some(Run::new(offset, entry));
-                        true
-                    }
-                };
-            let is_torn = Kept::of(entry.as_bytes(), offset).is_some();
-            used.has_stale = empty.is_some() && !goes_on && !is_torn;
-            if !used.has_stale {
+        each_stored(subject, head.shown, 0..head.shown.slots, |first, entries| {
+            for (slot, entry) in (first..).zip(entries) {
+                if entry.as_bytes().iter().all(|&byte| byte == 0) {
+                    empty = empty.or(Some(slot));
+                    continue;
+                }
+                let offset = head.shown.offset_of(slot);
+                let is_plausible = scan::is_plausible(entry, head.file_len.max(128));
+                let goes_on = is_plausible
+                    && match &mut run {
+                        Some(run) => run.take(entry, is_sorted),
+                        None => {
+                            run = Some(Run::new(offset, entry));
+                            true
+                        }
+                    };
+                let is_torn = Kept::of(entry.as_bytes(), offset).is_some();
+                used.has_stale = empty.is_some() && !goes_on && !is_torn;
+                if used.has_stale {
+                    return Ok(false);
+                }
                 (used.end, used.hole) = (slot.saturating_add(1), empty);
             }
-            Ok(!used.has_stale)
+            Ok(true)
         })?;
         Ok(used)
     }

@@ -7,7 +7,7 @@ use super::overlap::{Index, Near};
 use super::sums::Sums;
 use super::{Depth, Report};
 use crate::gsd::finding::FindingKind;
-use crate::gsd::{Failed, each_window};
+use crate::gsd::{Failed, each_stored, each_window};
 use crate::report::Cases;
 use crate::subject::{Subject, Sum};
 use alloc::vec;
@@ -103,7 +103,7 @@ fn count<S: Subject>(subject: &S, head: &Head, report: &mut Report<'_>) -> Resul
     let committed = head.record.map(|record| record.entries.min(shown.slots));
     let slots = committed.unwrap_or(0)..shown.slots;
     let (mut hole, mut stale, mut half) = (None, 0_u64, None);
-    each_window(subject, shown, slots, |first, entries| {
+    each_stored(subject, shown, slots, |first, entries| {
         for (slot, entry) in (first..).zip(entries) {
             match entry.is_used() {
                 true if hole.is_some() => stale = stale.saturating_add(1),
