@@ -204,7 +204,7 @@ impl Recovery {
     /// # Errors
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the new set would be larger than
     /// [`Output::max_size`] allows; [`NoRoom`](crate::error::ErrorKind::NoRoom) if the file system
-    /// has less room than the streams need;
+    /// has less room than the streams and tables need;
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
     /// [`Source`](crate::error::ErrorKind::Source) for a file of the damaged set, which is never
     /// replaced; [`OldBuddy`](ErrorKind::OldBuddy) for a file that would be taken for a copy of the
@@ -217,7 +217,7 @@ impl Recovery {
         spare(Numbering::Set.paths(out, nfiles.get()), self.files.iter().map(FileStore::path))?;
         let like = self.files.first().map(FileStore::path);
         self.output.admit(&self.path, &self.set.demand(), "its streams have so many bytes")?;
-        Output::has_room(out, self.bytes())?; // what is not data is a hole
+        Output::has_room(out, self.set.stored())?; // all else is a hole
         let mapping = self.set.mapping();
         self.output.make(out, nfiles, like, |publish| {
             (0..self.files.len()).try_for_each(|number| {

@@ -3,11 +3,15 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 use striae_core::gsd::{ChunkType, Version};
+use striae_core::integrity::crc32c;
+use striae_core::sion::recover::Sparse;
 use striae_core::span::Span;
 use striae_core::store::ReadAt;
 use striae_inspect::gsd::recover::Recovery;
 use striae_inspect::gsd::verify::{Depth, verify};
+use striae_inspect::sion::recover::{self as sion, copy};
 use striae_inspect::subject::Subject;
+use striae_kit::growing::Growing;
 use striae_kit::piled::{chunk, file};
 
 /// A file of which only some parts exist. It counts the bytes that are read of it, and the reads.
@@ -63,6 +67,12 @@ impl Subject for Holed {
             Span::between(start, end.min(span.end())).filter(|part| !part.is_empty())
         };
         Ok(self.parts.iter().find_map(shared))
+    }
+}
+
+impl Sparse for Holed {
+    fn first_data(&self, span: Span) -> Result<Option<Span>, Infallible> {
+        Subject::first_data(self, span)
     }
 }
 
@@ -169,4 +179,49 @@ fn frames_without_chunks_take_what_there_is_from_frame_0_and_no_work_after_it() 
     assert!(reads < 2000, "{reads} reads: the members of each frame are asked for");
     let demand = recovery.demand(bytes.len() as u64);
     assert!(demand.is_fair(), "{demand:?}");
+}
+
+/// META1 of a file that was never closed, with tasks of chunks of one byte, and a last byte.
+fn sion_of_chunks(tasks: u64, len: u64) -> Holed {
+    let words = |words: &[i32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let longs = |longs: &mut dyn Iterator<Item = u64>| -> Vec<u8> {
+        longs.flat_map(u64::to_le_bytes).collect()
+    };
+    let ntasks = i32::try_from(tasks).unwrap();
+    let mut meta1: Vec<u8> = b"sion\0\0\0\0".to_vec();
+    let fixed: [Vec<u8>; 2] =
+        [words(&[1007, 6, 5, 1, ntasks, 1, 1]), longs(&mut [50 << 32, 0].into_iter())];
+    meta1.extend(fixed.concat());
+    meta1.resize(meta1.len() + 1024, 0);
+    meta1.extend(longs(&mut (0..tasks)));
+    meta1.extend(longs(&mut (0..tasks).map(|_| 1)));
+    meta1.extend([0; 12]);
+    meta1.resize(meta1.len().next_multiple_of(4096), 0);
+    Holed::new(vec![(0, meta1), (len - 1, vec![1])], len)
+}
+
+#[test]
+fn the_holes_of_a_sion_file_justify_no_tables() {
+    let (tasks, len) = (1000, 5_000_000);
+    let file = sion_of_chunks(tasks, len);
+    let stored: u64 = file.parts.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    let mut recovery = sion::Recovery::of(&file, crc32c).unwrap();
+    recovery.examine(0, &file).unwrap();
+    // In their places, the chunks had 8 bytes of META2 each, all of them zeros but one.
+    assert!(recovery.is_placed_anew(0));
+    let demand = recovery.demand();
+    assert!(demand.is_fair() && demand.existing == stored, "{demand:?}");
+    assert!(demand.own < len + (1 << 16), "{demand:?}");
+    let mut to = Growing::default();
+    let copy = &mut |to: &mut Growing, span, at, _| copy(&&file, to, span, at);
+    recovery.write((0, &recovery.mapping()), &&file, &mut to, crc32c, copy).unwrap();
+    assert!(to.0.len() as u64 <= recovery.stored() + 512, "{}", to.0.len());
+    assert!(recovery.stored() <= 16 * stored + (1 << 20));
+
+    // Whoever allows it gets all in place, and is told what is written.
+    let mut recovery = sion::Recovery::of(&file, crc32c).unwrap().max_size(Some(1 << 30));
+    recovery.examine(0, &file).unwrap();
+    assert!(!recovery.is_placed_anew(0));
+    let rows = (len - 1).div_ceil(tasks) - 18; // of 1000 bytes, after META1
+    assert!(recovery.stored() >= 8 * rows * tasks, "{} of {rows} rows", recovery.stored());
 }

@@ -60,11 +60,12 @@ pub(super) fn end_of(
     Ok(Book::create(meta1, blocks, entries, is_sealed)?.close(rows)?.last.span().end())
 }
 
-/// The bytes of META1, META2 with one row, and the mapping, whatever the chunks are.
-pub(super) fn tables_len(part: &Part, entries: u64) -> Option<u64> {
+/// The bytes of META1, META2 with so many rows, a mapping of so many entries, and perhaps a seal,
+/// whatever the chunks are.
+pub(super) fn tables_len(part: &Part, behind: (u64, bool), rows: u32) -> Option<u64> {
     let meta1 = &part.remains.head().meta1;
     let no_blocks = Blocks { first: meta1.layout().meta1_end(), globalskip: 0 };
-    end_of((meta1, &no_blocks), (entries, false), 1).ok()
+    end_of((meta1, &no_blocks), behind, rows).ok()
 }
 
 impl Recovery {

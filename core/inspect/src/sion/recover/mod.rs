@@ -216,6 +216,15 @@ impl Recovery {
         self.tasks().fold(0, |sum, task| sum.saturating_add(task.recovered.bytes))
     }
 
+    /// Bytes that the new files have outside of holes, at most: those of all streams, and tables,
+    /// which are written even if they are zeros.
+    #[must_use]
+    pub fn stored(&self) -> u64 {
+        let (entries, max_size) = (self.entries(), self.max_size);
+        let tables = self.parts.iter().map(|part| part.tables(entries, max_size));
+        tables.fold(self.bytes(), u64::saturating_add)
+    }
+
     /// The number of this file in its set, if it is recovered without the other files.
     #[must_use]
     pub fn part_of_set(&self) -> Option<PartOfSet> {

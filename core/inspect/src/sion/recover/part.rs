@@ -13,6 +13,7 @@ use striae_core::sion::recover::{
 };
 use striae_core::sion::{Error, KeyvalMode, Task};
 use striae_core::span::Span;
+use striae_core::step::DriveError;
 use striae_core::store::ReadAt;
 
 /// The most chunks with data of one physical file; each takes 16 bytes of memory.
@@ -36,6 +37,8 @@ pub(super) struct TaskPart {
 pub(super) struct Part {
     /// The state of the file.
     pub(super) remains: Remains,
+    /// The bytes of the file that are not in holes.
+    pub(super) stored: u64,
     pub(super) tasks: Vec<TaskPart>,
     /// The used chunks, in file order.
     pub(super) used: Vec<Used>,
@@ -47,7 +50,8 @@ impl Part {
     /// Reads META1 and everything else that helps to find the lengths of streams.
     pub(super) fn read<S: Sparse>(store: &S, checksum: Checksum) -> Result<Self, Failed<S>> {
         let remains = Remains::read(store, checksum, &mut vec![0; WINDOW])?;
-        Ok(Self { remains, tasks: Vec::new(), used: Vec::new(), is_copy: false })
+        let stored = stored_len(store, remains.head().file_len).map_err(DriveError::Store)?;
+        Ok(Self { remains, stored, tasks: Vec::new(), used: Vec::new(), is_copy: false })
     }
 
     /// This file with each stream in one chunk, one after another.
@@ -63,7 +67,7 @@ impl Part {
             len: task.recovered.bytes,
         });
         let used = used.filter(|used| used.len > 0).collect();
-        Self { remains: self.remains, tasks, used, is_copy: self.is_copy }
+        Self { remains: self.remains, stored: self.stored, tasks, used, is_copy: self.is_copy }
     }
 
     /// Whether the new file has a seal: if everything in it is as it was sealed, in this file. A
@@ -199,6 +203,17 @@ impl Part {
         }
         Ok(crcs)
     }
+}
+
+/// The bytes of a file of this length that are not in holes.
+fn stored_len<S: Sparse>(store: &S, file_len: u64) -> Result<u64, S::Error> {
+    let (mut sum, mut at) = (0_u64, 0);
+    while let Some(rest) = Span::between(at, file_len).filter(|rest| !rest.is_empty()) {
+        let Some(part) = store.first_data(rest)? else { break };
+        sum = sum.saturating_add(part.len());
+        at = part.end().max(at.saturating_add(1));
+    }
+    Ok(sum)
 }
 
 /// The checksum at `skip`, if all of it is in `window`.
