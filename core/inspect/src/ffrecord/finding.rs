@@ -35,8 +35,8 @@ findings! {
     }
     |facts| facts.field(raw::TABLES, raw::Header::n, 4).value(0)
     => "header.n at offset 4 is 0, but {} bytes follow at offset {}: a file without samples has 12 \
-        bytes; a writer that is killed before it closes its file leaves zeros for the header and the \
-        tables", span.len(), span.offset();
+        bytes; a writer that is killed before it closes its file leaves zeros for the header and \
+        the tables", span.len(), span.offset();
 
     /// All samples together have more than twice the bytes of the file, so many share bytes:
     /// samples from this one on were not compared with their checksums.

@@ -89,6 +89,9 @@ pub struct Writer<S, B, W> {
     window: W,
 }
 
+/// What a call works with.
+type Known<'w, S, B> = (&'w mut Disk<S>, &'w mut Book<B>, &'w mut [u8]);
+
 impl<S, B, W> Writer<S, B, W> {
     /// The bytes that a window needs; [`open`](Self::open) also needs as many as [`Reader::open`].
     pub const WINDOW: usize = super::book::WINDOW;
@@ -242,7 +245,7 @@ impl<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
 
     /// The store, after the file was recognised in it, the book and the window.
     #[inline]
-    async fn known(&mut self) -> Result<(&mut Disk<S>, &mut Book<B>, &mut [u8]), WriteError<S>> {
+    async fn known(&mut self) -> Result<Known<'_, S, B>, WriteError<S>> {
         self.disk.recognise(&self.book).await?;
         Ok((&mut self.disk, &mut self.book, self.window.as_mut()))
     }

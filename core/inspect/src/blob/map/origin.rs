@@ -183,6 +183,7 @@ fn processes(map: &Map, nprocs: NonZeroU64, order: Order, blobs: &[Lists]) -> Ve
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test: an overflow fails it")]
 mod tests {
     use super::complete;
     use alloc::vec::Vec;
