@@ -86,8 +86,8 @@ impl Drop for Workers {
 #[derive(Debug)]
 pub(super) struct Threads {
     workers: Arc<Workers>,
-    reply: Sender<Completion>,
-    replies: Receiver<Completion>,
+    /// Where threads send results; `None` only while this is dropped.
+    channel: Option<(Sender<Completion>, Receiver<Completion>)>,
     under_way: usize,
     /// Reads that `begin` has executed itself.
     done: VecDeque<Completion>,
@@ -95,22 +95,22 @@ pub(super) struct Threads {
 
 impl Threads {
     pub(super) fn new(workers: Arc<Workers>) -> Self {
-        let (reply, replies) = channel();
-        Self { workers, reply, replies, under_way: 0, done: VecDeque::new() }
+        Self { workers, channel: Some(channel()), under_way: 0, done: VecDeque::new() }
     }
 }
 
 impl Engine for Threads {
     unsafe fn begin(&mut self, op: Op) {
-        let job = Job { op, reply: self.reply.clone() };
-        let refused = match &self.workers.jobs {
-            Some(jobs) => jobs.send(job).err().map(|error| error.0),
-            None => Some(job),
+        let refused = match (&self.workers.jobs, &self.channel) {
+            (Some(jobs), Some((reply, _))) => {
+                jobs.send(Job { op, reply: reply.clone() }).err().map(|error| error.0.op)
+            }
+            _ => Some(op),
         };
         match refused {
             None => self.under_way = self.under_way.saturating_add(1),
             // SAFETY: the caller's promise.
-            Some(job) => self.done.push_back(unsafe { execute(&self.workers.handles, &job.op) }),
+            Some(op) => self.done.push_back(unsafe { execute(&self.workers.handles, &op) }),
         }
     }
 
@@ -119,13 +119,19 @@ impl Engine for Threads {
             return Some(done);
         }
         self.under_way = self.under_way.checked_sub(1)?;
-        // A sender always exists: `reply`. Each job is answered, since reading does not panic.
-        Some(self.replies.recv().unwrap_or(Completion::new(u64::MAX, Err(Errno::IO))))
+        // A sender exists as long as the channel. Each job is answered: reading does not panic.
+        let done = self.channel.as_ref().and_then(|(_, replies)| replies.recv().ok());
+        Some(done.unwrap_or(Completion::new(u64::MAX, Err(Errno::IO))))
     }
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        while !self.workers.is_fork() && self.wait().is_some() {}
+        if self.workers.is_fork() {
+            // A thread may have been sending when the process forked: who drops the channel waits
+            // for the end of that.
+            return std::mem::forget(self.channel.take());
+        }
+        while self.wait().is_some() {}
     }
 }
