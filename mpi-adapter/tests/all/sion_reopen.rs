@@ -251,12 +251,7 @@ fn a_refused_set_leaves_the_one_that_it_was_to_replace() {
     let numbered =
         |rank: u32| Builder::new().tasks(vec![(u64::from(rank), [512, u64::MAX][rank as usize])]);
     let twice = |rank: u32| {
-        Builder::new().placed(vec![Placed {
-            file: 0,
-            globalrank: rank.into(),
-            local: 0,
-            chunksize: 512,
-        }])
+        Builder::new().placed(vec![Placed { file: 0, globalrank: rank, local: 0, chunksize: 512 }])
     };
     for builder in [&numbered as &(dyn Fn(u32) -> Builder + Sync), &twice] {
         let done = ranks(2, |comm| {
