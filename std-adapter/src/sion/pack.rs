@@ -187,7 +187,8 @@ impl Pack {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
-    /// [`Source`](crate::error::ErrorKind::Source) if it is one of `sources`; [`OutOfRange`](striae_core::sion::Error::OutOfRange) if there are more files than tasks, or
+    /// [`Source`](crate::error::ErrorKind::Source) if it is one of `sources`;
+    /// [`OutOfRange`](striae_core::sion::Error::OutOfRange) if there are more files than tasks, or
     /// no task; an error of the operating system.
     pub fn run(
         &self,

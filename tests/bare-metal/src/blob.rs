@@ -5,7 +5,7 @@ use crate::{Fail, entries};
 use core::fmt::Write;
 use core::num::{NonZeroU32, NonZeroU64};
 use striae_core::blob::append::{Reseal, count, settle, take_back};
-use striae_core::blob::book::{Sum, numbers_of, put_part, row_len};
+use striae_core::blob::book::{Sum, numbers_of, put_part, row_crc, row_len};
 use striae_core::blob::distribute::{outside, subfile_of};
 use striae_core::blob::find::{overlap, resolve, sort};
 use striae_core::blob::form::encode;
@@ -305,7 +305,7 @@ entries! {
         for part in [Part::Nreqs, Part::BlobStart, Part::Offsets, Part::Lengths, Part::Nelems] {
             let mut add = |one: &[u8]| sum ^= usize_to_u64(one.len());
             put_part(part, share, &requests, ByteOrder::Little, &mut add);
-            sum ^= row_len(part, nreqs);
+            sum ^= row_len(part, nreqs) ^ u64::from(row_crc(0, len, row_len(part, nreqs)));
         }
         let mut crc = Sum::after(records, 0);
         crc.add(crc, start, crc.crc());

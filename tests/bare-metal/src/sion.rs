@@ -13,7 +13,7 @@ use striae_core::sion::meta2::entry;
 use striae_core::sion::open::Open;
 use striae_core::sion::position::{Ends, Lengths};
 use striae_core::sion::raw::Ident;
-use striae_core::sion::set::{differences, identity_of};
+use striae_core::sion::set::{differences, identity_of, newest_apart};
 use striae_core::sion::{
     FormatVersion, Head, Meta1, Meta2, Opened, Physical, Reader, Records, Stream, Unclosed,
     check_set,
@@ -408,6 +408,10 @@ entries! {
         let set = set_of_two(window)?;
         check_set(set.files().iter().map(Physical::head))?;
         Ok(0)
+    }
+
+    fn gate_sion_newest_apart(_window, a: u32, b: u32) {
+        Ok(newest_apart([a, b].into_iter()).unwrap_or(0).into())
     }
 
     fn gate_sion_identity_of(_window, a: u32, b: u32) {

@@ -115,7 +115,8 @@ pub(in crate::sion) enum Claim {
 impl<C: Collective, F: SharedFile> Part<C, F> {
     /// Makes a file. Rank 0 makes it when all ranks want it, and before any other opens it. This
     /// takes three calls of the message layer, one more if tasks are `Numbered`, two if they are
-    /// `Placed`; unless each rank has one task and chunks are aligned, two more for each 64 Ki tasks.
+    /// `Placed`; unless each rank has one task and chunks are aligned, two more for each 64 Ki
+    /// tasks.
     pub(in crate::sion) fn create(
         comm: C,
         claim: Claim,
