@@ -271,9 +271,11 @@ pub fn identity_of(files: impl Iterator<Item = Option<u32>> + Clone) -> Option<u
     if own > all.saturating_sub(own) { left } else { sealed.clone().next() }
 }
 
-/// The newest of these numbers of [commits of the whole set](Varheader::set_number), one for each
-/// file, if not all files that have one have the same. 0 is that of a file that was committed by
-/// itself, or has no sound seal: it is compared with no others, whichever file it is.
+/// The newest of these numbers of [commits of the whole set], one for each file, if not all files
+/// that have one have the same. 0 is that of a file that was committed by itself, or has no sound
+/// seal: it is compared with no others, whichever file it is.
+///
+/// [commits of the whole set]: crate::sion::Varheader::set_number
 #[must_use]
 pub fn newest_apart(numbers: impl Iterator<Item = u32> + Clone) -> Option<u32> {
     let numbers = numbers.filter(|number| *number > 0);
