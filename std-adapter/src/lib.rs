@@ -56,6 +56,7 @@ pub mod finding;
 pub mod format;
 mod formats;
 pub mod gsd;
+pub mod lock;
 pub mod map;
 pub mod posix;
 pub mod publish;
@@ -67,7 +68,7 @@ pub mod verb;
 pub use address::Address;
 pub use error::Error;
 pub use formats::Format;
-pub use store::{files, lock};
+pub use store::files;
 pub use striae_core; // what its types need besides those that have a name here
 pub use striae_core::span::Span;
 pub use striae_core::store::{ReadAt, WriteAt};

@@ -25,6 +25,17 @@ use syncs::Syncs;
 /// The longest possible file: `off_t` is signed.
 pub(super) const MAX_LEN: u64 = i64::MAX.cast_unsigned();
 
+/// The most files of a set that are kept open at once, without an option.
+pub(crate) const MOST_OPEN: usize = 128;
+
+/// The default number of files of a set that are kept open at once: 128, or a quarter of the
+/// process's limit of descriptors if that is less.
+#[must_use]
+pub fn max_open_files() -> usize {
+    let quarter = getrlimit(Resource::Nofile).current.map_or(u64::MAX, |limit| limit >> 2);
+    usize::try_from(quarter).unwrap_or(usize::MAX).clamp(1, MOST_OPEN)
+}
+
 /// A regular file, read and written by offset; many threads may do both at once.
 ///
 /// All methods take `&self`, and `&PosixFile` is a store like `PosixFile`: threads that write

@@ -6,6 +6,7 @@ mod leftover;
 mod unfinished;
 
 use crate::error::{Error, ErrorKind};
+use crate::lock::{Locked, lock_all_replaced};
 pub use folder::Folder;
 pub(crate) use folder::final_path;
 use hidden::{File, Hidden, sync_folders};
@@ -33,7 +34,9 @@ pub use unfinished::abandon_all;
 /// # If a name is taken
 /// An existing file is refused. This is checked at the start, before any work is done, and again at
 /// the end, because the file may have appeared in between. With `force`, existing files are
-/// replaced, but folders and devices are still refused.
+/// replaced, but folders and devices are still refused. The replaced files are locked against other
+/// writers meanwhile, because what those commit would be lost; of a set of very many files, as many
+/// as may be open.
 ///
 /// With `force`, a symbolic link stays and its target is replaced, as `cp` does. A link to nothing
 /// is refused. In a set, a link to another file system than that of the first file, or to another
@@ -64,16 +67,28 @@ pub struct Publish {
     mode: Option<u32>,
     /// Whether a single file has replaced another, and its name may not be durable.
     is_named: AtomicBool,
+    /// The files that are to be replaced.
+    _replaced: Vec<Locked>,
 }
 
 impl Publish {
     /// Prepares to make `nfiles` files; the first will be `path`.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] if one of the names is taken and `force` is not set; an error of the
+    /// [`ErrorKind::Exists`] if one of the names is taken and `force` is not set;
+    /// [`ErrorKind::Locked`] if another writer has a file that is to be replaced; an error of the
     /// operating system.
     pub fn new(path: &Path, nfiles: NonZeroU32, force: bool) -> Result<Self, Error> {
-        Self::of(path, nfiles, force, Numbering::Set)
+        Self::of((path, nfiles, Numbering::Set), force, true)
+    }
+
+    /// Prepares to make the single file `path`. Without `lock`, a file that is to be replaced is
+    /// not locked, for writers that are told to lock nothing.
+    ///
+    /// # Errors
+    /// The errors of [`new`](Self::new).
+    pub fn single(path: &Path, force: bool, lock: bool) -> Result<Self, Error> {
+        Self::of((path, NonZeroU32::MIN, Numbering::Set), force, lock)
     }
 
     /// Prepares to make `nfiles` files `PATH.0000`, `PATH.0001` and so on, as the subfiles of a
@@ -82,14 +97,13 @@ impl Publish {
     /// # Errors
     /// The errors of [`new`](Self::new).
     pub fn subfiles(path: &Path, nfiles: NonZeroU32, force: bool) -> Result<Self, Error> {
-        Self::of(path, nfiles, force, Numbering::Subfiles)
+        Self::of((path, nfiles, Numbering::Subfiles), force, true)
     }
 
     pub(crate) fn of(
-        path: &Path,
-        nfiles: NonZeroU32,
+        (path, nfiles, numbering): (&Path, NonZeroU32, Numbering),
         force: bool,
-        numbering: Numbering,
+        lock: bool,
     ) -> Result<Self, Error> {
         let no_name = || Error::new(path, io::Error::from(io::ErrorKind::InvalidInput));
         let name = path.file_name().ok_or_else(no_name)?.to_owned();
@@ -102,6 +116,8 @@ impl Publish {
             let path = path.with_file_name(numbering.name(&name, number));
             are_links |= destination(&path, force)? != path;
         }
+        let replaced = numbering.paths(path, if force && lock { nfiles.get() } else { 0 });
+        let _replaced = lock_all_replaced(replaced)?;
         let first = destination(&folder.join(numbering.name(&name, 0)), force)?;
         let place = first.parent().unwrap_or(folder);
         let hidden = Hidden::new(place, folder).map_err(|error| Error::new(path, error))?;
@@ -110,7 +126,7 @@ impl Publish {
             hidden.destinations(names, force)?;
         }
         let is_named = AtomicBool::new(false);
-        Ok(Self { hidden, name, numbering, nfiles, force, mode: None, is_named })
+        Ok(Self { hidden, name, numbering, nfiles, force, mode: None, is_named, _replaced })
     }
 
     /// Gives new files the permissions of the file at `path`, as `cp` does, unless they replace a

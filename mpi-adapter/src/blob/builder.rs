@@ -12,7 +12,6 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use striae::blob::SetOptions;
-use striae::lock::lock_replaced;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae::striae_inspect::blob::{Compared, encode};
@@ -161,12 +160,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
                 let made = made.map_err(|error| of_striae("making the set", &error))?;
                 let hidden = made.hidden(0);
                 folder = hidden.parent().unwrap_or(path).as_os_str().as_bytes().to_vec();
-                let replaced = match self.set.force {
-                    true => lock_replaced(&in_folder(path.parent(), path, 0)),
-                    false => Ok(None),
-                };
-                let replaced = replaced.map_err(|error| of_striae("locking the set", &error))?;
-                publish = Some((made, replaced));
+                publish = Some(made);
             }
             Ok(())
         });

@@ -117,7 +117,8 @@ impl Convert {
     /// The failure of a rank, at all ranks: [`Code::Differ`](crate::Code::Differ);
     /// [`Code::Refused`](crate::Code::Refused) if `out` is or would be a subfile of the set, even
     /// if files may be replaced, or if the fill value is none of the type of a variable; an error
-    /// of the operating system, EEXIST if `out` is there already. What had the name stays.
+    /// of the operating system, EEXIST if `out` is there already, EBUSY if another writer has the
+    /// file that is to be replaced. What had the name stays.
     pub fn run<C: Collective>(
         &self,
         set: &Set<C>,

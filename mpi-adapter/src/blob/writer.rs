@@ -10,7 +10,6 @@ use std::io;
 use std::mem::take;
 use std::sync::Arc;
 use striae::cdf::Element;
-use striae::lock::Locked;
 use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae_core::blob::book::Sum;
@@ -49,8 +48,8 @@ pub struct Writer<C> {
     pub(super) whole: C,
     pub(super) part: C,
     file: Arc<PosixFile>,
-    /// The hidden files, at rank 0, and the lock of the set that they replace.
-    publish: Option<(Publish, Option<Locked>)>,
+    /// The hidden files, at rank 0.
+    publish: Option<Publish>,
     /// The subfile, if it was closed before.
     pub(super) old: Option<Old>,
     pub(super) plan: Plan,
@@ -72,7 +71,7 @@ impl<C: Collective> Writer<C> {
     pub(super) fn new(
         (whole, part): (C, C),
         file: Arc<PosixFile>,
-        publish: Option<(Publish, Option<Locked>)>,
+        publish: Option<Publish>,
         plan: Plan,
         (buffer, is_durable): (usize, bool),
     ) -> Self {
@@ -310,7 +309,7 @@ impl<C: Collective> Writer<C> {
         let freed = self.part.free(finished).map_err(Failure::from);
         let (publish, is_durable) = (self.publish, self.is_durable);
         self.whole.decide(freed.map(|()| []), [], |[]| {
-            let done = publish.map_or(Ok(()), |(publish, _lock)| publish.finish(is_durable));
+            let done = publish.map_or(Ok(()), |publish| publish.finish(is_durable));
             done.map_err(|error| of_striae("giving the subfiles their names", &error))?;
             Ok([])
         })?;

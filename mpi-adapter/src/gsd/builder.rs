@@ -7,11 +7,10 @@ use crate::collective::Collective;
 use crate::error::{Code, Error, Failure};
 use crate::operation::Operation;
 use std::io;
-use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use striae::gsd::{Durability, FileOptions, WriteOptions};
-use striae::lock::{Locked, lock, lock_replaced};
+use striae::lock::{Locked, lock};
 use striae::posix::PosixFile;
 use striae::publish::Publish;
 use striae_core::integrity::crc32c;
@@ -90,8 +89,7 @@ impl Builder {
         path: &Path,
     ) -> Result<Result<(Root<PosixFile>, u64), Failure>, striae::Error> {
         let is_locked = self.write.lock;
-        let publish = Publish::new(path, NonZeroU32::MIN, self.file.force)?;
-        let replaced = if is_locked && self.file.force { lock_replaced(path)? } else { None };
+        let publish = Publish::single(path, self.file.force, is_locked)?;
         let at = |error| striae::Error::new(path, error);
         let made = PosixFile::create(&publish.hidden(0), false).map_err(at)?;
         let lock = lock(made, path, is_locked)?;
@@ -102,7 +100,6 @@ impl Builder {
             Err(failure) => return Ok(Err(failure)),
         };
         publish.finish(self.write.is_durable())?;
-        drop(replaced); // nobody else could write to it until it had no name
         Ok(Ok((root, number)))
     }
 

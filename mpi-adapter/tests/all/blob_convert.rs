@@ -3,6 +3,7 @@
 use crate::set::{Subfiles, files, serial, serial_or_sealed};
 use crate::world::{self, ranks};
 use std::path::Path;
+use striae::lock::lock_replaced;
 use striae_mpi::blob::{Container, Convert, OpenOptions, Set};
 use striae_mpi::{Code, Collective, Error};
 
@@ -101,6 +102,8 @@ fn what_cannot_be_made_is_one_error_of_all_ranks_and_leaves_what_was_there() {
     assert_eq!(refused(&|rank| (other(rank), "b.nc")).0, Code::Differ);
     let other = |rank| if rank == 2 { "c.nc" } else { "b.nc" };
     assert_eq!(refused(&|rank| (new.clone(), other(rank))).0, Code::Differ);
+    let _lock = lock_replaced(&folder.path().join("whole.nc")).unwrap();
+    assert_eq!(refused(&|_| (forced.clone(), "whole.nc")), (Code::Io(16), Some(0))); // EBUSY
 }
 
 #[test]

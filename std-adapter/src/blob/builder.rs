@@ -13,7 +13,6 @@ use crate::error::Error;
 use crate::error::build::BuildError;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use crate::store::lock::lock_replaced;
 pub use options::SetOptions;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
@@ -199,7 +198,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
     ///
     /// # Errors
     /// [`BuildError`]; [`Exists`](crate::error::ErrorKind::Exists);
-    /// [`Locked`](crate::error::ErrorKind::Locked) if a writer appends to the set that is to be
+    /// [`Locked`](crate::error::ErrorKind::Locked) if another writer has the set that is to be
     /// replaced; an error of the operating system.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer, Error> {
         let path = path.as_ref();
@@ -208,10 +207,6 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let (members, is_block) = self.members().map_err(at)?;
         let world_ranks = self.set.world_ranks.unwrap_or(!is_block);
         let publish = Publish::subfiles(path, self.subfiles, self.set.force)?;
-        let _replaced = match self.set.force {
-            true => lock_replaced(&Writer::final_path(path, 0))?,
-            false => None,
-        };
         let plan = header::Plan::new(self, world_ranks);
         let plan = plan.map_err(|error| Error::new(path, error))?;
         let mut subfiles = Vec::new();
@@ -224,7 +219,7 @@ impl<'d, D: Define + ?Sized> Builder<'d, D> {
         let nsums = if self.set.sealed { plan.variables.len() } else { 0 };
         Ok(Writer::new(
             path,
-            Target::New { publish, durable: self.set.force, _replaced },
+            Target::New { publish, durable: self.set.force },
             (self.set.container, Records { before: None, all: self.set.records }),
             (plan.variables, plan.names),
             (subfiles, &members),

@@ -214,7 +214,7 @@ fn write<B: AsRef<[u8]>>(
     files: impl Iterator<Item = B>,
     output: Output,
 ) -> Result<Vec<PathBuf>, Error> {
-    let publish = Publish::of(out, nfiles, output.force, numbering)?;
+    let publish = Publish::of((out, nfiles, numbering), output.force, true)?;
     let paths: Vec<_> = numbering.paths(out, nfiles.get()).collect();
     for ((number, path), bytes) in (0..).zip(&paths).zip(files) {
         let write = || -> io::Result<()> {

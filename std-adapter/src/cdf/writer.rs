@@ -1,12 +1,11 @@
 //! Writing files.
 
 use crate::error::{Error, ErrorKind};
+use crate::lock::{Locked, lock};
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use crate::store::lock::{Locked, lock, lock_replaced};
 use crate::store::{Durability, Gatherer, WriteOptions};
 use std::fmt;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use striae_core::cdf::writer::WriteError;
 use striae_core::cdf::{
@@ -111,19 +110,14 @@ impl Builder {
         let path = path.as_ref();
         let plan = Plan::new(definition, self.version, self.alignment);
         let plan = plan.map_err(|error| Error::new(path, error))?;
-        let publish = Publish::new(path, NonZeroU32::MIN, self.force)?;
-        let replaced = match self.write.lock && self.force {
-            true => lock_replaced(path)?,
-            false => None,
-        };
+        let publish = Publish::single(path, self.force, self.write.lock)?;
         let file = PosixFile::create(&publish.hidden(0), false);
         let file = file.map_err(|error| Error::new(path, error))?.durable(self.write.is_durable());
         let store = self.store(lock(file, path, self.write.lock)?, path)?;
         let (slots, window) = (vec![Slot::EMPTY; count(plan.nvars())], vec![0; WINDOW]);
         let inner = Inner::create(store, definition, &plan, self.fill, slots, window);
         let inner = inner.map_err(|error| Error::new(path, error))?;
-        let unnamed =
-            Some(Unnamed { publish, _replaced: replaced, durable: self.write.is_durable() });
+        let unnamed = Some(Unnamed { publish, durable: self.write.is_durable() });
         Ok(Writer { path: path.into(), inner, unnamed })
     }
 
@@ -158,11 +152,10 @@ fn count(items: u64) -> usize {
     usize::try_from(items).unwrap_or(usize::MAX)
 }
 
-/// A file without its name, and the lock of the file that it replaces.
+/// A file without its name.
 #[derive(Debug)]
 struct Unnamed {
     publish: Publish,
-    _replaced: Option<Locked>,
     durable: bool,
 }
 

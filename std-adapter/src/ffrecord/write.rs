@@ -6,7 +6,6 @@ use crate::copy::{Copier, Place};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use crate::store::lock::{Locked, lock_replaced};
 use crate::store::{Durability, Run};
 use std::io;
 use std::num::NonZeroU32;
@@ -76,7 +75,6 @@ impl Builder {
             Some(n) => Rows::Known(Tables::new(layout(path, n)?)),
         };
         let publish = Publish::new(path, NonZeroU32::MIN, self.force)?;
-        let replaced = if self.force { lock_replaced(path)? } else { None };
         // Samples whose number is not known go to a file of their own, which never gets a name.
         let file = PosixFile::create(&publish.hidden(rows.file()), false).map_err(at)?;
         let end = match &rows {
@@ -87,7 +85,6 @@ impl Builder {
         Ok(Writer {
             path,
             publish,
-            _replaced: replaced,
             durable: matches!(self.durability, Durability::OnCommit),
             file,
             rows,
@@ -136,8 +133,6 @@ pub struct Written {
 pub struct Writer {
     path: PathBuf,
     publish: Publish,
-    /// The file that this one replaces, if there is one.
-    _replaced: Option<Locked>,
     durable: bool,
     file: PosixFile,
     rows: Rows,

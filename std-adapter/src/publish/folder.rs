@@ -3,6 +3,7 @@
 use super::hidden::Hidden;
 use super::unfinished::Unfinished;
 use crate::error::{Error, ErrorKind};
+use crate::lock::lock_all_replaced;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
@@ -54,6 +55,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`ErrorKind::Exists`] if a name was taken in the meantime and `force` is not set;
+    /// [`ErrorKind::Locked`] if another writer has a file that is to be replaced;
     /// [`ErrorKind::Source`]; an error of the operating system. Without `force`, none of the files
     /// has its name then.
     pub fn finish(
@@ -75,6 +77,8 @@ impl Folder {
                 return Err(Error::new(&file.to, ErrorKind::Source));
             }
         }
+        let replaced = files.iter().filter(|_| *force).map(|file| file.to.clone());
+        let _replaced = lock_all_replaced(replaced)?;
         hidden.complete(&files, None, durable)?;
         let publishing = hidden.publishing()?;
         hidden.publish(&publishing, &files, *force, durable)?;

@@ -3,6 +3,7 @@
 use crate::direct;
 use crate::error::Error;
 use crate::posix::PosixFile;
+pub use crate::posix::max_open_files;
 use crate::store::bulk::Bulk;
 use std::collections::VecDeque;
 use std::io;
@@ -11,18 +12,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use striae_core::embedded_io::ReadExactError;
 use striae_core::span::Stride;
 use striae_core::store::ReadAt;
-
-/// The most files of a set that are kept open at once, without an option.
-pub(crate) const MOST_OPEN: usize = 128;
-
-/// The default number of files of a set that are kept open at once: 128, or a quarter of the
-/// process's limit of descriptors if that is less.
-#[must_use]
-pub fn max_open_files() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let quarter = limit.map_or(u64::MAX, |limit| limit >> 2);
-    usize::try_from(quarter).unwrap_or(usize::MAX).clamp(1, MOST_OPEN)
-}
 
 /// The files of a set: each is opened when it is read, and closed again when too many are open.
 #[derive(Debug)]

@@ -20,7 +20,6 @@ pub mod files;
 mod gatherer;
 #[cfg(test)]
 mod law;
-pub mod lock;
 mod run;
 mod sparse;
 mod subject;

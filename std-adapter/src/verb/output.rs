@@ -5,9 +5,8 @@ use crate::direct::OpenOptions;
 use crate::each::all_processors;
 use crate::error::{Error, ErrorKind};
 use crate::posix::PosixFile;
-use crate::publish::{Numbering, Publish};
+use crate::publish::Publish;
 use crate::store::existing;
-use crate::store::lock::lock_all_replaced;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
@@ -156,12 +155,10 @@ impl Output {
 
     /// Runs `make`, which writes the `nfiles` files of `out` under hidden names, and gives them
     /// their names when all of them are complete: see [`Publish`]. New files get the permissions of
-    /// the file `like`. Errors have the final paths. Files that are replaced are locked against
-    /// writers meanwhile: their data would be lost.
+    /// the file `like`. Errors have the final paths.
     ///
     /// # Errors
-    /// The errors of `make` and of [`Publish`]; [`ErrorKind::Locked`] if another writer has a file
-    /// that is to be replaced.
+    /// The errors of `make` and of [`Publish`].
     pub(crate) fn make<T>(
         &self,
         out: &Path,
@@ -174,8 +171,6 @@ impl Output {
             Some(file) => publish.like(file),
             None => publish,
         };
-        let replaced = Numbering::Set.paths(out, if self.force { nfiles.get() } else { 0 });
-        let _replaced = lock_all_replaced(replaced)?;
         let made = make(&publish).map_err(|error| {
             let is_hidden = error.path().parent() == publish.hidden(0).parent();
             match error.path().file_name().filter(|_| is_hidden) {

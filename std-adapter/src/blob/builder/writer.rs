@@ -7,9 +7,9 @@ use crate::blob::Container;
 use crate::cdf::ErrorKind as CdfError;
 use crate::error::build::BuildError;
 use crate::error::{Error, ErrorKind};
+use crate::lock::Locked;
 use crate::posix::PosixFile;
 use crate::publish::Publish;
-use crate::store::lock::Locked;
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
@@ -42,9 +42,8 @@ pub struct Writer {
 /// What is written.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// New files, and whether their names are to be durable; and the lock of the set that they
-    /// replace.
-    New { publish: Publish, durable: bool, _replaced: Option<Locked> },
+    /// New files, and whether their names are to be durable.
+    New { publish: Publish, durable: bool },
     /// An existing set, and which files it has. The lock of its first subfile is that of the set.
     Old { lock: Locked, files: Vec<(u64, u64)> },
 }

@@ -2,12 +2,11 @@
 
 use super::{FileOptions, FileWriter};
 use crate::error::{Error, ErrorKind};
+use crate::lock::{Locked, lock};
 use crate::posix::{PosixFile, sync_parent};
 use crate::publish::Publish;
-use crate::store::lock::{Locked, lock, lock_replaced};
 use crate::store::{Durability, WriteOptions};
 use std::io;
-use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::gsd::Attributes;
 use striae_core::gsd::create::Create;
@@ -90,18 +89,13 @@ impl Builder {
         if self.in_place {
             return self.create_in_place(path);
         }
-        let publish = Publish::new(path, NonZeroU32::MIN, self.file.force)?;
-        let replaced = match self.write.lock && self.file.force {
-            true => lock_replaced(path)?,
-            false => None,
-        };
+        let publish = Publish::single(path, self.file.force, self.write.lock)?;
         let file = PosixFile::create(&publish.hidden(0), false);
         let durable = self.write.is_durable();
         let file = file.map_err(|error| Error::new(path, error))?.durable(durable);
         let file = lock(file, path, self.write.lock)?;
         let writer = self.make(file, path)?;
         publish.finish(durable)?;
-        drop(replaced); // nobody else could write to it until it had no name
         Ok(writer)
     }
 

@@ -2,7 +2,7 @@
 
 use super::FileWriter;
 use crate::error::Error;
-use crate::store::lock::Locked;
+use crate::lock::Locked;
 use crate::store::{Durability, WriteOptions};
 use std::path::Path;
 

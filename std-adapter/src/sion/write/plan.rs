@@ -2,7 +2,7 @@
 
 use super::part::{Origin, Part, Settings, Starts, WINDOW};
 use crate::error::Error;
-use crate::store::lock::Locked;
+use crate::lock::Locked;
 use std::io;
 use std::path::PathBuf;
 use striae_core::integrity::Checksum;

@@ -5,12 +5,12 @@ use super::part::{Begun, Ended, Origin, Part, Prepared, Settings, Starts, WINDOW
 use super::task::{Strand, TaskWriter};
 use super::together::{check_commits, end_set_commit, join};
 use crate::error::Error;
+use crate::lock::Locked;
 use crate::posix::identity_of;
 use crate::shown;
 use crate::sion::ErrorKind;
 use crate::sion::file::{File, OpenOptions, Opened};
 use crate::sion::siblings::{buddy_path, copies_of, main_of, of_sibling, sibling_path};
-use crate::store::lock::Locked;
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,10 @@
 use super::identity::new_identity;
 use super::part::{Holed, Part, WINDOW};
 use crate::error::Error;
+use crate::lock::Locked;
 use crate::shown;
 use crate::sion::file::Older;
 use crate::sion::siblings::sibling_path;
-use crate::store::lock::Locked;
 use std::path::Path;
 use striae_core::sion::recover::Remains;
 use striae_core::sion::set::newest_apart;

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use striae::Output;
 use striae::error::ErrorKind;
+use striae::lock::lock_replaced;
 use striae::sion::{Builder, Convert, File, FileWriter, Reopen};
 
 fn builder() -> Builder {
@@ -91,6 +92,15 @@ fn verbs_replace_nothing_that_another_writer_has() {
         }
         drop(writer);
     }
+    let map = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/map/z1.dat");
+    let maps = path("maps.nc");
+    striae(&["convert", map, &maps]).assert().success();
+    striae(&["extract", "--force", &set, &tasks]).assert().success();
+    let task = Path::new(&tasks).join("task_00002");
+    let locks = [Path::new(&maps), &task].map(lock_replaced);
+    refused(&["convert", "--force", map, &maps], 2, says);
+    refused(&["extract", "--force", &set, &tasks], 2, says);
+    drop(locks);
     let named = path("a.ffr");
     let writer = Builder::new(1).create(&named).unwrap();
     refused(&["pack", "--force", &named, &path("tasks/task_00000")], 2, says);

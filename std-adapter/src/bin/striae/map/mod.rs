@@ -134,7 +134,6 @@ pub(crate) fn save<'p>(
         return Err(Failure::usage(out, "is a source, and would be replaced"));
     }
     let publish = Publish::new(out, NonZeroU32::MIN, force)?;
-    let _replaced = if force { striae::lock::lock_replaced(out)? } else { None };
     std::fs::write(publish.hidden(0), picture).map_err(|error| Error::new(out, error))?;
     Ok(publish.finish(false)?)
 }

@@ -1,9 +1,8 @@
 //! One writer at a time: flock(2). Every writer of striae locks its files, readers do not.
 
 use crate::error::{Error, ErrorKind};
-use crate::posix::PosixFile;
+use crate::posix::{PosixFile, max_open_files};
 use crate::shown;
-use crate::store::files::max_open_files;
 use rustix::fs::FlockOperation;
 use rustix::io::{Errno, retry_on_intr};
 use std::io;
@@ -134,15 +133,20 @@ pub fn lock_replaced(path: &Path) -> Result<Option<Locked>, Error> {
     Err(at(replaced_always()))
 }
 
-/// As [`lock_replaced`], for the files of a set, of which the first one is locked by every writer:
-/// of a set of very many files, as many as may be open.
+/// As [`lock_replaced`], for several files. Of very many, as many stay locked as may be open: the
+/// first ones, of which the first of a set is locked by every writer.
 ///
 /// # Errors
 /// As [`lock_replaced`].
 pub(crate) fn lock_all_replaced(
     paths: impl Iterator<Item = PathBuf>,
 ) -> Result<Vec<Locked>, Error> {
-    paths.take(max_open_files()).filter_map(|path| lock_replaced(&path).transpose()).collect()
+    let (mut all, most) = (Vec::new(), max_open_files());
+    for path in paths {
+        all.extend(lock_replaced(&path)?);
+        all.truncate(most);
+    }
+    Ok(all)
 }
 
 /// The error of a file that is read and replaced, and had another writer before it was locked.
