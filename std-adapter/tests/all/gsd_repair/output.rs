@@ -183,3 +183,24 @@ fn a_file_that_has_changed_since_it_was_opened_does_not_replace_itself() {
     assert_eq!(File::open(&path).unwrap().frames(), 2);
     convert.run(&old, &folder.path().join("b.gsd"), &|_| ()).unwrap();
 }
+
+/// Steps that are no integers are lost, and nobody knows what frame 1, without chunks, took from
+/// frame 0.
+#[test]
+fn a_last_frame_that_takes_a_lost_value_from_frame_0_is_a_frame_of_the_new_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("a.gsd"), folder.path().join("b.gsd"));
+    let version = Version { major: 1, minor: 4 };
+    let mut writer = Builder::new().schema("hoomd", version).create(&path).unwrap();
+    for steps in [&[1.5_f32][..], &[], &[2.5]] {
+        steps.iter().for_each(|step| {
+            writer.write("configuration/step", &[*step], 1).unwrap();
+        });
+        writer.end_frame().unwrap();
+    }
+    writer.close().unwrap();
+    let recovery = Recover::new().examine(&path).unwrap();
+    assert_eq!((recovery.frames(), recovery.lost()), (1, 2));
+    recovery.write(&out, &|_| ()).unwrap();
+    assert_eq!(File::open(&out).unwrap().frames(), 1);
+}

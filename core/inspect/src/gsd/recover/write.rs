@@ -127,7 +127,8 @@ impl<S: Subject, O: Output> New<'_, S, O> {
             self.step = all().find(is_step).copied();
             self.logs = all().filter(is_log).map(|chunk| chunk.id).collect();
         }
-        if is_last && is_empty && needs.is_empty() {
+        let is_written = |need: &Need| matches!(need, Need::Copy(_) | Need::Default(..));
+        if is_last && is_empty && !needs.iter().any(is_written) {
             needs.push(self.step.map_or(Need::Default(&schema::STEP, 1), Need::Copy));
         }
         for need in needs {
