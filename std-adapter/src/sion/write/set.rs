@@ -250,12 +250,11 @@ impl FileWriter {
         finished.into_iter().fold(shown, Result::and)
     }
 
-    /// Lets tasks write again after a close that failed before anything became visible.
+    /// Lets tasks write again after a close that failed before anything became visible. What they
+    /// would add after a close that closed a file could not become part of the set.
     fn reopen_streams(&self, closes: bool) {
-        if closes {
-            self.all_parts()
-                .filter(|part| !part.is_closed())
-                .for_each(|part| part.open_streams(true));
+        if closes && !self.all_parts().any(|part| part.is_closed()) {
+            self.all_parts().for_each(|part| part.open_streams(true));
         }
     }
 

@@ -66,15 +66,15 @@ impl Part {
         remains.last_set_number(&store, &mut window).map_err(at)
     }
 
-    /// Begins a commit of the whole set; with `closes`, the last one.
+    /// Begins a commit of the whole set; with `closes`, the last one, before which tasks can write
+    /// nothing any more, also after an error.
     pub(in crate::sion::write) fn begin(&self, closes: bool) -> Result<Begun<'_>, Error> {
         let granted = lock(&self.commits);
         if self.is_closed() {
             return Err(Error::new(&self.path, ErrorKind::Closed));
         }
         let wish = self.wishes.load(Ordering::Acquire);
-        let snapshot = self.snapshot(closes);
-        let snapshot = snapshot.inspect_err(|_| self.open_streams(closes))?;
+        let snapshot = self.snapshot(closes)?;
         Ok(Begun { part: self, granted, wish, snapshot, closes })
     }
 
@@ -171,13 +171,7 @@ impl<'p> Begun<'p> {
             };
             Ok((new.map_err(|error| Error::new(&part.path, error))?, book))
         });
-        match prepared {
-            Ok((new, book)) => Ok(Prepared { begun: self, book, new }),
-            Err(error) => {
-                part.open_streams(self.closes);
-                Err(error)
-            }
-        }
+        prepared.map(|(new, book)| Prepared { begun: self, book, new })
     }
 
     fn write_tables(
