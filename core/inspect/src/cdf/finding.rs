@@ -65,7 +65,16 @@ findings! {
     |facts| Facts { offset: Some(*offset), ..facts }.text(item)
     => "{item}: the name at offset {offset} cannot be defined with the libraries";
 
-    /// The stored size of a variable is not that of its dimensions. Readers compute it.
+    /// The stored size of a variable is none that a library stores for its type and dimensions:
+    /// one of them is damaged. Readers compute it, and do not look.
+    Damage "size" Size { number: u64, offset: u64, value: u64, expected: u64 }
+    |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::vsize, *offset) }
+        .value(*value).expected(*expected)
+    => "var.vsize of variable {number} at offset {offset} is {value}, but by its type and \
+        dimensions it must be {expected}";
+
+    /// The stored size of a variable is not that of its dimensions, but one that old versions or
+    /// other libraries store for them. Readers compute it.
     Note "vsize" Vsize { number: u64, offset: u64, value: u64, expected: u64 }
     |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::vsize, *offset) }
         .value(*value).expected(*expected)

@@ -126,15 +126,32 @@ fn check_padding(header: &Header, span: Span, item: impl Fn() -> String, report:
 fn check_variable(header: &Header, variable: Variable<'_>, report: &mut Report<'_>) {
     let (var, version) = (variable.var(), header.version());
     let number = var.varid;
-    let expected = version.stored_vsize(variable.layout().first.len());
-    if var.vsize != expected {
-        let offset = var.begin_at.saturating_sub(version.non_neg_len());
-        report.add(FindingKind::Vsize { number, offset, value: var.vsize, expected });
+    let (value, expected) = (var.vsize, version.stored_vsize(variable.layout().first.len()));
+    let offset = var.begin_at.saturating_sub(version.non_neg_len());
+    match is_usual_size(header, variable) {
+        true if value == expected => {}
+        true => report.add(FindingKind::Vsize { number, offset, value, expected }),
+        false => report.add(FindingKind::Size { number, offset, value, expected }),
     }
     if !var.begin.is_multiple_of(4) {
         let (offset, value) = (var.begin_at, var.begin);
         report.add(FindingKind::Unaligned { number, offset, value });
     }
+}
+
+/// Whether a library stores this `vsize` for the type and the dimensions of the variable
+/// (`spec/cdf.md#variables`).
+pub(super) fn is_usual_size(header: &Header, variable: Variable<'_>) -> bool {
+    let (version, len) = (header.version(), variable.layout().first.len());
+    let (stored, computed) = (variable.vsize(), version.stored_vsize(len));
+    // Of the only record variable, SciPy stores the size without padding, as records have none;
+    // and of each 0 if there are no records, which is not changed when other programs add some.
+    let is_only = variable.is_record() && header.head().recsize == len;
+    let is_of_scipy = is_only && stored == len || variable.is_record() && stored == 0;
+    // What does not fit was stored by old versions as its low bits, or as 0.
+    let low = padded(len).unwrap_or(u64::MAX) & version.streaming();
+    let is_cut = computed == version.streaming() && (stored == low || stored == 0);
+    stored == computed || is_of_scipy || is_cut
 }
 
 /// Checks that only the last variable has more bytes than the version allows.

@@ -7,6 +7,7 @@ use striae_core::store::ReadAt;
 use striae_inspect::cdf::recover::{Certainty, Doubt, Proof, Records, Recovery};
 use striae_inspect::cdf::{FindingKind, Header, verify};
 use striae_inspect::certainty::Word;
+use striae_inspect::finding::Found as _;
 use striae_inspect::subject::Subject;
 
 /// A variable of one dimension: its name, the number of the dimension, its type, its vsize, and
@@ -236,13 +237,20 @@ fn where_several_records_are_follows_from_all_stored_sizes() {
 
 #[test]
 fn a_size_that_a_library_stores_is_no_guess() {
-    // The only record variable: netCDF-C and PnetCDF pad it, SciPy does not.
+    // The only record variable: netCDF-C and PnetCDF pad it, SciPy does not, or stores 0 before
+    // there are records.
     for (vsize, numrecs, is_usual) in
-        [(4, 3, true), (2, 3, true), (0, 0, true), (0, 3, false), (1, 3, false), (8, 3, false)]
+        [(4, 3, true), (2, 3, true), (0, 0, true), (0, 3, true), (1, 3, false), (8, 3, false)]
     {
         let mut data = header(numrecs, &[0], &[("v", 0, SHORT, vsize, 0)]);
         data.resize(data.len() + 2 * numrecs as usize, 1);
-        let (recovery, _) = saved(&Holed::new(vec![(0, data)]));
+        let store = Holed::new(vec![(0, data)]);
+        let mut found = Vec::new();
+        verify(&store, &mut |what: FindingKind| found.push(what.facts().kind)).unwrap();
+        let expected = if is_usual { "vsize" } else { "size" };
+        assert!(found.iter().all(|found| *found == expected), "{vsize}: {found:?}");
+        assert_eq!(found.is_empty(), vsize == 4, "{vsize}");
+        let (recovery, _) = saved(&store);
         assert_eq!(recovery.tally().is_sound(), is_usual, "{vsize}: {recovery:?}");
     }
     // Of one of several it is padded by all.

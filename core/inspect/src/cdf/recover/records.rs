@@ -3,6 +3,7 @@
 use super::words::{Certainty, Doubt, Loss, Proof};
 use crate::cdf::header::Header;
 use crate::cdf::items::Variable;
+use crate::cdf::verify::is_usual_size;
 use crate::subject::{Failed, Subject, WINDOW, read, stored};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -152,17 +153,10 @@ fn record_variables(old: &Header) -> impl Iterator<Item = Variable<'_>> {
 /// Why the size of a variable may be wrong: no library stores this `vsize` for its type and
 /// dimensions.
 pub(super) fn doubt_of_size(old: &Header, variable: Variable<'_>) -> Option<Doubt> {
-    let (version, len) = (old.version(), variable.layout().first.len());
-    let (stored, computed) = (variable.vsize(), version.stored_vsize(len));
-    // Of the only record variable, SciPy stores the size without padding, as records have none.
-    let is_only = variable.is_record() && old.head().recsize == len;
-    // What does not fit was stored by old versions as its low bits, or as 0
-    // (`spec/cdf.md#variables`).
-    let low = padded(len).unwrap_or(u64::MAX) & version.streaming();
-    let is_cut = computed == version.streaming() && (stored == low || stored == 0);
-    let is_usual = stored == computed || is_only && stored == len || is_cut;
-    let number = variable.varid();
-    Some(Doubt::Size { number, stored, computed }).filter(|_| !is_usual)
+    let computed = old.version().stored_vsize(variable.layout().first.len());
+    let (number, stored) = (variable.varid(), variable.vsize());
+    let doubt = Doubt::Size { number, stored, computed };
+    Some(doubt).filter(|_| !is_usual_size(old, variable))
 }
 
 /// The number of records that the file has room for.
