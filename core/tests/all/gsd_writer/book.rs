@@ -1,14 +1,16 @@
 //! A Book gives places away before the bytes are there, and whoever writes them, in whatever order,
 //! the file has them.
 
-use super::{Disk, chunks};
+use super::{Disk, Failing, chunks, failing};
+use std::cell::Cell;
+use std::rc::Rc;
 use striae_core::gsd::book::Book;
 use striae_core::gsd::raw::{IndexEntry, Shadow};
 use striae_core::gsd::{Attributes, Checksums, Chunk, ChunkType, Error, Reader, Slot, Writer};
 use striae_core::integrity::crc32c;
 use striae_core::span::Span;
 use striae_core::step::DriveError;
-use striae_core::store::{FixedSize, ReadAt, WriteAt};
+use striae_core::store::{ReadAt, WriteAt};
 
 const SLOTS: usize = 8;
 
@@ -279,45 +281,15 @@ fn a_chunk_is_within_what_the_current_frame_was_given() {
     }
 }
 
-/// Notes the longest read.
-struct Longest(Disk, std::cell::Cell<usize>);
-
-impl ReadAt for Longest {
-    type Error = FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-        self.1.set(self.1.get().max(buf.len()));
-        self.0.read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, FixedSize> {
-        self.0.size()
-    }
-}
-
-impl WriteAt for Longest {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-        self.0.write_all_at(offset, bytes)
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-        self.0.set_size(len)
-    }
-
-    fn sync(&mut self) -> Result<(), FixedSize> {
-        self.0.sync()
-    }
-}
-
 /// Of a memory that no frame can fill, 64 KiB are for copies.
 #[test]
 fn a_long_index_is_moved_in_long_pieces() {
     let (frames, moved) = (5000, 4000 * 32);
     let least = (1 << 16) + (64_usize << 10).div_ceil(size_of::<Slot>());
     for (slots, piece) in [(least, 64 << 10), (least - 1, moved)] {
-        let store = Longest(Disk::new(Vec::new()), 0.into());
         let about = Attributes { index_slots: 4096, ..Attributes::DEFAULT };
-        let mut writer = Writer::create(store, &about, vec![Slot::EMPTY; slots]).unwrap();
+        let mut writer =
+            Writer::create(Disk::new(Vec::new()), &about, vec![Slot::EMPTY; slots]).unwrap();
         let id = writer.name(b"a").unwrap();
         for frame in 0..frames {
             writer.write_chunk(id, ChunkType::U8, 1, &[]).unwrap();
@@ -327,9 +299,8 @@ fn a_long_index_is_moved_in_long_pieces() {
             }
         }
         writer.commit().unwrap();
-        let Longest(disk, longest) = writer.into_store();
-        assert_eq!(chunks(&disk.bytes).len(), frames);
-        assert_eq!(longest.get(), piece, "{slots}");
+        assert_eq!(chunks(&writer.store().bytes).len(), frames);
+        assert_eq!(writer.store().longest.get(), piece, "{slots}");
     }
 }
 
@@ -353,56 +324,8 @@ fn a_frame_has_as_many_chunks_as_there_are_slots() {
     }
 }
 
-/// A disk of which one operation fails.
-#[derive(Debug)]
-struct FailsOnce {
-    disk: Disk,
-    /// Operations until then.
-    fuel: usize,
-    /// How much of a write that fails is written, in halves.
-    kept: usize,
-}
-
-impl FailsOnce {
-    fn fails(&mut self) -> Result<(), FixedSize> {
-        let fuel = self.fuel;
-        self.fuel = fuel.checked_sub(1).unwrap_or(usize::MAX);
-        if fuel == 0 { Err(FixedSize { len: 0, wanted: 0 }) } else { Ok(()) }
-    }
-}
-
-impl ReadAt for FailsOnce {
-    type Error = FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-        self.disk.read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, FixedSize> {
-        self.disk.size()
-    }
-}
-
-impl WriteAt for FailsOnce {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-        let failed = self.fails();
-        let kept = if failed.is_err() { bytes.len() * self.kept / 2 } else { bytes.len() };
-        self.disk.write_all_at(offset, &bytes[..kept])?;
-        failed
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-        self.fails()?;
-        self.disk.set_size(len)
-    }
-
-    fn sync(&mut self) -> Result<(), FixedSize> {
-        self.fails()
-    }
-}
-
 /// Does all work of some frames, each again that failed; then an upgrade or a truncation.
-fn program(about: &Attributes<'_>, disk: FailsOnce, truncates: bool) -> FailsOnce {
+fn program(about: &Attributes<'_>, mut store: Failing, truncates: bool) -> Disk {
     macro_rules! until_done {
         ($book:ident.$call:ident($($arg:expr),*), $store:ident) => {
             match $book.$call($($arg,)* &mut $store) {
@@ -411,7 +334,6 @@ fn program(about: &Attributes<'_>, disk: FailsOnce, truncates: bool) -> FailsOnc
             }
         };
     }
-    let mut store = disk;
     let head = *Reader::open(&store.disk, &mut [0; 256]).unwrap().head();
     let mut book = Book::new(&head, [Slot::EMPTY; SLOTS], crc32c).unwrap();
     until_done!(book.begin(), store);
@@ -432,7 +354,7 @@ fn program(about: &Attributes<'_>, disk: FailsOnce, truncates: bool) -> FailsOnc
         false => until_done!(book.upgrade(), store),
     }
     assert_eq!(about.layer == super::OLD && truncates, book.version() == super::OLD);
-    store
+    store.disk
 }
 
 #[test]
@@ -445,13 +367,15 @@ fn work_that_failed_anywhere_is_all_done_when_it_is_run_again() {
                 let disk = Disk::new(Vec::new());
                 Writer::create(disk, &about, [Slot::EMPTY; SLOTS]).unwrap().into_store()
             };
-            let run =
-                |fuel, kept| program(&about, FailsOnce { disk: disk(), fuel, kept }, truncates);
-            let whole = usize::MAX - run(usize::MAX, 0).fuel;
-            let expected = chunks(&run(usize::MAX, 0).disk.bytes);
+            let run = |fuel: &Rc<Cell<_>>, kept| {
+                chunks(&program(&about, failing(disk(), fuel, kept), truncates).bytes)
+            };
+            let fuel = Rc::new(Cell::new(usize::MAX));
+            let expected = run(&fuel, 0);
+            let whole = usize::MAX - fuel.get();
             assert_eq!(expected.is_empty(), truncates);
             for (fuel, kept) in (0..whole).flat_map(|fuel| [0, 1, 2].map(|kept| (fuel, kept))) {
-                let found = chunks(&run(fuel, kept).disk.bytes);
+                let found = run(&Rc::new(Cell::new(fuel)), kept);
                 assert!(found == expected, "{about:?}, operation {fuel}, {kept} halves");
             }
         }

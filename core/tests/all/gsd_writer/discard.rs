@@ -1,68 +1,13 @@
 //! A frame that failed is given up and written again, and is there once.
 
-use super::{Disk, OLD, chunks};
-use embedded_io::ErrorKind;
+use super::{Disk, Failing, Failure, OLD, chunks, failing};
 use std::cell::Cell;
 use std::rc::Rc;
-use striae_core::gsd::{Attributes, ChunkType, Error, Logger, Slot, Version, Writer};
-use striae_core::step::DriveError;
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::gsd::{Attributes, ChunkType, Logger, Slot, Version, Writer};
+use striae_core::store::ReadAt;
 use striae_kit::gsd_files::{Entry, Made};
 
-/// A disk that fails once.
-#[derive(Debug, Clone)]
-struct Failing {
-    disk: Disk,
-    /// Operations until one fails.
-    fuel: Rc<Cell<usize>>,
-    /// How much of a write that fails is written, in halves.
-    kept: usize,
-}
-
-const FAILED: ErrorKind = ErrorKind::Other;
-
-impl Failing {
-    /// Whether the next operation fails.
-    fn fails(&self) -> bool {
-        let fuel = self.fuel.get();
-        self.fuel.set(fuel.checked_sub(1).unwrap_or(usize::MAX));
-        fuel == 0
-    }
-}
-
-impl ReadAt for Failing {
-    type Error = ErrorKind;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ErrorKind> {
-        self.disk.read_at(offset, buf).map_err(|_| FAILED)
-    }
-
-    fn size(&self) -> Result<u64, ErrorKind> {
-        self.disk.size().map_err(|_| FAILED)
-    }
-}
-
-impl WriteAt for Failing {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), ErrorKind> {
-        if self.fails() {
-            let kept = bytes.len() * self.kept / 2;
-            let _ = self.disk.write_all_at(offset, &bytes[..kept]);
-            return Err(FAILED);
-        }
-        self.disk.write_all_at(offset, bytes).map_err(|_| FAILED)
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), ErrorKind> {
-        if self.fails() { Err(FAILED) } else { self.disk.set_size(len).map_err(|_| FAILED) }
-    }
-
-    fn sync(&mut self) -> Result<(), ErrorKind> {
-        if self.fails() { Err(FAILED) } else { Ok(()) }
-    }
-}
-
 type Log = Logger<Failing, 5>;
-type Failure = DriveError<ErrorKind, Error>;
 
 /// Adds what a device logs as frame `number`, in chunks and pieces; names come late.
 fn add(log: &mut Log, number: u8) -> Result<(), Failure> {
@@ -107,7 +52,7 @@ fn with_each_fault(work: impl Fn(&mut Log, u8, &Cell<usize>, usize) -> u64) {
         let run = |kept, operations| {
             let mut has_failed = false;
             let fuel = Rc::new(Cell::new(usize::MAX));
-            let store = Failing { disk: Disk::new(Vec::new()), fuel: Rc::clone(&fuel), kept };
+            let store = failing(Disk::new(Vec::new()), &fuel, kept);
             let mut log = Log::create(store, &shape).unwrap();
             for number in 0..4 {
                 let frame = work(&mut log, number, &fuel, operations);
@@ -252,7 +197,7 @@ fn an_upgrade_that_failed_is_repeated() {
     for kept in 0..=2 {
         for after in 0.. {
             let fuel = Rc::new(Cell::new(usize::MAX));
-            let store = Failing { disk: Disk::new(bytes.clone()), fuel: Rc::clone(&fuel), kept };
+            let store = failing(Disk::new(bytes.clone()), &fuel, kept);
             let mut file = Writer::open(store, [Slot::EMPTY; 6]).unwrap();
             fuel.set(after);
             if file.upgrade().is_ok() {

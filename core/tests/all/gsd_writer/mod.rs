@@ -10,6 +10,9 @@ mod programs;
 mod room;
 mod torn_create;
 
+use std::borrow::{Borrow, BorrowMut};
+use std::cell::Cell;
+use std::rc::Rc;
 use striae_core::gsd::error::BadName;
 use striae_core::gsd::{Attributes, ChunkType, Error, Reader, Slot, Version, Writer};
 use striae_core::step::DriveError;
@@ -24,11 +27,13 @@ const CHECKSUMS: &[u8] = b"striae/crc32c";
 struct Disk {
     bytes: Vec<u8>,
     limit: usize,
+    /// The most bytes that were read at once.
+    longest: Cell<usize>,
 }
 
 impl Disk {
     fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, limit: usize::MAX }
+        Self { bytes, limit: usize::MAX, longest: Cell::new(0) }
     }
 
     fn full(&self, wanted: usize) -> Result<(), FixedSize> {
@@ -41,6 +46,7 @@ impl ReadAt for Disk {
     type Error = FixedSize;
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.longest.update(|longest| longest.max(buf.len()));
         self.bytes.as_slice().read_at(offset, buf)
     }
 
@@ -69,6 +75,86 @@ impl WriteAt for Disk {
     fn sync(&mut self) -> Result<(), FixedSize> {
         Ok(())
     }
+}
+
+/// A change of a disk, before it is made.
+#[derive(Debug, Clone, Copy)]
+enum Change<'b> {
+    Write(u64, &'b [u8]),
+    SetSize(u64),
+    Order,
+    Sync,
+}
+
+impl Change<'_> {
+    fn make(self, disk: &mut Disk) -> Result<(), FixedSize> {
+        match self {
+            Self::Write(offset, bytes) => disk.write_all_at(offset, bytes),
+            Self::SetSize(len) => disk.set_size(len),
+            Self::Order | Self::Sync => Ok(()),
+        }
+    }
+}
+
+/// A disk whose changes a hook makes, or does not make.
+struct Hooked<D, H> {
+    disk: D,
+    hook: H,
+}
+
+impl<D: Borrow<Disk>, H> ReadAt for Hooked<D, H> {
+    type Error = FixedSize;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
+        self.disk.borrow().read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, FixedSize> {
+        self.disk.borrow().size()
+    }
+}
+
+impl<D, H> WriteAt for Hooked<D, H>
+where
+    D: BorrowMut<Disk>,
+    H: FnMut(&mut Disk, Change<'_>) -> Result<(), FixedSize>,
+{
+    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
+        (self.hook)(self.disk.borrow_mut(), Change::Write(offset, bytes))
+    }
+
+    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
+        (self.hook)(self.disk.borrow_mut(), Change::SetSize(len))
+    }
+
+    fn order(&mut self) -> Result<(), FixedSize> {
+        (self.hook)(self.disk.borrow_mut(), Change::Order)
+    }
+
+    fn sync(&mut self) -> Result<(), FixedSize> {
+        (self.hook)(self.disk.borrow_mut(), Change::Sync)
+    }
+}
+
+/// A disk of which one change fails.
+type Failing = Hooked<Disk, Box<dyn FnMut(&mut Disk, Change<'_>) -> Result<(), FixedSize>>>;
+
+/// A disk that fails once, after so many changes. Of a write that fails, `kept` halves are written.
+fn failing(disk: Disk, fuel: &Rc<Cell<usize>>, kept: usize) -> Failing {
+    let fuel = Rc::clone(fuel);
+    let hook = move |disk: &mut Disk, change: Change<'_>| {
+        if matches!(change, Change::Order) {
+            return Ok(()); // no operation of the disk
+        }
+        if fuel.replace(fuel.get().wrapping_sub(1)) > 0 {
+            return change.make(disk);
+        }
+        if let Change::Write(offset, bytes) = change {
+            disk.write_all_at(offset, &bytes[..bytes.len() * kept / 2])?;
+        }
+        Err(FixedSize { len: 0, wanted: 0 })
+    };
+    Hooked { disk, hook: Box::new(hook) }
 }
 
 type FileWriter = Writer<Disk, Vec<Slot>>;

@@ -1,57 +1,40 @@
 //! Commits of one sync: they stand in a shadow before they do in the header.
 
-use super::Disk;
+use super::{Change, Disk, Hooked};
+use std::cell::{Cell, RefCell};
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, State, Writer};
-use striae_core::store::{FixedSize, ReadAt, WriteAt};
+use striae_core::store::{FixedSize, WriteAt};
 use striae_kit::gsd_files::{image, signed, with, with_image};
 
 /// A disk that counts its syncs.
-struct Counting<'a>(&'a mut Disk, &'a mut usize);
-
-impl ReadAt for Counting<'_> {
-    type Error = FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-        self.0.read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, FixedSize> {
-        self.0.size()
-    }
-}
-
-impl WriteAt for Counting<'_> {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-        self.0.write_all_at(offset, bytes)
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-        self.0.set_size(len)
-    }
-
-    fn sync(&mut self) -> Result<(), FixedSize> {
-        *self.1 += 1;
-        Ok(())
-    }
+fn counting(
+    disk: Disk,
+    syncs: &Cell<usize>,
+) -> Hooked<Disk, impl FnMut(&mut Disk, Change<'_>) -> Result<(), FixedSize>> {
+    let hook = move |disk: &mut Disk, change: Change<'_>| {
+        syncs.update(|syncs| syncs + usize::from(matches!(change, Change::Sync)));
+        change.make(disk)
+    };
+    Hooked { disk, hook }
 }
 
 /// A file after each of some commits of a frame of 8 bytes, and the syncs that they took.
 fn commits(attributes: &Attributes<'_>, count: u64) -> Vec<(Vec<u8>, usize)> {
-    let (mut disk, mut syncs, mut files) = (Disk::new(Vec::new()), 0, Vec::new());
+    let (mut disk, mut files) = (Disk::new(Vec::new()), Vec::new());
     let memory = [Slot::EMPTY; 4];
-    Writer::create(Counting(&mut disk, &mut syncs), attributes, memory).map(drop).unwrap();
+    Writer::create(&mut disk, attributes, memory).map(drop).unwrap();
     for frame in 0..count {
-        let (bytes, mut taken) = (disk.bytes.clone(), 0);
+        let (bytes, syncs) = (disk.bytes.clone(), Cell::new(0));
         // Another writer each time but the first: one that goes on is no other than one that is
         // new.
-        let store = Counting(&mut disk, &mut taken);
-        let mut writer = Writer::open(store, memory).unwrap();
+        let mut writer = Writer::open(counting(disk, &syncs), memory).unwrap();
         let id = writer.name(b"step").unwrap();
         assert!(bytes.len() > 512);
         writer.write_chunk(id, ChunkType::U64, 1, &frame.to_le_bytes()).unwrap();
         writer.end_frame().unwrap();
         writer.commit().unwrap();
-        files.push((disk.bytes.clone(), taken));
+        disk = writer.into_store().disk;
+        files.push((disk.bytes.clone(), syncs.get()));
     }
     files
 }
@@ -158,36 +141,15 @@ fn a_shadow_proves_no_commit_if_the_header_is_not_its_old_one() {
     }
 }
 
-/// A disk that takes so many bytes, and then no more.
-struct Ending<'a>(&'a mut Disk, usize);
-
-impl ReadAt for Ending<'_> {
-    type Error = FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-        self.0.read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, FixedSize> {
-        self.0.size()
-    }
-}
-
-impl WriteAt for Ending<'_> {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-        let taken = bytes.len().min(self.1);
-        self.1 -= taken;
-        self.0.write_all_at(offset, &bytes[..taken])?;
-        let (len, wanted) = (self.0.bytes.len(), u64::MAX);
+/// A hook that takes so many bytes, and then no more.
+fn ending(mut fuel: usize) -> impl FnMut(&mut Disk, Change<'_>) -> Result<(), FixedSize> {
+    move |disk, change| {
+        let Change::Write(offset, bytes) = change else { return change.make(disk) };
+        let taken = bytes.len().min(fuel);
+        fuel -= taken;
+        disk.write_all_at(offset, &bytes[..taken])?;
+        let (len, wanted) = (disk.bytes.len(), u64::MAX);
         if taken == bytes.len() { Ok(()) } else { Err(FixedSize { len, wanted }) }
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-        self.0.set_size(len)
-    }
-
-    fn sync(&mut self) -> Result<(), FixedSize> {
-        Ok(())
     }
 }
 
@@ -202,7 +164,8 @@ fn a_commit_is_there_wherever_a_writer_is_cut_that_mends_the_headers_before_it()
             let file = with_image(&three[2], &[&behind[..=cut], &before[cut + 1..]].concat());
             for fuel in 0.. {
                 let mut disk = Disk::new(file.clone());
-                let opened = Writer::open(Ending(&mut disk, fuel), [Slot::EMPTY; 4]).map(drop);
+                let store = Hooked { disk: &mut disk, hook: ending(fuel) };
+                let opened = Writer::open(store, [Slot::EMPTY; 4]).map(drop);
                 assert_eq!(frames(&disk.bytes).0, number as u64 + 3, "{cut}, {fuel} bytes");
                 cuts += 1;
                 if opened.is_ok() {
@@ -216,8 +179,8 @@ fn a_commit_is_there_wherever_a_writer_is_cut_that_mends_the_headers_before_it()
 
 #[test]
 fn a_commit_of_chunks_in_pieces_takes_one_sync_unless_others_write_them() {
-    let (mut disk, mut syncs) = (Disk::new(Vec::new()), 0);
-    let store = Counting(&mut disk, &mut syncs);
+    let syncs = Cell::new(0);
+    let store = counting(Disk::new(Vec::new()), &syncs);
     let mut writer = Writer::create(store, &ONE_SYNC, [Slot::EMPTY; 4]).unwrap();
     let ids = [b"a", b"b"].map(|name| writer.name(name).unwrap());
     for (frame, wanted) in [2, 1, 2, 1].into_iter().enumerate() {
@@ -226,34 +189,32 @@ fn a_commit_of_chunks_in_pieces_takes_one_sync_unless_others_write_them() {
             chunk.write(&[7; 3]).unwrap();
             chunk.write(&[8; 5]).unwrap();
             if frame == 2 {
-                let put =
-                    |store: &mut Counting<'_>, at, _| store.write_all_at(at, &[9; 2]).map(|()| 0);
-                chunk.put(2, put).unwrap();
+                chunk.put(2, |store, at, _| store.write_all_at(at, &[9; 2]).map(|()| 0)).unwrap();
             }
             chunk.finish().unwrap();
         }
         writer.end_frame().unwrap();
-        let before = *writer.store().1;
+        syncs.set(0);
         writer.commit().unwrap();
-        assert_eq!(*writer.store().1 - before, wanted, "frame {frame}");
+        assert_eq!(syncs.get(), wanted, "frame {frame}");
     }
-    assert_eq!(frames(&disk.bytes).0, 4);
+    assert_eq!(frames(&writer.store().disk.bytes).0, 4);
 }
 
 /// It is what a commit adds that may not be too long.
 #[test]
 fn a_commit_takes_one_sync_in_a_long_file_unless_it_adds_much() {
-    let (mut disk, mut syncs) = (Disk::new(Vec::new()), 0);
-    let store = Counting(&mut disk, &mut syncs);
+    let syncs = Cell::new(0);
+    let store = counting(Disk::new(Vec::new()), &syncs);
     let mut writer = Writer::create(store, &ONE_SYNC, [Slot::EMPTY; 4]).unwrap();
     let id = writer.name(b"a").unwrap();
     let most = 1 << 20;
     for (len, wanted) in [(2 * most, 2), (8, 1), (most + 1, 2), (most / 2, 1), (8, 1)] {
         writer.write_chunk(id, ChunkType::U8, 1, &vec![7; len]).unwrap();
         writer.end_frame().unwrap();
-        let before = *writer.store().1;
+        syncs.set(0);
         writer.commit().unwrap();
-        assert_eq!(*writer.store().1 - before, wanted, "{len}");
+        assert_eq!(syncs.get(), wanted, "{len}");
     }
 }
 
@@ -261,8 +222,8 @@ fn a_commit_takes_one_sync_in_a_long_file_unless_it_adds_much() {
 #[test]
 fn closing_makes_the_last_header_durable() {
     for (attributes, wanted) in [(ONE_SYNC, 1), (Attributes { one_sync: false, ..ONE_SYNC }, 0)] {
-        let (mut disk, mut syncs) = (Disk::new(Vec::new()), 0);
-        let store = Counting(&mut disk, &mut syncs);
+        let syncs = Cell::new(0);
+        let store = counting(Disk::new(Vec::new()), &syncs);
         let mut writer = Writer::create(store, &attributes, [Slot::EMPTY; 4]).unwrap();
         let id = writer.name(b"step").unwrap();
         for _ in 0..2 {
@@ -270,83 +231,45 @@ fn closing_makes_the_last_header_durable() {
             writer.end_frame().unwrap();
             writer.commit().unwrap();
         }
-        let before = *writer.store().1;
+        syncs.set(0);
         writer.close().unwrap();
-        assert_eq!(*writer.store().1 - before, wanted, "one sync: {}", attributes.one_sync);
+        assert_eq!(syncs.get(), wanted, "one sync: {}", attributes.one_sync);
         writer.close().unwrap();
-        assert_eq!(*writer.store().1 - before, wanted, "it is durable already");
+        assert_eq!(syncs.get(), wanted, "it is durable already");
     }
 }
 
 #[test]
 fn the_first_commit_makes_what_was_found_durable() {
     for attributes in [ONE_SYNC, Attributes { one_sync: false, ..ONE_SYNC }] {
-        let mut disk = Disk::new(commits(&attributes, 2)[1].0.clone());
-        let mut syncs = 0;
-        let mut writer = Writer::open(Counting(&mut disk, &mut syncs), [Slot::EMPTY; 4]).unwrap();
+        let (disk, syncs) = (Disk::new(commits(&attributes, 2)[1].0.clone()), Cell::new(0));
+        let mut writer = Writer::open(counting(disk, &syncs), [Slot::EMPTY; 4]).unwrap();
         writer.commit().unwrap();
         writer.commit().unwrap();
         writer.close().unwrap();
-        assert_eq!(syncs, 1, "who wrote it may have been killed before its sync");
+        assert_eq!(syncs.get(), 1, "who wrote it may have been killed before its sync");
     }
 }
 
-/// A store that gathers: others see its bytes when writes are ordered or synced.
-struct Gathering<'a> {
-    disk: &'a mut Disk,
-    seen: &'a mut Vec<u8>,
-}
-
-impl Gathering<'_> {
-    fn show(&mut self) {
-        self.seen.clone_from(&self.disk.bytes);
-    }
-}
-
-impl ReadAt for Gathering<'_> {
-    type Error = FixedSize;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, FixedSize> {
-        self.disk.read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, FixedSize> {
-        self.disk.size()
-    }
-}
-
-impl WriteAt for Gathering<'_> {
-    fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
-        self.disk.write_all_at(offset, bytes)
-    }
-
-    fn set_size(&mut self, len: u64) -> Result<(), FixedSize> {
-        self.disk.set_size(len)
-    }
-
-    fn order(&mut self) -> Result<(), FixedSize> {
-        self.show();
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), FixedSize> {
-        self.show();
-        Ok(())
-    }
-}
-
+/// Others see the bytes of a store that gathers when writes are ordered or synced.
 #[test]
 fn a_commit_is_seen_by_all_readers_when_it_returns_also_if_the_store_gathers() {
     for attributes in [ONE_SYNC, Attributes::default()] {
-        let (mut disk, mut seen) = (Disk::new(Vec::new()), Vec::new());
-        let store = Gathering { disk: &mut disk, seen: &mut seen };
+        let seen = RefCell::new(Vec::new());
+        let hook = |disk: &mut Disk, change: Change<'_>| {
+            if matches!(change, Change::Order | Change::Sync) {
+                seen.borrow_mut().clone_from(&disk.bytes);
+            }
+            change.make(disk)
+        };
+        let store = Hooked { disk: Disk::new(Vec::new()), hook };
         let mut writer = Writer::create(store, &attributes, [Slot::EMPTY; 4]).unwrap();
         let id = writer.name(b"step").unwrap();
         for frame in 0..6_u64 {
             writer.write_chunk(id, ChunkType::U64, 1, &frame.to_le_bytes()).unwrap();
             writer.end_frame().unwrap();
             writer.commit().unwrap();
-            let bytes = writer.store().seen.clone();
+            let bytes = seen.borrow();
             let reader = Reader::open(bytes.as_slice(), &mut [0; 4096]).unwrap();
             assert_eq!(reader.frames(), frame + 1);
         }
