@@ -59,12 +59,14 @@ impl<'f> Readable<'f> {
         let Some(blocks) = self.blocks() else { return false };
         let record = self.summary.head.state.record();
         let end = record.map_or(self.bytes.len(), |it| usize::try_from(it.data_end).unwrap());
-        let chunks = self.chunks().filter(|chunk| !chunk.span.is_empty());
-        let chunks: Vec<_> =
-            chunks.map(|chunk| range(chunk.span.offset(), chunk.span.end())).collect();
-        blocks.iter().chain(&chunks).all(|part| part.start >= 256 && part.end <= end)
+        let chunks = self.chunks().map(|chunk| range(chunk.span.offset(), chunk.span.end()));
+        let chunks: Vec<_> = chunks.collect();
+        let has_bytes = |part: &&Range<usize>| !part.is_empty();
+        // Where a chunk of no bytes is past the end, a writer ends the file before it.
+        blocks.iter().chain(&chunks).all(|part| part.end <= end)
+            && blocks.iter().chain(&chunks).filter(has_bytes).all(|part| part.start >= 256)
             && blocks.iter().enumerate().all(|(number, block)| {
-                let others = blocks[..number].iter().chain(&chunks);
+                let others = blocks[..number].iter().chain(&chunks).filter(has_bytes);
                 others.into_iter().all(|other| are_apart(block, other))
             })
     }
