@@ -177,9 +177,13 @@ unsafe fn show_mapped(set: &mut Set, arguments: MappedArguments) -> Result<(), F
     unsafe { store(arguments.nfiles, set.about().nfiles) };
     // SAFETY: the contract of the module.
     unsafe { store(arguments.fsblksize, set.about().fsblksize) };
-    let fileptr = if entries.is_empty() { std::ptr::null_mut() } else { arguments.fileptr };
+    if entries.is_empty() {
+        // SAFETY: the contract of the module.
+        unsafe { store(arguments.fileptr, std::ptr::null_mut()) };
+        return Ok(());
+    }
     // SAFETY: the contract of the module.
-    unsafe { give_stdio(set, fileptr) }
+    unsafe { give_stdio(set, arguments.fileptr) }
 }
 
 /// Opens a set with any tasks of each process. All processes of `gComm` call this.

@@ -3,6 +3,7 @@
  * with that of gsd itself, and links both with our library.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <gsd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -358,6 +359,20 @@ static void a_forked_child_that_writes_has_the_file(const char *folder) {
     free(path);
 }
 
+/* What was written is in no file any more, and the handle is none, too. */
+static void a_file_that_was_removed_is_closed_with_an_error(const char *folder) {
+    char *path = in_folder(folder, "removed.gsd");
+    struct gsd_handle file;
+    make(&file, path);
+    write_frame(&file, 1);
+    int fd = file.fd;
+    CHECK(remove(path) == 0);
+    errno = 0;
+    CHECK(gsd_close(&file) == -1 && errno == ENOENT && fcntl(fd, F_GETFD) == -1);
+    CHECK(gsd_close(&file) == -2);
+    free(path);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2);
     frames_are_visible_when_they_are_flushed(argv[1]);
@@ -373,6 +388,7 @@ int main(int argc, char **argv) {
     the_file_that_was_opened_is_written(argv[1]);
     a_forked_child_leaves_the_file_to_its_parent(argv[1]);
     a_forked_child_that_writes_has_the_file(argv[1]);
-    puts("13 tests");
+    a_file_that_was_removed_is_closed_with_an_error(argv[1]);
+    puts("14 tests");
     return 0;
 }

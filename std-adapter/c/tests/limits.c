@@ -121,6 +121,40 @@ static void a_chunk_that_is_not_replaced_is_not_counted(const char *folder) {
     free(path);
 }
 
+static void a_truncation_that_failed_keeps_the_open_frame(const char *folder) {
+    char *path = in_folder(folder, "truncated.gsd");
+    struct gsd_handle file;
+    CHECK(gsd_create_and_open(&file, path, "a", "b", 0, GSD_OPEN_READWRITE, 0) == 0);
+    CHECK(add_frame(&file, 0) == 0 && gsd_flush(&file) == 0);
+    uint64_t step = 1;
+    CHECK(gsd_write_chunk(&file, "step", GSD_TYPE_UINT64, 1, 1, 0, &step) == 0);
+    CHECK(gsd_write_chunk(&file, "values", GSD_TYPE_DOUBLE, 512, 1, 0, values) == 0);
+    limit(1);
+    CHECK(gsd_truncate(&file) == -1 && file.pending_index_entries == 2);
+    limit(RLIM_INFINITY);
+    CHECK(gsd_end_frame(&file) == 0 && gsd_close(&file) == 0);
+    expect_frames(path, 2);
+    CHECK(gsd_open(&file, path, GSD_OPEN_READWRITE) == 0 && gsd_truncate(&file) == 0);
+    CHECK(gsd_get_nframes(&file) == 0 && gsd_close(&file) == 0);
+    free(path);
+}
+
+/* The frame has ended when its flush fails: the call that is repeated only flushes. */
+static void the_end_of_a_frame_is_repeated_without_another_frame(const char *folder) {
+    char *path = in_folder(folder, "ended.gsd");
+    struct gsd_handle file;
+    CHECK(gsd_create_and_open(&file, path, "a", "b", 0, GSD_OPEN_READWRITE, 0) == 0);
+    CHECK(gsd_set_index_entries_to_buffer(&file, 2) == 0);
+    limit(1);
+    CHECK(add_frame(&file, 0) == -1 && file.buffer_frame == 1);
+    CHECK(gsd_end_frame(&file) == -1 && file.buffer_frame == 1);
+    limit(RLIM_INFINITY);
+    CHECK(gsd_end_frame(&file) == 0 && file.buffer_frame == 1 && gsd_get_nframes(&file) == 1);
+    CHECK(add_frame(&file, 1) == 0 && gsd_close(&file) == 0);
+    expect_frames(path, 2);
+    free(path);
+}
+
 /* A new set of one task with chunks of 4 MiB. */
 static int make_sion(char *path, FILE **stdio) {
     int ntasks = 1, nfiles = 1, rank = 0, *ranks = &rank;
@@ -183,8 +217,10 @@ int main(int argc, char **argv) {
     frames_wait_until_there_is_room(argv[1]);
     records_are_accepted_or_not_at_all(argv[1]);
     a_chunk_that_is_not_replaced_is_not_counted(argv[1]);
+    a_truncation_that_failed_keeps_the_open_frame(argv[1]);
+    the_end_of_a_frame_is_repeated_without_another_frame(argv[1]);
     bytes_that_find_no_room_replace_nothing(argv[1]);
     a_set_that_is_not_closed_keeps_its_stdio(argv[1]);
-    puts("5 tests");
+    puts("7 tests");
     return 0;
 }

@@ -140,6 +140,11 @@ static void positions_are_found_and_others_refused(const char *folder) {
         expect_location(sid, 0, 400, 3);
     }
     CHECK(sion_close(sid) == 1);
+    sid = make(path, "w", 1, NULL);
+    CHECK(remove(path) == 0 && sion_close(sid) == 0);
+    CHECK_TEXT("was removed");
+    CHECK(sion_close(sid) == 0); /* there is nothing to try again */
+    CHECK(strstr(striae_last_error(), "was removed") == NULL);
     free(path);
 }
 

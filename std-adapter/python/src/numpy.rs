@@ -140,6 +140,8 @@ pub(crate) fn freeze(array: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// The type in GSD of the elements of a buffer; `None` if GSD has none.
 pub(crate) fn kind_of(format: &[u8], size: usize) -> Option<ChunkType> {
+    // NumPy says it of arrays that are not aligned.
+    let format = format.strip_prefix(b"=").unwrap_or(format);
     Some(match (format, size) {
         (b"B", 1) => ChunkType::U8,
         (b"H", 2) => ChunkType::U16,

@@ -386,3 +386,42 @@ def test_golden_files_read_alike_through_both_readers(golden):
                         numpy.testing.assert_array_equal(one, two)
                         compared += 1
     assert compared > 100
+
+
+def test_flushed_frames_without_chunks_are_counted(path):
+    write(path, 4)
+    with fl.open(path, 'a', **MADE) as file:
+        file.end_frame()
+        file.end_frame()
+        assert file.nframes == 4
+        file.flush()
+        assert file.nframes == 6
+        file.truncate()
+        assert file.nframes == 0
+
+
+def test_a_file_that_was_removed_is_closed_with_an_error(path):
+    file = fl.open(path, 'w', **MADE)
+    file.write_chunk('a', [1])
+    file.end_frame()
+    os.unlink(path)
+    with pytest.raises(FileNotFoundError):
+        file.close()
+    file.close()
+
+
+def test_arrays_that_are_not_aligned_are_written(path):
+    values = numpy.frombuffer(bytearray(range(41)), 'u1')[1:].view('f4')
+    assert not values.flags.aligned
+    with fl.open(path, 'w', **MADE) as file:
+        file.write_chunk('a', values)
+        file.end_frame()
+        file.flush()
+        numpy.testing.assert_array_equal(file.read_chunk(0, 'a'), values)
+
+
+def test_the_buffer_of_a_file_that_is_only_read_can_be_set(path):
+    write(path, 1)
+    with fl.open(path, 'r') as file:
+        file.maximum_write_buffer_size = 1024
+        assert file.maximum_write_buffer_size == 1024

@@ -355,6 +355,14 @@ def test_workers_read_frames_of_a_trajectory_of_the_parent(path, method):
             numpy.testing.assert_array_equal(frame.particles.position, position)
 
 
+def test_validate_makes_distances_of_32_bits_in_place():
+    frame = hoomd.Frame()
+    frame.constraints.N = 2
+    frame.constraints.value = [1.5, 2.5]
+    frame.validate(inplace=True)
+    assert frame.constraints.value.dtype == numpy.float32
+
+
 def test_validate_makes_arrays_in_place():
     frame = frame_of(0)
     frame.validate()
@@ -402,3 +410,28 @@ print(json.dumps([gsd.__name__, gsd.fl.__name__, gsd.hoomd.open.__module__, gsd.
 '''
     said = subprocess.run([sys.executable, '-c', program], capture_output=True, check=True, text=True).stdout
     assert json.loads(said) == ['striae.gsd', 'striae.gsd.fl', 'striae.gsd.hoomd', '5.0.1', 'gsd.hoomd']
+
+
+def test_frames_that_threads_append_at_once_are_whole(path):
+    def append(trajectory, thread):
+        for number in range(100):
+            frame = hoomd.Frame()
+            frame.configuration.step = 1 + thread * 1000 + number
+            frame.particles.N = 2
+            frame.particles.position = [[thread, number, 0]] * 2
+            frame.log['thread'] = [thread]
+            trajectory.append(frame)
+
+    with hoomd.open(path, 'w') as trajectory:
+        threads = [threading.Thread(target=append, args=(trajectory, thread)) for thread in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    with hoomd.open(path, 'r') as trajectory:
+        steps = []
+        for frame in trajectory:
+            thread, number = divmod(int(frame.configuration.step) - 1, 1000)
+            assert frame.particles.position.tolist() == [[thread, number, 0]] * 2
+            steps.append((thread, number))
+    assert sorted(steps) == [(thread, number) for thread in range(3) for number in range(100)]

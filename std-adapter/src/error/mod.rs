@@ -136,6 +136,15 @@ impl Error {
     pub(crate) fn renamed(self, path: &Path) -> Self {
         Self { path: path.to_owned(), ..self }
     }
+
+    /// Of a writer: whether its file was removed, so that no other try can make what was written
+    /// since the last commit part of it.
+    #[must_use]
+    pub fn is_removed(&self) -> bool {
+        let ErrorKind::Io(error) = &*self.kind else { return false };
+        error.kind() == io::ErrorKind::NotFound
+    }
+
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -174,7 +174,11 @@ pub unsafe extern "C" fn gsd_truncate(handle: *mut GsdHandle) -> c_int {
 pub unsafe extern "C" fn gsd_close(handle: *mut GsdHandle) -> c_int {
     call(|| {
         // SAFETY: the contract of the module.
-        unsafe { state(handle) }?.close()?;
+        let state = unsafe { state(handle) }?;
+        let closed = state.close();
+        if closed.is_err() && state.is_written() {
+            return closed; // it may be called again
+        }
         // SAFETY: `state` has checked that it is not null. The pointer is read from the handle: one
         // that is made of a reference may not free what it points to.
         let state = unsafe { (*handle).state };
@@ -183,7 +187,7 @@ pub unsafe extern "C" fn gsd_close(handle: *mut GsdHandle) -> c_int {
         drop(unsafe { Box::from_raw(state.cast_mut()) });
         // SAFETY: `state` has checked that it is not null; the handle is the caller's.
         unsafe { ptr::write(handle, GsdHandle::EMPTY) };
-        Ok(())
+        closed
     })
 }
 

@@ -330,6 +330,11 @@ impl State {
         writing.close()
     }
 
+    /// Whether there is a writer, which has the file.
+    pub(super) fn is_written(&self) -> bool {
+        self.writing().is_open()
+    }
+
     /// Reads all bytes of a chunk; `bytes` has as many as its entry says.
     pub(super) fn read_chunk(&self, entry: &GsdIndexEntry, bytes: &mut [u8]) -> Result<(), Code> {
         let (seen, len) = (self.fresh()?, Seen::len(entry).unwrap_or(u64::MAX));

@@ -4,7 +4,6 @@ use super::code::Code;
 use super::read::to_machine_order;
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use striae::error::ErrorKind as ErrorKindOf;
 use striae::gsd::{ChunkType, Durability, FileWriter, Reopen, Version};
 
@@ -40,11 +39,9 @@ pub(super) struct Writing {
     pub(super) unflushed: u64,
     /// Whether a frame has ended since the last flush.
     ended: bool,
+    /// Whether the flush failed that the end of a frame asked for.
+    is_late: bool,
 }
-
-/// Writers of the process that this one was forked from, until the end: to drop one would unlock
-/// the file.
-static LEFT: Mutex<Vec<FileWriter>> = Mutex::new(Vec::new());
 
 impl Writing {
     /// gsd's default.
@@ -59,6 +56,7 @@ impl Writing {
             pending: 0,
             unflushed: 0,
             ended: false,
+            is_late: false,
         }
     }
 
@@ -83,10 +81,10 @@ impl Writing {
         }
     }
 
-    /// Leaves the file to the process that this one was forked from, with its lock.
+    /// Leaves the file to the process that this one was forked from, with its lock: to drop the
+    /// writer changes nothing here.
     pub(super) fn leave(&mut self) {
-        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-        left.extend(self.writer.take());
+        self.writer = None;
     }
 
     /// The writer of the file at `path`.
@@ -156,12 +154,16 @@ impl Writing {
         Ok(())
     }
 
-    /// Ends the frame; returns whether enough chunks wait for a flush.
+    /// Ends the frame; returns whether enough chunks wait for a flush. If it is called again after
+    /// a flush that failed, the frame has ended.
     pub(super) fn end_frame(&mut self, path: &Path) -> Result<bool, Code> {
-        self.writer(path)?.end_frame()?;
+        if !self.is_late || self.pending > 0 {
+            self.writer(path)?.end_frame()?;
+        }
         self.pending = 0;
         self.ended = true;
-        Ok(self.unflushed >= self.entries_to_buffer)
+        self.is_late = self.unflushed >= self.entries_to_buffer; // until it is flushed
+        Ok(self.is_late)
     }
 
     /// Makes the ended frames part of the file.
@@ -170,7 +172,7 @@ impl Writing {
             writer.commit()?;
         }
         self.unflushed = self.pending;
-        self.ended = false;
+        (self.ended, self.is_late) = (false, false);
         Ok(())
     }
 
@@ -180,21 +182,23 @@ impl Writing {
 
     pub(super) fn truncate(&mut self, path: &Path) -> Result<(), Code> {
         let writer = self.writer(path)?;
-        writer.discard_frame();
         writer.truncate()?;
-        (self.pending, self.unflushed, self.ended) = (0, 0, false);
+        (self.pending, self.unflushed) = (0, 0);
+        (self.ended, self.is_late) = (false, false);
         self.set_buffer(Self::BUFFER);
         Ok(())
     }
 
-    /// Commits for the last time. The open frame is dropped, as gsd does.
+    /// Commits for the last time. The open frame is dropped, as gsd does. After an error there is
+    /// still a writer, unless the file was removed.
     pub(super) fn close(&mut self) -> Result<(), Code> {
-        if let Some(writer) = &mut self.writer {
-            writer.discard_frame();
-            writer.close()?;
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.discard_frame();
+        let closed = writer.close();
+        if closed.as_ref().map_or_else(striae::Error::is_removed, |()| true) {
+            self.writer = None;
         }
-        self.writer = None;
-        Ok(())
+        Ok(closed?)
     }
 }
 

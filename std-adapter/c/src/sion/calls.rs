@@ -173,6 +173,7 @@ pub unsafe extern "C" fn lsion_open_rank(
 /// Closes a set. After an error it is still open.
 #[unsafe(no_mangle)]
 pub extern "C" fn lsion_close(sid: c_int) -> c_int {
+    let mut is_over = false;
     let closed = with("sion_close", sid, NOT_SUCCESS, |set| {
         if set.is_dup {
             return Ok(SUCCESS); // it only reads; other processes may not close one of theirs
@@ -180,10 +181,12 @@ pub extern "C" fn lsion_close(sid: c_int) -> c_int {
         if set.opened != Opened::Serially {
             return Err(set.fail("was opened in parallel: close it by sion_parclose_mpi"));
         }
-        set.close()?;
-        Ok(SUCCESS)
+        let done = set.close();
+        let of_file = done.as_ref().err().and_then(|error| error.downcast_ref());
+        is_over = of_file.is_some_and(striae::Error::is_removed);
+        done.map(|()| SUCCESS)
     });
-    if closed == SUCCESS {
+    if closed == SUCCESS || is_over {
         remove(sid);
     }
     closed
@@ -277,10 +280,8 @@ pub extern "C" fn lsion_seek(sid: c_int, rank: c_int, block: c_int, position: i6
 fn seek(set: &mut Set, rank: c_int, block: c_int, position: i64) -> Result<(), Failure> {
     let before = set.rank;
     set.go_to(rank)?;
-    if set.rank == before {
-        set.sync()?;
-    }
-    set.seek(block, position)?;
+    let sought = set.seek(block, position);
+    sought.inspect_err(|_| set.rank = before)?;
     if set.rank != before && position == CURRENT_POS && !set.writes() && !set.about.is_keyval {
         set.track()?.advance(); // as in SIONlib: a program asks next how many bytes the chunk has
     }

@@ -47,13 +47,16 @@ impl Mode {
     /// The mode with what `LSION_KEYVALUE_MODE` of the environment says, unless the string said it.
     #[must_use]
     pub fn with_environment(mut self) -> Self {
-        let names = ["LSION_KEYVALUE_MODE", "SION_KEYVALUE_MODE"];
-        let value = names.into_iter().find_map(std::env::var_os);
-        if let Some(value) = value {
-            self.keyval = self.keyval.or(keyval(value.as_encoded_bytes()));
-        }
+        let value = std::env::var("LSION_KEYVALUE_MODE").unwrap_or_default();
+        self.keyval = self.keyval.or(of_environment(&value));
         self
     }
+}
+
+/// What a value of the environment says. As SIONlib, it looks for words in it.
+fn of_environment(value: &str) -> Option<bool> {
+    let is_none = value.contains("none");
+    (is_none || value.contains("inline")).then_some(!is_none)
 }
 
 /// Whether this value of `keyval` means records; `None` for one that SIONlib does not implement.
@@ -88,6 +91,8 @@ mod tests {
         assert_eq!(Mode::parse(b"w,keyval=none").keyval, Some(false));
         assert_eq!(Mode::parse(b"w,endianness=big").order, ByteOrder::Big);
         assert_eq!(Mode::parse(b"w,endianness=little").order, ByteOrder::Little);
+        let known = [("", None), ("default", None), ("inline", Some(true)), ("none", Some(false))];
+        assert!(known.iter().all(|(value, expected)| of_environment(value) == *expected));
         assert!(Mode::parse(b"r,posix").posix && !Mode::parse(b"r,posix,ansi").posix);
     }
 }

@@ -55,16 +55,12 @@ pub(super) fn append(
         chunks.push((STEP.name.to_owned(), step_of(frame)?));
     }
     let is_first = file.nframes()? == 0;
-    file.with_writer(py, |state, writer| {
-        for (name, written) in &chunks {
-            if let Err(error) = state.write(writer, name, written) {
-                writer.discard_frame(); // the whole frame, or nothing of it
-                return Err(error);
-            }
-        }
-        Ok(())
+    file.end_frame_with(py, |state, writer| {
+        let mut chunks = chunks.iter();
+        let written = chunks.try_for_each(|(name, written)| state.write(writer, name, written));
+        let ended = written.and_then(|()| writer.end_frame());
+        ended.inspect_err(|_| writer.discard_frame()) // the whole frame, or nothing of it
     })?;
-    file.end_frame(py)?;
     // Later frames are compared with frame 0 as it can be read.
     if is_first && file.nframes()? == 0 { file.flush(py) } else { Ok(()) }
 }

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use state::State;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use striae::gsd::FileWriter;
 
@@ -30,6 +30,8 @@ pub(crate) struct GsdFile {
     reader: RwLock<Option<Arc<AnyFile>>>,
     /// Whether more was committed than the reader sees.
     is_stale: AtomicBool,
+    /// The number of frames of the last flush.
+    frames: AtomicU64,
     /// What is written.
     state: Mutex<State>,
     labels: Mutex<Labels>,
@@ -97,8 +99,25 @@ impl GsdFile {
         })
     }
 
+    /// Ends a frame by `end`, and flushes the file if enough chunks wait for it.
+    pub(super) fn end_frame_with(
+        &self,
+        py: Python<'_>,
+        end: impl FnOnce(&mut State, &mut FileWriter) -> Result<u64, striae::Error> + Send,
+    ) -> PyResult<()> {
+        self.check_open()?;
+        self.debugging(py, || format!("end frame: {}", self.name))?;
+        let is_full = self.with_writer(py, |state, writer| {
+            state.has_changed = true;
+            end(state, writer)?;
+            Ok(state.is_full())
+        })?;
+        if is_full { self.flush(py) } else { Ok(()) }
+    }
+
     /// Lets the reader see what was committed, as soon as anything is read.
-    fn flushed(&self) {
+    fn flushed(&self, frames: u64) {
+        self.frames.store(frames, Ordering::Relaxed);
         self.is_stale.store(true, Ordering::Release);
     }
 
@@ -143,7 +162,7 @@ impl GsdFile {
         }
         writer.discard_frame();
         let closed = writer.close();
-        if closed.is_err() {
+        if closed.as_ref().is_err_and(|error| !error.is_removed()) {
             state.put_writer(writer); // it may be closed again
         }
         closed
@@ -176,6 +195,7 @@ impl GsdFile {
             debug: AtomicBool::new(debug),
             reader: RwLock::new(Some(Arc::new(reader))),
             is_stale: AtomicBool::new(false),
+            frames: AtomicU64::new(0),
             state: Mutex::new(State::new(writer, mode_ != Mode::Append)),
             labels: Mutex::new(labels),
             owner: std::process::id(),
@@ -199,31 +219,25 @@ impl GsdFile {
             (state.pending, state.has_changed) = (0, true);
             writer.truncate()
         })?;
-        self.flushed();
+        self.flushed(0);
         Ok(())
     }
 
     /// Ends the frame. It is part of the file after `flush` or `close`.
-    pub(super) fn end_frame(&self, py: Python<'_>) -> PyResult<()> {
-        self.check_open()?;
-        self.debugging(py, || format!("end frame: {}", self.name))?;
-        let is_full = self.with_writer(py, |state, writer| {
-            state.has_changed = true;
-            writer.end_frame()?;
-            Ok(state.is_full())
-        })?;
-        if is_full { self.flush(py) } else { Ok(()) }
+    fn end_frame(&self, py: Python<'_>) -> PyResult<()> {
+        self.end_frame_with(py, |_, writer| writer.end_frame())
     }
 
     /// Makes all ended frames part of the file: they survive a crash, and can be read.
     pub(super) fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.check_open()?;
         FL.log(py, Level::Debug, || format!("flush: {}", self.name))?;
-        self.with_writer(py, |state, writer| {
+        let frames = self.with_writer(py, |state, writer| {
             state.pending = 0;
-            writer.commit()
+            writer.commit()?;
+            Ok(writer.frames())
         })?;
-        self.flushed();
+        self.flushed(frames);
         Ok(())
     }
 
@@ -245,7 +259,10 @@ impl GsdFile {
 
     /// Whether a frame has a chunk.
     fn chunk_exists(&self, py: Python<'_>, frame: i64, name: &str) -> PyResult<bool> {
-        let Ok(file) = self.file() else { return Ok(false) };
+        if self.check_open().is_err() {
+            return Ok(false);
+        }
+        let file = self.file()?;
         let found = py.detach(|| file.find(frame, name.as_bytes()));
         Ok(found.map_err(raised)?.is_some())
     }
@@ -277,11 +294,12 @@ impl GsdFile {
     fn upgrade(&self, py: Python<'_>) -> PyResult<()> {
         self.check_open()?;
         FL.log(py, Level::Info, || format!("upgrading file: {}", self.name))?;
-        self.with_writer(py, |state, writer| {
+        let frames = self.with_writer(py, |state, writer| {
             state.has_changed = true;
-            writer.upgrade()
+            writer.upgrade()?;
+            Ok(writer.frames())
         })?;
-        self.flushed();
+        self.flushed(frames);
         self.file().map(drop) // the version is known after a close, too
     }
 
@@ -357,10 +375,11 @@ impl GsdFile {
         Ok(self.labels()?.application)
     }
 
-    /// Number of frames that are part of the file.
+    /// Number of frames that are part of the file, and of those without chunks after them that this
+    /// handle has flushed.
     #[getter]
     pub(super) fn nframes(&self) -> PyResult<u64> {
-        Ok(self.file()?.frames())
+        Ok(self.file()?.frames().max(self.frames.load(Ordering::Relaxed)))
     }
 
     /// Bytes that are gathered in memory before they are written.
@@ -375,6 +394,10 @@ impl GsdFile {
         self.check_open()?;
         let invalid = || PyRuntimeError::new_err(format!("Invalid gsd argument: {}", self.name));
         let bytes = usize::try_from(size).ok().filter(|&bytes| bytes > 0).ok_or_else(invalid)?;
+        if self.mode == "r" {
+            py.detach(|| self.state.lock().map_or((), |mut state| state.buffer = size));
+            return Ok(());
+        }
         self.with_writer(py, |state, writer| {
             state.buffer = size;
             writer.set_buffer(bytes);

@@ -249,6 +249,12 @@ class ConstraintData(_Part):
         self.value = None
         self.group = None
 
+    def validate(self, inplace=False):
+        """Check the attributes; with ``inplace``, they become arrays, the distances of 32 bits."""
+        super().validate(inplace)
+        if inplace and self.value is not None:
+            self.value = self.value.astype(numpy.float32, copy=False)
+
 
 class Frame:
     """The state of a system at one time.
