@@ -145,13 +145,14 @@ static void the_end_of_a_frame_is_repeated_without_another_frame(const char *fol
     struct gsd_handle file;
     CHECK(gsd_create_and_open(&file, path, "a", "b", 0, GSD_OPEN_READWRITE, 0) == 0);
     CHECK(gsd_set_index_entries_to_buffer(&file, 2) == 0);
+    CHECK(add_frame(&file, 0) == 0 && file.buffer_frame == 1);
     limit(1);
-    CHECK(add_frame(&file, 0) == -1 && file.buffer_frame == 1);
-    CHECK(gsd_end_frame(&file) == -1 && file.buffer_frame == 1);
+    CHECK(add_frame(&file, 1) == -1 && file.buffer_frame == 2);
+    CHECK(gsd_end_frame(&file) == -1 && file.buffer_frame == 2);
     limit(RLIM_INFINITY);
-    CHECK(gsd_end_frame(&file) == 0 && file.buffer_frame == 1 && gsd_get_nframes(&file) == 1);
-    CHECK(add_frame(&file, 1) == 0 && gsd_close(&file) == 0);
-    expect_frames(path, 2);
+    CHECK(gsd_end_frame(&file) == 0 && file.buffer_frame == 2 && gsd_get_nframes(&file) == 2);
+    CHECK(add_frame(&file, 2) == 0 && gsd_close(&file) == 0);
+    expect_frames(path, 3);
     free(path);
 }
 

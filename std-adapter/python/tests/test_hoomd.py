@@ -435,3 +435,17 @@ def test_frames_that_threads_append_at_once_are_whole(path):
             assert frame.particles.position.tolist() == [[thread, number, 0]] * 2
             steps.append((thread, number))
     assert sorted(steps) == [(thread, number) for thread in range(3) for number in range(100)]
+
+
+def test_flushed_frames_without_chunks_are_frames_of_the_trajectory(path):
+    with hoomd.open(path, 'w') as trajectory:
+        frame = hoomd.Frame()
+        frame.particles.N = 3
+        trajectory.append(frame)
+        trajectory.file.end_frame()
+        trajectory.file.end_frame()
+        trajectory.file.flush()
+        assert [frame.particles.N for frame in trajectory] == [3, 3, 3]
+        trajectory.append(frame)
+        trajectory.flush()
+        assert len(trajectory) == 4

@@ -16,15 +16,17 @@ use striae::striae_core::gsd::ChunkType;
 use striae::striae_core::store::usize_to_u64;
 use striae::striae_hoomd::schema::{Kind, STEP};
 
-/// Writes the chunks that a frame needs besides those of frame 0, and ends it.
+/// Writes the chunks that a frame needs besides those of frame 0, and ends it. Returns whether it
+/// did: without frame 0, only if it is the first frame, or if nobody else appends.
 pub(super) fn append(
     py: Python<'_>,
     assembler: &Assembler,
     file: &GsdFile,
     frame: &Bound<'_, PyAny>,
-    first: Option<(Arc<First>, Arc<AnyFile>)>,
+    (first, is_alone): (Option<(Arc<First>, Arc<AnyFile>)>, bool),
     double: bool,
-) -> PyResult<()> {
+) -> PyResult<bool> {
+    let may_follow = first.is_some() || is_alone;
     let first = first.as_ref().map(|(first, file)| (&**first, &**file));
     let mut chunks = Vec::new();
     for (part, (name, names)) in PARTS.iter().zip(&assembler.classes.names) {
@@ -54,15 +56,21 @@ pub(super) fn append(
         // A frame without chunks is lost if it is the last one.
         chunks.push((STEP.name.to_owned(), step_of(frame)?));
     }
-    let is_first = file.nframes()? == 0;
-    file.end_frame_with(py, |state, writer| {
+    let is_first = first.is_none();
+    let is_added = file.end_frame_with(py, |state, writer| {
+        if !may_follow && writer.frames() > 0 {
+            return Ok(false);
+        }
         let mut chunks = chunks.iter();
         let written = chunks.try_for_each(|(name, written)| state.write(writer, name, written));
         let ended = written.and_then(|()| writer.end_frame());
-        ended.inspect_err(|_| writer.discard_frame()) // the whole frame, or nothing of it
+        ended.map(|_| true).inspect_err(|_| writer.discard_frame()) // the whole frame, or nothing
     })?;
     // Later frames are compared with frame 0 as it can be read.
-    if is_first && file.nframes()? == 0 { file.flush(py) } else { Ok(()) }
+    if is_first && file.file()?.frames() == 0 {
+        file.flush(py)?;
+    }
+    Ok(is_added)
 }
 
 /// The step of a frame, 0 if it has none.

@@ -245,7 +245,11 @@ impl Assembler {
     /// The frame of this number.
     fn read<'py>(&self, py: Python<'py>, number: u64) -> PyResult<Bound<'py, PyAny>> {
         let file = self.file()?;
-        if number >= file.frames() {
+        let frames = match &self.file {
+            FileObject::Disk(file) => file.get().nframes()?,
+            FileObject::Object(_) => file.frames(),
+        };
+        if number >= frames {
             return Err(PyIndexError::new_err(format!("there is no frame {number}")));
         }
         let first = if number == 0 { None } else { Some(self.first(py)?) };
@@ -261,9 +265,17 @@ impl Assembler {
     fn append(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, double: bool) -> PyResult<()> {
         let writable = self.writable(py)?;
         let file = writable.get();
-        let first = if file.nframes()? > 0 { Some(self.first(py)?) } else { None };
-        let first = first.map(|first| file.file().map(|file| (first, file))).transpose()?;
-        append::append(py, self, file, frame, first, double)
+        let append = |is_alone| {
+            let first = if file.file()?.frames() > 0 { Some(self.first(py)?) } else { None };
+            let first = first.map(|first| file.file().map(|file| (first, file))).transpose()?;
+            append::append(py, self, file, frame, (first, is_alone), double)
+        };
+        if append(false)? {
+            return Ok(());
+        }
+        // Another thread has appended the first frame meanwhile, from which this one takes values.
+        file.flush(py)?;
+        append(true).map(drop)
     }
 
     /// Forgets frame 0, because the file was truncated.

@@ -99,20 +99,23 @@ impl GsdFile {
         })
     }
 
-    /// Ends a frame by `end`, and flushes the file if enough chunks wait for it.
-    pub(super) fn end_frame_with(
+    /// Ends a frame by `end`, and flushes the file if enough chunks wait for it. No other thread
+    /// writes meanwhile.
+    pub(super) fn end_frame_with<T: Send>(
         &self,
         py: Python<'_>,
-        end: impl FnOnce(&mut State, &mut FileWriter) -> Result<u64, striae::Error> + Send,
-    ) -> PyResult<()> {
+        end: impl FnOnce(&mut State, &mut FileWriter) -> Result<T, striae::Error> + Send,
+    ) -> PyResult<T> {
         self.check_open()?;
         self.debugging(py, || format!("end frame: {}", self.name))?;
-        let is_full = self.with_writer(py, |state, writer| {
+        let (ended, is_full) = self.with_writer(py, |state, writer| {
             state.has_changed = true;
-            end(state, writer)?;
-            Ok(state.is_full())
+            Ok((end(state, writer)?, state.is_full()))
         })?;
-        if is_full { self.flush(py) } else { Ok(()) }
+        if is_full {
+            self.flush(py)?;
+        }
+        Ok(ended)
     }
 
     /// Lets the reader see what was committed, as soon as anything is read.
@@ -225,7 +228,7 @@ impl GsdFile {
 
     /// Ends the frame. It is part of the file after `flush` or `close`.
     fn end_frame(&self, py: Python<'_>) -> PyResult<()> {
-        self.end_frame_with(py, |_, writer| writer.end_frame())
+        self.end_frame_with(py, |_, writer| writer.end_frame().map(drop))
     }
 
     /// Makes all ended frames part of the file: they survive a crash, and can be read.
