@@ -255,6 +255,22 @@ impl embedded_io::Error for FixedSize {
     }
 }
 
+/// Reads from the medium of a store: [`ReadAt::reread_at`].
+pub(crate) struct Again<'s, S: ?Sized>(pub(crate) &'s S);
+
+#[twin(ReadAt)]
+impl<S: ReadAt + ?Sized> ReadAt for Again<'_, S> {
+    type Error = S::Error;
+
+    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
+        self.0.reread_at(offset, buf).await
+    }
+
+    async fn size(&self) -> Result<u64, S::Error> {
+        self.0.size().await
+    }
+}
+
 impl ReadAt for [u8] {
     type Error = FixedSize;
 

@@ -88,8 +88,8 @@ impl<D, M: AsMut<[Cached<B>]>, const B: usize> BlockStore<D, M, B> {
         self.0.into_inner().device
     }
 
-    /// The device, for questions that the store does not ask, such as whether a card is present.
-    /// Its blocks must not be written.
+    /// The device, for questions that the store does not ask, such as whether a card is present,
+    /// before a log has the store or after it. Its blocks must not be written.
     #[must_use]
     pub fn device(&mut self) -> &mut D {
         &mut self.0.get_mut().device
@@ -203,7 +203,7 @@ impl<D: BlockDevice<B>, M: AsMut<[Cached<B>]>, const B: usize> Blocks<D, M, B> {
         let Some((piece, number)) = self.readable(offset, buf.len()) else { return Ok(0) };
         let piece = Piece { len: piece.len.min(B), ..piece };
         let mut block = Cached { bytes: [0; B], ..Cached::EMPTY };
-        let read = self.device.read_blocks(number, &mut block.bytes).await;
+        let read = self.device.reread_blocks(number, &mut block.bytes).await;
         read.map_err(BlockStoreError::Device)?;
         Ok(block.read(piece, buf))
     }

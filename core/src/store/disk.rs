@@ -3,9 +3,9 @@
 #[cfg(feature = "async")]
 mod asynch;
 
+use super::{Again, copy_front, usize_to_u64};
 #[twin(ReadAt, WriteAt)]
 use super::{ReadAt, WriteAt};
-use super::{copy_front, usize_to_u64};
 #[cfg(feature = "gsd")]
 use crate::span::Span;
 use crate::step::DriveError;
@@ -182,22 +182,6 @@ impl<S> Disk<S> {
             self.is_doubted.store(true, Ordering::Relaxed);
         }
         done
-    }
-}
-
-/// Reads from the medium.
-struct Again<'s, S>(&'s S);
-
-#[twin(ReadAt)]
-impl<S: ReadAt> ReadAt for Again<'_, S> {
-    type Error = S::Error;
-
-    async fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, S::Error> {
-        self.0.reread_at(offset, buf).await
-    }
-
-    async fn size(&self) -> Result<u64, S::Error> {
-        self.0.size().await
     }
 }
 

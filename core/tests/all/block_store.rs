@@ -226,6 +226,24 @@ fn a_store_is_a_device_of_its_whole_blocks() {
     assert!(core::error::Error::source(&full).is_none());
 }
 
+/// What is below may have a cache, too.
+#[test]
+fn a_store_below_is_read_again_from_its_medium() {
+    let mut below = BlockStore::<_, _, 512>::new(Card::<512>::new(8), cache(4)).unwrap();
+    below.write_all_at(0, &[1; 1024]).unwrap();
+    below.sync().unwrap();
+    let store = BlockStore::<_, _, 1024>::new(StoreBlocks(below), cache(1)).unwrap();
+    let (mut cached, mut medium) = ([0; 4], [0; 4]);
+    store.read_at(0, &mut cached).unwrap();
+    let mut below = store.into_inner().0;
+    below.read_at(0, &mut cached).unwrap();
+    below.device().0.borrow_mut().bytes.fill(2); // another card
+    let store = BlockStore::<_, _, 1024>::new(StoreBlocks(below), cache(1)).unwrap();
+    store.read_at(0, &mut cached).unwrap();
+    store.reread_at(0, &mut medium).unwrap();
+    assert_eq!((cached, medium), ([1; 4], [2; 4]));
+}
+
 /// A device is often lent, and its cache a static.
 #[test]
 fn device_and_cache_may_be_borrowed() {

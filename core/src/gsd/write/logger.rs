@@ -40,6 +40,11 @@ use zerocopy::IntoBytes;
 /// [`one_sync`](Attributes::one_sync) off. Then a power cut may erase any sectors of 512 bytes that
 /// are being written, and no frame is lost.
 ///
+/// If a write to such a medium fails and the power stays, as when a card is pulled and put back, a
+/// repeated call writes only its own bytes again. A [`BlockStore`](crate::store::BlockStore) has the
+/// rest of the sector; without one, what else was in it may be gone, also of the header, and then
+/// the file is refused when it is opened again.
+///
 /// # Wear
 ///
 /// On a card, put a [`BlockStore`](crate::store::BlockStore) with a cache of one sector under it. A

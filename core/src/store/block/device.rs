@@ -4,6 +4,7 @@ use super::piece::{block_len, offset_of};
 use crate::step::DriveError;
 #[twin(read_exact)]
 use crate::step::read_exact;
+use crate::store::Again;
 #[twin(WriteAt)]
 use crate::store::WriteAt;
 use core::convert::Infallible;
@@ -61,6 +62,16 @@ pub trait BlockDevice<const B: usize = 512> {
     /// The device's own error.
     async fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error>;
 
+    /// As [`read_blocks`](Self::read_blocks), of the medium that is there now: a device with a cache
+    /// of its own must not answer from it, as [`ReadAt::reread_at`](crate::store::ReadAt::reread_at)
+    /// says.
+    ///
+    /// # Errors
+    /// The device's own error.
+    async fn reread_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        self.read_blocks(first, bytes).await
+    }
+
     /// Writes `bytes`, a whole number of blocks, from block `first` on. No byte of another block
     /// may change, also if the power is cut.
     ///
@@ -91,6 +102,10 @@ impl<const B: usize, D: BlockDevice<B> + ?Sized> BlockDevice<B> for &mut D {
         (**self).read_blocks(first, bytes).await
     }
 
+    async fn reread_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), D::Error> {
+        (**self).reread_blocks(first, bytes).await
+    }
+
     async fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), D::Error> {
         (**self).write_blocks(first, bytes).await
     }
@@ -117,6 +132,10 @@ impl<const B: usize, S: WriteAt + ?Sized> BlockDevice<B> for StoreBlocks<S> {
 
     async fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
         read_exact(&self.0, offset_of::<B>(first), bytes).await
+    }
+
+    async fn reread_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        read_exact(&Again(&self.0), offset_of::<B>(first), bytes).await
     }
 
     async fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Self::Error> {

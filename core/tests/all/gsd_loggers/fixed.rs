@@ -225,6 +225,33 @@ fn a_full_index_is_refused_before_anything_is_written() {
     }
 }
 
+/// A frame that the log counts is in the file when the next one is refused.
+#[test]
+fn a_full_log_completes_the_commit_that_failed_before() {
+    let mut late = 0;
+    for fault in 0..20 {
+        let store = PowerStore::default();
+        let mut log = Log::open_or_create(store.clone(), &SHAPE).unwrap();
+        let count = log.frames_left(2);
+        for frame in 0..count {
+            log.write(0, &[[frame]]).unwrap();
+            log.write(2, &[[frame]]).unwrap();
+            if frame == count - 1 {
+                store.fail(Fault { at: store.ops() + fault, kept: 0, lasting: false });
+            }
+            late += usize::from(log.end_frame().is_err() && log.frames() == count);
+        }
+        store.mend();
+        if log.frames() == count {
+            log.write(0, &[[count]]).unwrap();
+            log.write(2, &[[count]]).unwrap();
+            assert!(matches!(log.end_frame(), Err(DriveError::Format(Wrong::Full))), "{fault}");
+            assert_eq!(Reader::open(&*store.live(), &mut [0; 256]).unwrap().frames(), count);
+        }
+    }
+    assert!(late > 1, "{late} commits");
+}
+
 #[test]
 fn a_wrong_request_is_refused_and_changes_nothing() {
     let store = PowerStore::default();

@@ -137,6 +137,39 @@ fn a_call_of_an_own_log_that_failed_can_be_repeated() {
     }
 }
 
+/// "A list that is shown has only zeros after its names."
+#[test]
+fn a_name_that_failed_and_was_given_up_is_in_no_list() {
+    let mut failed = 0;
+    for (shape, kept, fault) in
+        [&SHAPE, &PACKED].into_iter().flat_map(|shape| (0..9).map(move |at| (shape, 3 * at, at)))
+    {
+        for names in 0..3 {
+            let store = PowerStore::default();
+            let mut log = Log::open_or_create(store.clone(), shape).unwrap();
+            log.name("a").unwrap();
+            log.write(0, &[[1_u8]]).unwrap();
+            log.end_frame().unwrap();
+            NAMES.iter().take(names).for_each(|name| _ = log.name(name).unwrap());
+            store.fail(Fault { at: store.ops() + fault / 3, kept, lasting: false });
+            let is_added = log.name("given up").is_ok();
+            failed += usize::from(!is_added);
+            store.mend();
+            log.write(0, &[[2_u8]]).unwrap();
+            log.end_frame().unwrap();
+            let image = store.live();
+            let file = Reader::open(&*image, &mut [0; 256]).unwrap();
+            let place = file.head().header.names.span().unwrap();
+            let list = &image[place.offset() as usize..place.end() as usize];
+            let told: Vec<_> = list.split(|byte| *byte == 0).filter(|it| !it.is_empty()).collect();
+            let added = is_added.then_some("given up");
+            let names = ["a"].into_iter().chain(NAMES.into_iter().take(names)).chain(added);
+            assert!(told.into_iter().eq(names.map(str::as_bytes)), "{fault}");
+        }
+    }
+    assert!(failed > 20, "{failed}");
+}
+
 /// Each goes on with what the other one wrote.
 #[test]
 fn a_logger_goes_on_with_an_own_log_and_that_after_it() {

@@ -3,7 +3,9 @@
 use crate::sample::{MAX_ROWS, Sample};
 use striae_core::endian::ByteOrder;
 use striae_core::sion::writer::{WINDOW, WriteError};
-use striae_core::sion::{Attributes, Finished, Memory, Opened, Options, Pen, Physical, Writer};
+use striae_core::sion::{
+    Attributes, Error, Finished, Memory, Opened, Options, Pen, Physical, Writer,
+};
 use striae_core::step::DriveError;
 use striae_core::store::WriteAt;
 
@@ -48,8 +50,13 @@ impl<'m, S: WriteAt> Sensors<'m, S> {
         room: &'m mut Room,
     ) -> Result<Self, WriteError<S>> {
         let is_empty = store.size().map_err(DriveError::Store)? == 0;
-        let is_committed =
-            !is_empty && matches!(Physical::open(&store, &mut room.window)?, Opened::Closed(_));
+        let is_committed = !is_empty
+            && match Physical::open(&store, &mut room.window) {
+                Ok(opened) => matches!(opened, Opened::Closed(_)),
+                // The power was cut while it was made: its first bytes come last.
+                Err(DriveError::Format(Error::NotSion { .. })) => false,
+                Err(error) => return Err(error),
+            };
         let memory =
             Memory { pens: &mut room.pens, ledger: &mut room.finished, window: &mut room.window };
         let options = Options { sealed: true, ahead: 4, ..Options::default() };

@@ -1,6 +1,7 @@
 //! What a book says of its file, what it knows of it to recognise it, and how it may be told to
 //! write.
 
+use super::tail::Stands;
 use super::tail::Tail;
 use super::{Book, Counts, Sums};
 use crate::gsd::disk::header::Version;
@@ -106,7 +107,9 @@ impl<B> Book<B> {
 impl<B> Proof for Book<B> {
     fn place(&self, number: u32, known: &mut [u8; 80]) -> Option<(u64, usize)> {
         let tail = &self.tail;
-        (number == 0).then(|| tail.image.proof(tail.is_adopted, tail.is_torn, known))
+        // The shadow was synced, the header after it maybe not.
+        let is_torn = tail.is_torn || tail.stands == Stands::Written;
+        (number == 0).then(|| tail.image.proof(tail.is_adopted, is_torn, known))
     }
 }
 

@@ -85,10 +85,18 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     /// Ends the current frame and commits it, after the last commit if that was interrupted;
     /// returns its number.
     pub(super) async fn end_frame(&mut self) -> Result<u64, FixedError<S>> {
-        if F::MOVES {
-            self.grow().await?;
+        self.disk.recognise(&self.log).await?;
+        // The last frame counts already: it is completed, whether there is room for this one or not.
+        let is_late = self.log.is_torn;
+        if is_late {
+            self.settle().await?;
         }
-        self.commit().await?;
+        if !is_late || !self.log.entries.is_empty() {
+            if F::MOVES {
+                self.grow().await?;
+            }
+            self.commit().await?;
+        }
         Ok(self.log.frames.saturating_sub(1))
     }
 
@@ -97,7 +105,6 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     #[inline(never)]
     async fn grow(&mut self) -> Result<(), FixedError<S>> {
         let Some(block) = self.log.larger_index()? else { return Ok(()) };
-        self.disk.recognise(&self.log).await?;
         self.disk.reserve(block.slot(block.slots)).await?;
         let used = self.log.record.entries.saturating_mul(ENTRY_LEN);
         let [to, from] = [block, self.log.form.index()].map(|at| Span::exact(at.location, used));
@@ -108,15 +115,11 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
 
     #[inline(never)]
     async fn commit(&mut self) -> Result<(), FixedError<S>> {
-        self.disk.recognise(&self.log).await?;
-        let next = match self.log.next() {
-            Err(Fault::NoChunks) if self.log.is_torn => None,
-            next => Some(next?),
-        };
-        if self.log.is_torn {
-            self.settle().await?;
+        let next = self.log.next()?;
+        let torn = self.log.form.torn_names();
+        if !torn.is_empty() {
+            self.disk.fill(torn, Span::ZERO, &[]).await?;
         }
-        let Some(next) = next else { return Ok(()) };
         let mut shadow = Shadow::new_zeroed();
         self.write_entries(&next, shadow.as_mut_bytes()).await?;
         shadow.old = self.log.image();

@@ -4,6 +4,7 @@ use super::shape::{Base, Blocks, Shape};
 use crate::gsd::disk::record::Record;
 use crate::gsd::layout::IndexBlock;
 use crate::gsd::raw::Image;
+use crate::span::Span;
 
 /// The names of a log and the places of its blocks: after the last commit, and after the next one.
 pub(super) trait Form {
@@ -40,6 +41,13 @@ pub(super) trait Form {
     /// The index for the next entries.
     fn index(&self) -> IndexBlock {
         self.next().index
+    }
+
+    /// The rest of the name list of the next commit, if it may have a part of a name that was not
+    /// added.
+    #[inline]
+    fn torn_names(&self) -> Span {
+        Span::ZERO
     }
 
     /// Whether that is not the first index.

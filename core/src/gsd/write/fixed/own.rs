@@ -124,6 +124,7 @@ impl<S: WriteAt, const N: usize> Desk<S, Own<'_>, N> {
         let block = self.log.name_block(name)?;
         let (list, to) = (self.log.form.list(), block.exact_span());
         let has = self.log.form.names_in(block);
+        self.log.form.begin_name(block);
         self.disk.fill(to.skip(has), list.skip(has), name).await?;
         Ok(self.log.add_name(block, name))
     }

@@ -30,6 +30,8 @@ pub(super) struct Own<'s> {
     names: u32,
     names_len: u32,
     names_crc: u32,
+    /// Whether that list may have a part of another name.
+    is_torn: bool,
 }
 
 impl Blocks {
@@ -55,6 +57,7 @@ impl<'s> Own<'s> {
             names,
             names_len,
             names_crc,
+            is_torn: false,
         }
     }
 
@@ -65,6 +68,12 @@ impl<'s> Own<'s> {
     /// The names, and the NULs after them.
     pub(super) fn list(&self) -> Span {
         Span::exact(self.next.names.location, self.names_len.into())
+    }
+
+    /// Notes that a name is about to be written to `block`. Other blocks than that of the next
+    /// commit are not shown without all of their names.
+    pub(super) fn begin_name(&mut self, block: NameBlock) {
+        self.is_torn |= block == self.next.names;
     }
 
     /// The bytes of the names that the list in `block` has: it may be one that has all of them, or
@@ -128,6 +137,14 @@ impl Form for Own<'_> {
             (self.before, self.before_len) = (self.shown.names, self.shown_len);
         }
         (self.shown, self.shown_len) = (self.next, self.names_len);
+        self.is_torn = false;
+    }
+
+    fn torn_names(&self) -> Span {
+        match self.is_torn {
+            true => self.next.names.exact_span().skip(self.names_len.into()),
+            false => Span::ZERO,
+        }
     }
 }
 
@@ -159,7 +176,7 @@ impl<const N: usize> Log<Own<'_>, N> {
         let form = &mut self.form;
         let id = u16::try_from(form.names).unwrap_or(u16::MAX);
         let len = u32::try_from(name.len()).unwrap_or(u32::MAX).saturating_add(1);
-        form.next.names = block;
+        (form.next.names, form.is_torn) = (block, false);
         form.names = form.names.saturating_add(1);
         form.names_len = form.names_len.saturating_add(len);
         form.names_crc = crc32c(crc32c(form.names_crc, name), &[0]);
