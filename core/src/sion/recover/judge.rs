@@ -87,7 +87,12 @@ impl Remains {
         // META2 of the last commit is lost, in part or all of it.
         let has_part = self.has_counts(store, &named, named.maxchunks(), true)?;
         if self.is_natural(&named) || self.is_commit(&named) && has_part {
-            return Ok(self.verdict(named, None, near.rival(Rival::Other)));
+            let found = self.verdict(named, None, near.rival(Rival::Other));
+            // Where a chunksize is damaged, all chunks after it are elsewhere.
+            let is_doubtful =
+                !self.is_natural(&named) && self.exceeds_sizes(store, named, window)?;
+            let word = Trust::Doubtful(Doubt::Meta2Misplaced);
+            return Ok(if is_doubtful { Self { word, ..found } } else { found });
         }
         match self.is_commit(&named) {
             true => self.judge_lost(store, named, &near, window),

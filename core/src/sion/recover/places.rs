@@ -7,7 +7,7 @@ use crate::endian::{I32, I64};
 use crate::sion::disk::head::Head;
 use crate::sion::disk::meta2::{Meta2, entry};
 use crate::sion::disk::varheader::{Varheader, VarheaderShape};
-use crate::sion::error::ReadError;
+use crate::sion::error::{Error, ReadError};
 use crate::sion::raw;
 use crate::sion::read::locate::check_blockcount;
 use crate::sion::read::tasks::{Tasks, values};
@@ -44,10 +44,19 @@ impl Remains {
         self.blocks.is_close(varheader.maxchunks(), varheader.start())
     }
 
-    /// Whether META2 is where a commit could have put it.
+    /// Whether META2 is where a commit could have put it: at the start of a sector, and after the
+    /// end of a block, with room for two others in between. By other chunksizes, blocks end
+    /// elsewhere.
     pub(super) fn is_commit(&self, varheader: &Varheader) -> bool {
-        let end = self.blocks.end(varheader.maxchunks().into());
-        end.is_some_and(|end| end <= varheader.start()) && varheader.start() & 511 == 0
+        let start = varheader.start();
+        let whole = self.blocks.before(start).max(varheader.maxchunks().into());
+        // Without room for data there is one place for the ends of all blocks.
+        let whole = if self.blocks.globalskip == 0 { 0 } else { whole };
+        let past = self.blocks.end(whole).and_then(|end| start.checked_sub(end));
+        // With a seal, META2 is less than three times as long and a sector.
+        let longest = varheader.span().len().saturating_mul(3).saturating_add(1024);
+        let is_near = |past| self.head.meta1.is_first_of_several() || past / 3 <= longest;
+        start & 511 == 0 && past.is_some_and(is_near)
     }
 
     /// Whether META2 is where a close or a commit could have put it.
@@ -94,6 +103,27 @@ impl Remains {
         }
         let is_whole = largest == u64::from(place.maxchunks());
         Ok(is_whole.then_some(Whole { varheader: place, bytes }))
+    }
+
+    /// Whether META2 at `place` has more bytes for a chunk than the chunk has by META1.
+    pub(super) fn exceeds_sizes<S: Sparse>(
+        &self,
+        store: &S,
+        place: Varheader,
+        window: &mut [u8],
+    ) -> Result<bool, ReadError<S>> {
+        let Some(head) = self.closed_by(&place) else { return Ok(false) };
+        for task in Tasks::new(store, &head, window)? {
+            match task {
+                Ok(_) => {}
+                Err(DriveError::Format(Error::TooLarge { field, .. })) => {
+                    return Ok(field == raw::BlocksizeEntry::blocksize);
+                }
+                Err(DriveError::Format(_)) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
     }
 
     /// Whether each stream of META2 at `place` ends at the end of a record.

@@ -33,9 +33,10 @@ impl Remains {
     ) -> Result<Recovered, ReadError<S>> {
         let work = Work { remains: self, store, local: task.local, chunks: task.chunks };
         let mut tally = Tally { each, bytes: 0, blockcount: 1 };
-        let certainty = match task.chunks.chunksize {
-            0 if self.word == Trust::Sealed => Certainty::Exact,
-            0 => Certainty::AsFound(Proof::NoRoom),
+        let certainty = match (task.chunks.chunksize, self.word) {
+            (0, Trust::Sealed) => Certainty::Exact,
+            (0, Trust::Doubtful(doubt @ Doubt::Meta2Misplaced)) => Certainty::Guess(doubt),
+            (0, _) => Certainty::AsFound(Proof::NoRoom),
             _ => work.judge(scratch, &mut tally)?,
         };
         let certainty = match certainty {

@@ -1,6 +1,7 @@
 //! The verb: exit status, reports, and what is left behind.
 
 use super::Copy;
+use crate::run::striae;
 use assert_cmd::Command;
 use predicates::prelude::*;
 use serde_json::{Value, json};
@@ -265,4 +266,40 @@ fn what_is_saved_is_for_those_who_may_read_the_damaged_file() {
     let out = copy.path("out");
     recover(&[copy.main(), &out], &[]).assert().code(1);
     assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// All chunks after one whose size is another by META1 are elsewhere: META2 is not where the sizes
+/// put it.
+#[test]
+fn nothing_is_as_found_by_sizes_that_meta2_contradicts() {
+    for (at, bit) in [(1141, 1), (1149, 1), (1165, 3), (1181, 1), (1197, 1)] {
+        let copy = Copy::named("s03_eight_mixed");
+        let mut bytes = fs::read(copy.main()).unwrap();
+        bytes[at] ^= 1 << bit;
+        fs::write(copy.main(), bytes).unwrap();
+        let out = copy.path("out.sion");
+        let args = ["recover", copy.main().to_str().unwrap(), out.to_str().unwrap()];
+        let assert = striae(&args).assert().code(1);
+        let told = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+        assert!(told.contains("guess: META2 is not where chunk sizes"), "{at}: {told}");
+        assert!(!told.contains("as found"), "{at}: {told}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let tasks = ["t0", "t1", "t2"].map(path);
+    for (task, byte) in tasks.iter().zip(1..) {
+        fs::write(task, [byte; 100]).unwrap();
+    }
+    let (set, out) = (path("a.sion"), path("b.sion"));
+    let [t0, t1, t2] = &tasks;
+    striae(&["pack", "--chunksize", "12288", &set, t0, t1, t2]).assert().success();
+    let mut bytes = fs::read(&set).unwrap();
+    let sizes = bytes.windows(8).position(|size| size == 12288_u64.to_be_bytes());
+    let (sizes, place) = match sizes {
+        Some(at) => (at, 6),
+        None => (bytes.windows(8).position(|size| size == 12288_u64.to_le_bytes()).unwrap(), 1),
+    };
+    bytes[sizes + place] ^= 0x20;
+    fs::write(&set, bytes).unwrap();
+    striae(&["recover", &set, &out]).assert().code(1);
 }
