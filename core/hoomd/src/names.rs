@@ -135,7 +135,8 @@ impl NameList {
         &'a self,
         prefix: impl AsRef<[u8]> + 'a,
     ) -> impl Iterator<Item = (u16, Name<'a>)> + 'a {
-        (0..).zip(self.iter()).filter(move |(_, name)| name.0.starts_with(prefix.as_ref()))
+        let named = self.iter().zip(0..).map(|(name, id)| (id, name)); // there may be all ids
+        named.filter(move |(_, name)| name.0.starts_with(prefix.as_ref()))
     }
 
     fn name(&self, id: u16) -> Name<'_> {

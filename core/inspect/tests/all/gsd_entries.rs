@@ -135,3 +135,16 @@ fn long_names_that_begin_alike_are_different_names() {
     let bytes = file("", Version::LAYER, &[&*names[0], &*names[2]], &chunks, b"12");
     assert_eq!(damage(&bytes).len(), 1);
 }
+
+/// There is no id after the last of as many names as there can be.
+#[test]
+fn a_file_with_all_names_is_examined() {
+    let names: Vec<_> = (0..u16::MAX).map(|id| format!("log/{id}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let chunks: Vec<_> = (0..u16::MAX).map(|id| chunk(0, id, ChunkType::U8, 1, 0)).collect();
+    for schema in ["none", "hoomd"] {
+        let bytes = file(schema, Version { major: 2, minor: 0 }, &names, &chunks, &[1]);
+        assert_eq!(verify(&bytes.as_slice(), Depth::Data, &mut |_| ()).unwrap().names, 65535);
+        Recovery::examine(&bytes.as_slice()).unwrap();
+    }
+}

@@ -47,7 +47,7 @@ impl Arrays {
     pub(super) fn new(names: &NameList, found: &[Option<NameChunks>], frames: &Range<u64>) -> Self {
         let all = frames.end.saturating_sub(frames.start);
         let digits = frames.end.saturating_sub(1).to_string().len().max(5);
-        let arrays = (0..).zip(names.iter()).zip(found).map(|((id, name), found)| {
+        let arrays = names.iter().zip(0..).zip(found).map(|((name, id), found)| {
             let found = (*found)?;
             let mut file = file_name(name, id);
             if names.id(name.as_bytes()) != Some(id) {

@@ -206,11 +206,11 @@ impl Extract {
         }
         check_count(file, &frames)?; // a frame without chunks takes time, too
         let trajectory = Trajectory::new(file.clone())?;
-        let names: Vec<_> = (0..).zip(file.names()?.iter()).zip(wanted).collect();
+        let names: Vec<_> = file.names()?.iter().zip(0..).zip(wanted).collect();
         for frame in frames {
             let found = trajectory.frame(frame)?;
             let of_frame = names.iter().filter(|(_, wanted)| *wanted);
-            for ((id, name), _) in of_frame.filter(|((_, name), _)| is_chosen(frame, *name)) {
+            for ((name, id), _) in of_frame.filter(|((name, _), _)| is_chosen(frame, *name)) {
                 match found.find_named(name.as_bytes())? {
                     Some(Value::Chunk(chunk)) => each(Chunk { frame, id: *id, ..chunk }, None)?,
                     Some(Value::Default { kind, m, n, row }) => {

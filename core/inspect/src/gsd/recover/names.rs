@@ -179,7 +179,7 @@ impl Names {
     /// whether there are any.
     pub(super) fn replace_cut(&mut self) -> bool {
         let mut cut = Vec::new();
-        for (id, name) in (0..).zip(&mut self.names) {
+        for (name, id) in self.names.iter_mut().zip(0..) {
             if core::str::from_utf8(name).is_err() {
                 *name = Box::default();
                 cut.push(id);

@@ -43,8 +43,9 @@ impl Names {
 
     /// Reports names that no chunk uses.
     pub(super) fn report_unused(&self, report: &mut Report<'_>) {
-        let mut unused = (0..).zip(&self.used).filter(|(_, used)| !**used);
-        if let Some((id, _)) = unused.next() {
+        // Not the other way round: after 65535 names there is no other id.
+        let mut unused = self.used.iter().zip(0..).filter(|(used, _)| !**used);
+        if let Some((_, id)) = unused.next() {
             let offset = self.starts.get(usize::from(id)).copied().unwrap_or(0);
             let count = usize_to_u64(unused.count()).saturating_add(1);
             report.add(FindingKind::NamesUnused { offset, id, count });

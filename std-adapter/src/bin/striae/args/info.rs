@@ -36,8 +36,9 @@ impl VerbArgs for InfoArgs {
         self.json
     }
 
-    fn each(self) -> Vec<Self> {
-        self.files.each().map(|file| Self { file, ..self.clone() }).collect()
+    fn each(mut self) -> Vec<Self> {
+        let files = self.files.take();
+        files.into_iter().map(|file| Self { file, ..self.clone() }).collect()
     }
 }
 

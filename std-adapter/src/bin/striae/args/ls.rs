@@ -54,15 +54,16 @@ impl VerbArgs for LsArgs {
         self.json || self.csv
     }
 
-    fn each(self) -> Vec<Self> {
-        self.files.each().map(|file| Self { file, ..self.clone() }).collect()
+    fn each(mut self) -> Vec<Self> {
+        let files = self.files.take();
+        files.into_iter().map(|file| Self { file, ..self.clone() }).collect()
     }
 }
 
 impl LsArgs {
     /// How the list is printed, if not as JSON.
     pub(crate) fn form(&self) -> Form<'_> {
-        let file = Some(&*self.file.path).filter(|_| self.files.are_several());
+        let file = Some(&*self.file.path).filter(|_| self.files.are_several);
         if self.csv { Form::Csv(file) } else { Form::Text }
     }
 }

@@ -52,15 +52,16 @@ pub(crate) struct Sets {
     /// Open only this file, even if it is the first of several (SIONlib only).
     #[arg(long)]
     alone: bool,
+    #[arg(skip)]
+    pub(super) are_several: bool,
 }
 
 impl Sets {
-    pub(super) const fn are_several(&self) -> bool {
-        self.paths.len() > 1
-    }
-
-    pub(super) fn each(&self) -> impl Iterator<Item = Set> {
-        self.paths.iter().map(|path| Set { path: path.clone(), alone: self.alone })
+    /// Takes each of the files: what is left is copied for each of them.
+    pub(super) fn take(&mut self) -> Vec<Set> {
+        let (paths, alone) = (std::mem::take(&mut self.paths), self.alone);
+        self.are_several = paths.len() > 1;
+        paths.into_iter().map(|path| Set { path, alone }).collect()
     }
 }
 

@@ -55,7 +55,8 @@ impl VerbArgs for VerifyArgs {
         self.json || self.csv
     }
 
-    fn each(self) -> Vec<Self> {
-        self.files.iter().map(|file| Self { file: file.clone(), ..self.clone() }).collect()
+    fn each(mut self) -> Vec<Self> {
+        let files = std::mem::take(&mut self.files);
+        files.into_iter().map(|file| Self { file, ..self.clone() }).collect()
     }
 }
