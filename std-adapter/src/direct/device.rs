@@ -66,12 +66,13 @@ fn ask(file: BorrowedFd<'_>, access: Access) -> Known {
     }
 }
 
-/// Finds the smallest alignment that is accepted, by reads; `None` if all are refused.
+/// Finds the smallest alignment from 4096 on that is accepted, by reads; `None` if all are refused.
 ///
-/// It is only used if the kernel gives no answer: a device with sectors of 4096 bytes may still
-/// accept 512 and read more than was asked for, and a network file system may answer anything.
+/// It is only used if the kernel gives no answer. An accepted read of 512 bytes would prove
+/// nothing: btrfs reads through the page cache what is not aligned to its blocks, and a device with
+/// sectors of 4096 bytes may read more than was asked for. Whatever accepts 512 accepts 4096.
 fn probe(file: BorrowedFd<'_>, file_len: u64) -> io::Result<Option<Alignment>> {
-    const LEAST: usize = 512;
+    const LEAST: usize = 4096;
     const MOST: usize = 1 << 16;
     let pool = Pool::new(MOST);
     let Some(mut memory) = pool.take(2 * MOST) else { return Ok(None) };

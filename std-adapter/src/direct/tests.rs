@@ -21,6 +21,7 @@ use std::time::Duration;
 use striae_core::embedded_io::ReadExactError;
 use striae_core::span::{Span, Stride};
 use striae_core::store::ReadAt;
+use striae_kit::adapter::denying::deny;
 
 const LEN: usize = 300_000;
 
@@ -91,6 +92,20 @@ fn an_interrupted_read_is_made_again() {
             *done = Completion::new(done.token, Err(errno));
         }
     });
+}
+
+/// btrfs answers no question, and reads through the page cache what is not aligned to 4096 bytes.
+#[test]
+fn a_kernel_that_states_no_alignment_is_asked_for_whole_pages() {
+    let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    std::fs::write(made.path(), content()).unwrap();
+    let silent = || {
+        deny(libc::SYS_statx, Errno::NOSYS);
+        DirectFile::open(made.path()).unwrap()
+    };
+    let file = std::thread::scope(|scope| scope.spawn(silent).join().unwrap());
+    assert!(!file.rung().is_direct() || file.alignment().offset >= 4096, "{:?}", file.alignment());
+    check(&file);
 }
 
 #[test]
