@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
-use striae_core::align::{Alignment, Rules};
+use striae_core::align::{self, Alignment, Rules};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
 
@@ -49,6 +49,9 @@ struct DirectTarget {
 
 /// Bytes of one copy in memory.
 const PIECE: usize = 1 << 20;
+
+/// The longest preferred block that is always written as a whole.
+const LONGEST_BLOCK: u64 = 1 << 16;
 
 /// Bytes from which a span is allocated in the file before the copy.
 const WORTH: u64 = 1 << 20;
@@ -88,7 +91,8 @@ impl DirectCopy {
             let opened = self.target(to.file);
             self.to = Some(Same { identity: to.file.identity(), opened });
         }
-        let mut target = self.to.as_mut().and_then(|same| same.opened.as_mut());
+        let mut none = None;
+        let target = self.to.as_mut().map_or(&mut none, |same| &mut same.opened);
         if span.len() >= WORTH {
             // Contiguous room, if the file system can. An error can be ignored: the write reports
             // it.
@@ -102,7 +106,7 @@ impl DirectCopy {
         let mut stream = stream.map_err(|error| read_error(error.into_kind()))?;
         while let Some(piece) = stream.piece_or_error().map_err(read_error)? {
             let offset = place.rest(piece.at).map_or(place.end(), Span::offset);
-            write(target.as_deref_mut(), to.file, offset, piece.bytes).map_err(CopyError::Write)?;
+            write(target, to.file, offset, piece.bytes).map_err(CopyError::Write)?;
             each(piece.bytes);
         }
         if end < span.end() { Err(CopyError::Ended { offset: end }) } else { Ok(()) }
@@ -110,24 +114,29 @@ impl DirectCopy {
 
     /// The file, opened again for direct writing; `None` if that fails.
     fn target(&self, file: &PosixFile) -> Option<DirectTarget> {
-        let opened = file.reopen(OFlags::RDWR | OFlags::DIRECT).and_then(|direct| {
+        let opened = || {
+            let direct = file.reopen(OFlags::RDWR | OFlags::DIRECT)?;
             let needed = device::alignment(&direct, Access::Writing)?;
-            Ok((direct, needed))
-        });
-        let (direct, needed) = match opened {
-            Ok(opened) => opened,
-            Err(error) => {
-                let path = file.some_path();
-                log::warn!("{}: not written past the page cache: {error}", shown::path(&path));
-                return None;
-            }
+            let rules = rules(needed, file.block_size()?).map_err(io::Error::other)?;
+            let memory = self.pool.take(PIECE).ok_or(io::ErrorKind::OutOfMemory)?;
+            Ok(DirectTarget { file: direct, rules, memory })
         };
-        let page = u64::try_from(page()).ok()?.max(file.block_size().ok()?);
-        let whole = |value: u64| value.max(page);
-        let (offset, length) = (whole(needed.offset), whole(needed.length));
-        let rules = Rules::new(Alignment { offset, length, memory: needed.memory }, 0).ok()?;
-        Some(DirectTarget { file: direct, rules, memory: self.pool.take(PIECE)? })
+        opened().inspect_err(|error| warn(file, error)).ok()
     }
+}
+
+fn warn(file: &PosixFile, why: &io::Error) {
+    let path = file.some_path();
+    log::warn!("{}: not written past the page cache: {why}", shown::path(&path));
+}
+
+/// The rules for direct writing to a file with this preferred block size: whole pages, and whole
+/// blocks up to 64 KiB. Lustre and tmpfs with huge pages prefer blocks that are longer than a
+/// piece, which would never be whole.
+fn rules(needed: Alignment, block_size: u64) -> Result<Rules, align::Error> {
+    let least = usize_to_u64(page()).max(block_size.min(LONGEST_BLOCK));
+    let (offset, length) = (needed.offset.max(least), needed.length.max(least));
+    Rules::new(Alignment { offset, length, memory: needed.memory }, 0)
 }
 
 /// Bytes of a page of the page cache. No page is written both directly and through the cache.
@@ -144,15 +153,16 @@ fn read_error(kind: ErrorKind) -> CopyError {
     }
 }
 
-/// Writes whole pages directly, and the rest through the page cache.
+/// Writes whole pages directly, and the rest through the page cache; all of it if direct writing is
+/// refused, from then on.
 fn write(
-    target: Option<&mut DirectTarget>,
+    target: &mut Option<DirectTarget>,
     file: &PosixFile,
     offset: u64,
     bytes: &[u8],
 ) -> io::Result<()> {
-    let Some(target) = target else { return file.write_all_at(offset, bytes) };
-    let (rules, len) = (target.rules, usize_to_u64(bytes.len()));
+    let Some(direct) = target else { return file.write_all_at(offset, bytes) };
+    let (rules, len) = (direct.rules, usize_to_u64(bytes.len()));
     let end = Span::new(offset, len).ok_or(Errno::FBIG)?.end();
     // Head and body, if the span has whole pages.
     let spans = (
@@ -163,7 +173,15 @@ fn write(
     let (head, rest) = split(bytes, head_span);
     let (body, tail) = split(rest, body_span);
     file.write_all_at(offset, head)?;
-    target.write(file, body_span.offset(), body)?;
+    match direct.write(body_span.offset(), body) {
+        // open(2) with O_DIRECT may succeed on a file that refuses all direct writes.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
+            warn(file, &error);
+            *target = None;
+            file.write_all_at(body_span.offset(), body)?;
+        }
+        done => done?,
+    }
     file.write_all_at(body_span.end(), tail)
 }
 
@@ -174,20 +192,12 @@ fn split(bytes: &[u8], span: Span) -> (&[u8], &[u8]) {
 }
 
 impl DirectTarget {
-    /// Writes whole pages directly, or through the page cache if direct writing is refused.
-    fn write(&mut self, file: &PosixFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    /// Writes whole pages.
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let memory = usize::try_from(self.rules.memory()).unwrap_or(usize::MAX);
-        let done = if bytes.as_ptr().addr().is_multiple_of(memory) {
-            self.file.write_all_at(offset, bytes)
-        } else {
-            self.write_copied(offset, bytes)
-        };
-        match done {
-            // open(2) with O_DIRECT may succeed on a file that refuses all direct writes.
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
-                file.write_all_at(offset, bytes)
-            }
-            done => done,
+        match bytes.as_ptr().addr().is_multiple_of(memory) {
+            true => self.file.write_all_at(offset, bytes),
+            false => self.write_copied(offset, bytes),
         }
     }
 
@@ -200,5 +210,44 @@ impl DirectTarget {
             offset = offset.saturating_add(usize_to_u64(piece.len()));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test: a panic fails it")]
+mod tests {
+    use super::*;
+    use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
+    use std::os::fd::{AsFd, AsRawFd};
+    use striae_kit::adapter::denying::deny_if;
+
+    #[test]
+    fn a_piece_has_whole_blocks_whatever_the_file_system_prefers() {
+        for block_size in [1, 512, 4096, 1 << 17, 2 << 20, 16 << 20, 1 << 40] {
+            let unit = rules(Alignment::of(512), block_size).unwrap().unit();
+            assert!(unit <= usize_to_u64(PIECE) / 2, "{block_size}: {unit}");
+            assert!(unit >= usize_to_u64(page()), "{block_size}: {unit}");
+        }
+        assert_eq!(rules(Alignment::of(1 << 17), 4096).unwrap().unit(), 1 << 17);
+    }
+
+    #[test]
+    fn a_file_that_refuses_a_direct_write_is_asked_once() {
+        let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let file = PosixFile::open_rw(made.path()).unwrap();
+        let Some(direct) = DirectCopy::new(OpenOptions::new()).target(&file) else { return };
+        let number = u64::try_from(direct.file.as_fd().as_raw_fd()).unwrap();
+        let mut target = Some(direct);
+        let bytes = [7; 100_000];
+        let refused = || {
+            let (len, is) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq);
+            let rule = SeccompCondition::new(0, len, is, number).unwrap();
+            let rule = SeccompRule::new(vec![rule]).unwrap();
+            deny_if(libc::SYS_pwrite64, vec![rule], Errno::INVAL);
+            write(&mut target, &file, 1, &bytes).unwrap();
+            assert!(target.is_none());
+        };
+        std::thread::scope(|scope| scope.spawn(refused).join().unwrap());
+        assert_eq!(std::fs::read(made.path()).unwrap(), [&[0][..], &bytes].concat());
     }
 }
