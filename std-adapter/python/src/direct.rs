@@ -11,8 +11,9 @@ use striae::ffrecord::{File, Sample};
 use striae::striae_core::store::usize_to_u64;
 use striae::{Error, Span};
 
-/// Bytes that are read together at most.
-const TOGETHER: u64 = 1 << 26;
+/// Bytes of samples that are read together at most, unless one sample is longer. With what is read
+/// around them, they mostly fit into memory that is kept and registered, which has up to 32 MiB.
+const TOGETHER: u64 = 1 << 24;
 
 /// Some ffrecord files as one list of samples.
 #[pyclass(frozen, module = "striae._striae")]

@@ -159,8 +159,11 @@ impl Pool {
     }
 
     /// Keeps memory for the next request of its size. If more than `KEPT` bytes are kept, the
-    /// oldest memory is freed.
+    /// oldest memory is freed. Longer memory is freed at once: `take` does not look for it.
     pub(super) fn give_back(&self, memory: Memory) {
+        if memory.len > Self::KEPT {
+            return;
+        }
         let mut guard = self.inside();
         let inside = &mut *guard;
         inside.free.push(memory);

@@ -288,3 +288,15 @@ fn memory_that_can_have_huge_pages_begins_at_one() {
         pool.give_back(memory);
     }
 }
+
+#[test]
+fn memory_that_is_too_long_to_be_kept_pushes_nothing_out() {
+    let pool = Pool::new(512);
+    let mut memory = pool.take(5000).unwrap();
+    memory.bytes_mut().fill(1);
+    pool.give_back(memory);
+    let long = pool.take(Pool::KEPT + 1).unwrap();
+    pool.give_back(long);
+    // New memory is zeros.
+    assert!(pool.take(5000).unwrap().bytes_mut().iter().all(|&byte| byte == 1));
+}
