@@ -4,7 +4,7 @@
 use super::device::{self, Access};
 use super::memory::{Memory, Pool};
 use super::standing::Policy;
-use crate::posix::PosixFile;
+use crate::posix::{MAX_LEN, PosixFile};
 use crate::shown;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -86,9 +86,20 @@ impl Writer {
     /// Writes `bytes` at `offset`. A gap after the end of the file becomes a hole.
     ///
     /// # Errors
-    /// [`io::ErrorKind::FileTooLarge`] if no file can be so long; as [`flush`](Self::flush).
-    /// Then some of the bytes may be written, and data that were gathered before are kept.
+    /// - [`io::ErrorKind::FileTooLarge`] if no file can be so long; then nothing has changed.
+    /// - As [`flush`](Self::flush). Then some of the bytes may be written, and data that were
+    ///   gathered before are kept.
     pub fn write_all_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // Whole blocks are written: the last one must end where a file can. What cannot be flushed
+        // must not be gathered, as it would be in the way of all later writes.
+        let max = MAX_LEN & self.unit().wrapping_neg();
+        let whole = Span::new(offset, usize_to_u64(bytes.len()));
+        if whole.is_none_or(|whole| whole.end() > max) {
+            return Err(Errno::FBIG.into());
+        }
         while !bytes.is_empty() {
             if offset != self.gathered.end() || self.gathered.is_empty() || self.room() == 0 {
                 self.flush()?;
@@ -108,6 +119,11 @@ impl Writer {
         Ok(())
     }
 
+    /// The length of a block.
+    fn unit(&self) -> u64 {
+        self.alignment.offset.max(self.alignment.length)
+    }
+
     /// Number of bytes that can still be gathered.
     fn room(&self) -> usize {
         BUFFER.saturating_sub(self.place(self.gathered.end()))
@@ -116,8 +132,7 @@ impl Writer {
     /// The place in memory of a byte of the file, at or after the first gathered byte. The memory
     /// begins with the first gathered byte's block.
     fn place(&self, offset: u64) -> usize {
-        let unit = self.alignment.offset.max(self.alignment.length);
-        let start = self.gathered.offset() & unit.wrapping_neg();
+        let start = self.gathered.offset() & self.unit().wrapping_neg();
         usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX)
     }
 

@@ -126,6 +126,28 @@ fn a_file_on_a_disk_is_written_directly_and_one_that_must_be_is_refused_elsewher
     assert!(!cached.is_direct() && cached.why().is_none());
 }
 
+#[test]
+fn a_write_where_no_file_can_be_is_refused_and_changes_nothing() {
+    const LAST: u64 = i64::MAX as u64;
+    for policy in [Policy::Preferred, Policy::Off] {
+        let (_folder, path) = folder();
+        let mut writer = open(&path, policy);
+        writer.write_all_at(0, b"abc").unwrap();
+        let far = [(1 << 63, &b"x"[..]), (LAST, b"x"), (LAST - 1, b"xy"), (u64::MAX - 1, b"abcd")];
+        for (offset, bytes) in far {
+            let error = writer.write_all_at(offset, bytes).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge, "{offset}: {error}");
+            assert_eq!(writer.size().unwrap(), 3);
+            let mut all = [0; 3];
+            assert_eq!((writer.read_at(0, &mut all).unwrap(), &all), (3, b"abc"));
+        }
+        writer.write_all_at(u64::MAX, b"").unwrap();
+        writer.write_all_at(3, b"d").unwrap();
+        writer.sync().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"abcd");
+    }
+}
+
 /// A file that could not be cut to its length is cut by the next call.
 #[test]
 fn a_cut_that_failed_is_repeated() {
