@@ -2,7 +2,7 @@
 
 use super::device::{self, Access};
 use super::file::DirectFile;
-use super::memory::{Memory, Pool};
+use super::memory::Memory;
 use super::options::OpenOptions;
 use super::stream::Order;
 use crate::error::ErrorKind;
@@ -12,7 +12,6 @@ use crate::shown;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::io;
-use std::sync::Arc;
 use striae_core::align::{self, Alignment, Rules};
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -28,7 +27,8 @@ pub(crate) struct DirectCopy {
     options: OpenOptions,
     from: Option<Same<DirectFile>>,
     to: Option<Same<Option<DirectTarget>>>,
-    pool: Arc<Pool>,
+    /// Memory for copies of data that are not aligned in memory, from the first one on.
+    memory: Option<Memory>,
 }
 
 /// A value that was made for a file, valid for the file with this identity.
@@ -43,8 +43,6 @@ struct Same<T> {
 struct DirectTarget {
     file: PosixFile,
     rules: Rules,
-    /// Memory for copies of data that are not aligned in memory.
-    memory: Memory,
 }
 
 /// Bytes of one copy in memory.
@@ -65,8 +63,8 @@ pub(crate) struct Destination<'a> {
 }
 
 impl DirectCopy {
-    pub(crate) fn new(options: OpenOptions) -> Self {
-        Self { options, from: None, to: None, pool: Pool::new(page()) }
+    pub(crate) const fn new(options: OpenOptions) -> Self {
+        Self { options, from: None, to: None, memory: None }
     }
 
     /// Copies a span, and calls `each` with all of its pieces, in `order`.
@@ -88,7 +86,7 @@ impl DirectCopy {
             }
         };
         if self.to.as_ref().is_none_or(|same| same.identity != to.file.identity()) {
-            let opened = self.target(to.file);
+            let opened = target(to.file);
             self.to = Some(Same { identity: to.file.identity(), opened });
         }
         let mut none = None;
@@ -106,23 +104,23 @@ impl DirectCopy {
         let mut stream = stream.map_err(|error| read_error(error.into_kind()))?;
         while let Some(piece) = stream.piece_or_error().map_err(read_error)? {
             let offset = place.rest(piece.at).map_or(place.end(), Span::offset);
-            write(target, to.file, offset, piece.bytes).map_err(CopyError::Write)?;
+            write(target, &mut self.memory, to.file, offset, piece.bytes)
+                .map_err(CopyError::Write)?;
             each(piece.bytes);
         }
         if end < span.end() { Err(CopyError::Ended { offset: end }) } else { Ok(()) }
     }
+}
 
-    /// The file, opened again for direct writing; `None` if that fails.
-    fn target(&self, file: &PosixFile) -> Option<DirectTarget> {
-        let opened = || {
-            let direct = file.reopen(OFlags::RDWR | OFlags::DIRECT)?;
-            let needed = device::alignment(&direct, Access::Writing)?;
-            let rules = rules(needed, file.block_size()?).map_err(io::Error::other)?;
-            let memory = self.pool.take(PIECE).ok_or(io::ErrorKind::OutOfMemory)?;
-            Ok(DirectTarget { file: direct, rules, memory })
-        };
-        opened().inspect_err(|error| warn(file, error)).ok()
-    }
+/// The file, opened again for direct writing; `None` if that fails.
+fn target(file: &PosixFile) -> Option<DirectTarget> {
+    let opened = || {
+        let direct = file.reopen(OFlags::RDWR | OFlags::DIRECT)?;
+        let needed = device::alignment(&direct, Access::Writing)?;
+        let rules = rules(needed, file.block_size()?).map_err(io::Error::other)?;
+        Ok(DirectTarget { file: direct, rules })
+    };
+    opened().inspect_err(|error| warn(file, error)).ok()
 }
 
 fn warn(file: &PosixFile, why: &io::Error) {
@@ -157,6 +155,7 @@ fn read_error(kind: ErrorKind) -> CopyError {
 /// refused, from then on.
 fn write(
     target: &mut Option<DirectTarget>,
+    memory: &mut Option<Memory>,
     file: &PosixFile,
     offset: u64,
     bytes: &[u8],
@@ -173,7 +172,7 @@ fn write(
     let (head, rest) = split(bytes, head_span);
     let (body, tail) = split(rest, body_span);
     file.write_all_at(offset, head)?;
-    match direct.write(body_span.offset(), body) {
+    match direct.write(memory, body_span.offset(), body) {
         // open(2) with O_DIRECT may succeed on a file that refuses all direct writes.
         Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
             warn(file, &error);
@@ -193,21 +192,21 @@ fn split(bytes: &[u8], span: Span) -> (&[u8], &[u8]) {
 
 impl DirectTarget {
     /// Writes whole pages.
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let memory = usize::try_from(self.rules.memory()).unwrap_or(usize::MAX);
-        match bytes.as_ptr().addr().is_multiple_of(memory) {
-            true => self.file.write_all_at(offset, bytes),
-            false => self.write_copied(offset, bytes),
+    fn write(&self, memory: &mut Option<Memory>, mut at: u64, bytes: &[u8]) -> io::Result<()> {
+        let align = usize::try_from(self.rules.memory()).unwrap_or(usize::MAX);
+        if bytes.as_ptr().addr().is_multiple_of(align) {
+            return self.file.write_all_at(at, bytes);
         }
-    }
-
-    fn write_copied(&mut self, mut offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if memory.is_none() {
+            *memory = Memory::new(PIECE, PIECE); // aligned for any target
+        }
+        let memory = memory.as_mut().ok_or(io::ErrorKind::OutOfMemory)?;
         for piece in bytes.chunks(PIECE) {
-            let aligned = self.memory.bytes_mut().get_mut(..piece.len()).unwrap_or_default();
+            let aligned = memory.bytes_mut().get_mut(..piece.len()).unwrap_or_default();
             aligned.copy_from_slice(piece);
-            self.file.write_all_at(offset, aligned)?;
+            self.file.write_all_at(at, aligned)?;
             // Exact: the bytes are in the file.
-            offset = offset.saturating_add(usize_to_u64(piece.len()));
+            at = at.saturating_add(usize_to_u64(piece.len()));
         }
         Ok(())
     }
@@ -235,16 +234,16 @@ mod tests {
     fn a_file_that_refuses_a_direct_write_is_asked_once() {
         let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let file = PosixFile::open_rw(made.path()).unwrap();
-        let Some(direct) = DirectCopy::new(OpenOptions::new()).target(&file) else { return };
+        let Some(direct) = target(&file) else { return };
         let number = u64::try_from(direct.file.as_fd().as_raw_fd()).unwrap();
-        let mut target = Some(direct);
+        let (mut target, mut memory) = (Some(direct), None);
         let bytes = [7; 100_000];
         let refused = || {
             let (len, is) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq);
             let rule = SeccompCondition::new(0, len, is, number).unwrap();
             let rule = SeccompRule::new(vec![rule]).unwrap();
             deny_if(libc::SYS_pwrite64, vec![rule], Errno::INVAL);
-            write(&mut target, &file, 1, &bytes).unwrap();
+            write(&mut target, &mut memory, &file, 1, &bytes).unwrap();
             assert!(target.is_none());
         };
         std::thread::scope(|scope| scope.spawn(refused).join().unwrap());

@@ -35,7 +35,7 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// Maps `len` zero bytes at a multiple of `align`, a power of two; `None` if there cannot be
     /// so many. Huge pages are asked for if they are as long as one.
-    fn new(len: usize, align: usize) -> Option<Self> {
+    pub(super) fn new(len: usize, align: usize) -> Option<Self> {
         let is_huge = len >= HUGE;
         let align = if is_huge { align.max(HUGE) } else { align };
         let mut owner = MmapMut::map_anon(len.checked_add(align)?).ok()?; // nothing is touched
