@@ -214,13 +214,21 @@ impl SampleFiles {
         }
         let mut bytes = BytesMut::of(out)?;
         let bytes = bytes.as_mut_slice();
-        let Some(len) = bytes.len().checked_div(wanted.len()) else { return Ok(()) };
-        let other = wanted.iter().find(|one| one.sample.span.len() != usize_to_u64(len));
-        if let Some(other) = other {
+        let len = wanted.first().map_or(0, |one| one.sample.span.len());
+        if let Some(other) = wanted.iter().find(|one| one.sample.span.len() != len) {
             let (number, is) = (numbers.get(other.place).unwrap_or(&0), other.sample.span.len());
             let text = format!("sample {number} has {is} bytes, and another has {len}");
             return Err(PyValueError::new_err(text));
         }
+        let (count, have) = (wanted.len(), usize_to_u64(bytes.len()));
+        let need = len.saturating_mul(usize_to_u64(count));
+        if have != need {
+            let text = format!(
+                "out has {have} bytes, must have {need}: {count} samples of {len} bytes each"
+            );
+            return Err(PyValueError::new_err(text));
+        }
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
         py.detach(|| {
             let mut rows: Vec<_> = bytes.chunks_mut(len.max(1)).collect();
             self.read_some(&opened, &wanted, &mut rows)

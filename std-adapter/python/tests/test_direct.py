@@ -67,6 +67,13 @@ def test_read_gives_one_array_in_the_order_of_the_request(folder):
         samples.read([0, 42])
     with pytest.raises(ValueError):
         samples.read([1, 2], out=numpy.zeros((2, SIZE - 1), dtype=numpy.uint8))
+    for size in [0, SIZE, 2 * SIZE - 1, 2 * SIZE + 1, 3 * SIZE]:
+        out = numpy.full(size, 7, dtype=numpy.uint8)
+        with pytest.raises(ValueError, match=f'out has {size} bytes, must have {2 * SIZE}'):
+            samples.read([1, 2], out=out)
+        assert (out == 7).all()
+    with pytest.raises(ValueError, match='out has 1 bytes, must have 0'):
+        samples.read([], out=numpy.zeros(1, dtype=numpy.uint8))
     batch = samples.__getitems__([1, 2])
     assert isinstance(batch, list) and [sample.shape for sample in batch] == [(SIZE,)] * 2
 

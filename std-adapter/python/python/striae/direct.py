@@ -86,7 +86,7 @@ class Samples:
             numpy.ndarray: (len(numbers), ...) of ``dtype``: the samples, in the order of the request.
 
         Raises:
-            ValueError: The samples have different lengths.
+            ValueError: The samples have different lengths, or ``out`` has not as many bytes as all of them.
         """
         numbers = [number.__index__() for number in numbers]
         if out is None:
