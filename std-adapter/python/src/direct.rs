@@ -163,7 +163,8 @@ impl SampleFiles {
         usize::try_from(self.count()).unwrap_or(usize::MAX)
     }
 
-    /// How each file is read now: `uring`, `pread` and so on.
+    /// How each file is read now: the names of `Rung::name`, the best of which is `io_uring with
+    /// registered buffers`.
     fn how(&self) -> PyResult<Vec<&'static str>> {
         Ok(self.opened()?.files.iter().map(|file| file.rung().name()).collect())
     }

@@ -208,8 +208,10 @@ impl DirectFile {
 
     /// Reads all of `buf` from `offset` on.
     ///
-    /// Data whose places in `buf` are aligned are read to those places, and the rest is copied.
-    /// From [`OpenOptions::threshold`] bytes on, several reads run at once.
+    /// From [`OpenOptions::threshold`] bytes on, several reads run at once, and data whose places
+    /// in `buf` are aligned are read to those places; the rest is copied. Below it, the calling
+    /// thread makes one read: to `buf` if the whole request is aligned, and else to other memory,
+    /// from which all of it is copied.
     ///
     /// # Errors
     /// [`ErrorKind::Ended`] if the file has fewer bytes; [`ErrorKind::Io`] for an error of the

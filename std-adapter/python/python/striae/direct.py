@@ -57,14 +57,15 @@ class Samples:
 
     @property
     def how(self):
-        """list[str]: How each file is read at the moment, such as ``'io_uring'``."""
+        """list[str]: How each file is read at the moment, such as ``'io_uring with registered buffers'``."""
         return self._files.how()
 
     def __getitem__(self, number):
         """Read a sample.
 
         The array begins at an address of memory with the remainder that the sample has in its file, so that a direct
-        read puts whole blocks in their places.
+        read of 1 MiB or more puts whole blocks in their places. A shorter sample is read with the blocks around it and
+        copied, unless it consists of whole blocks.
         """
         number = number.__index__()
         length, offset, align = self._files.place(number)
