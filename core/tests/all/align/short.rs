@@ -14,13 +14,14 @@ fn whole(rules: Rules) -> Read {
 proptest! {
     #![proptest_config(config(2000))]
 
-    /// Whatever multiples of a unit a device stops at, all bytes come, each one to its place.
+    /// Wherever a device stops after a granule, also within a unit, all bytes come, each one to its
+    /// place.
     #[test]
     fn short_reads_are_ended(
         unit in 0u32..=12,
         memory in 0u32..=13,
         file_len in 1u64..=200_000,
-        stops in proptest::collection::vec(1u64..=40, 1..12),
+        stops in proptest::collection::vec((1u64..=40, 0u64..8192), 1..12),
     ) {
         let alignment = Alignment { offset: 1 << unit, length: 1 << unit, memory: 1 << memory };
         let rules = Rules::new(alignment, file_len).unwrap();
@@ -31,7 +32,8 @@ proptest! {
             prop_assert_eq!(place % rules.memory(), 0);
             // The whole file, from the start of the buffer.
             prop_assert_eq!(read.span.offset(), place);
-            let stop = stops[turn % stops.len()] * rules.granule();
+            let (granules, bytes) = stops[turn % stops.len()];
+            let stop = granules * rules.granule() + bytes % rules.granule();
             let got = if turn < 500 { stop.min(read.valid) } else { read.valid };
             let from = usize::try_from(read.span.offset()).unwrap();
             there[from..from + usize::try_from(got).unwrap()].fill(true);
@@ -57,11 +59,27 @@ fn a_file_that_has_become_shorter_is_told() {
     assert_eq!((read.span.len(), read.valid), (5120, 5000));
     assert_eq!(read.rest(5000, &rules), Rest::Done);
     assert_eq!(read.rest(5120, &rules), Rest::Done); // longer by now
-    assert_eq!(read.rest(4999, &rules), Rest::Ended { offset: 4999 });
+    assert_eq!(read.rest(511, &rules), Rest::Ended { offset: 511 });
     assert_eq!(read.rest(0, &rules), Rest::Ended { offset: 0 });
     let Rest::Again { skip: 4608, read } = read.rest(4608, &rules) else { panic!() };
     assert_eq!((read.span.offset(), read.span.len(), read.valid), (4608, 512, 392));
     assert_eq!(read.rest(391, &rules), Rest::Ended { offset: 4999 });
+}
+
+/// FUSE with FOPEN_DIRECT_IO returns what the server of the file system does.
+#[test]
+fn a_read_that_stops_within_a_unit_is_gone_on_with_where_the_unit_begins() {
+    let rules = Rules::new(Alignment::of(512), 5000).unwrap();
+    let Rest::Again { skip: 4608, read } = whole(rules).rest(4999, &rules) else { panic!() };
+    assert_eq!((read.span.offset(), read.span.len(), read.valid), (4608, 512, 392));
+    assert_eq!(read.rest(392, &rules), Rest::Done);
+    assert_eq!(read.rest(391, &rules), Rest::Ended { offset: 4999 }); // it is the end
+    // Less than a granule, from which memory would not be aligned: the same read could return the
+    // same for ever.
+    let alignment = Alignment { offset: 512, length: 512, memory: 4096 };
+    let rules = Rules::new(alignment, 100_000).unwrap();
+    assert_eq!(whole(rules).rest(700, &rules), Rest::Ended { offset: 700 });
+    let Rest::Again { skip: 8192, .. } = whole(rules).rest(8900, &rules) else { panic!() };
 }
 
 #[test]
