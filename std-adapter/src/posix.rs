@@ -49,7 +49,7 @@ pub fn max_open_files() -> usize {
 /// call to the kernel. Only a limit that is lowered later still raises the signal.
 #[derive(Debug)]
 pub struct PosixFile {
-    /// Shared with the [`Pin`] of the path, if there is one.
+    /// Shared with the [`Pin`] of the path, if there is one, and with a file that reads directly.
     fd: Arc<OwnedFd>,
     /// Device and inode.
     identity: (u64, u64),
@@ -193,11 +193,17 @@ impl PosixFile {
         Ok(Self { durable: self.durable, syncs: Arc::clone(&self.syncs), ..reopened })
     }
 
-    /// Another descriptor of this file with the same access rights.
-    pub(crate) fn same(&self) -> io::Result<Self> {
+    /// This file, by the same descriptor, which is closed with the last of both.
+    pub(crate) fn shared(&self) -> Self {
         let limit = AtomicU64::new(self.limit.load(Ordering::Relaxed));
-        let (fd, syncs) = (Arc::new(self.fd.try_clone()?), Arc::clone(&self.syncs));
-        Ok(Self { fd, identity: self.identity, limit, durable: self.durable, syncs })
+        let (fd, syncs) = (Arc::clone(&self.fd), Arc::clone(&self.syncs));
+        Self { fd, identity: self.identity, limit, durable: self.durable, syncs }
+    }
+
+    /// Another descriptor of this file with the same access rights.
+    #[cfg(test)]
+    pub(crate) fn same(&self) -> io::Result<Self> {
+        Ok(Self { fd: Arc::new(self.fd.try_clone()?), ..self.shared() })
     }
 
     /// The path of the open file in `/proc`.

@@ -133,13 +133,10 @@ impl OpenOptions {
         self.open_posix(path, buffered)
     }
 
-    /// Opens an open file again, with a descriptor of its own.
+    /// Opens an open file again. Without /proc, without the permission to open it again, or without
+    /// a free descriptor, it is read through the page cache, by the descriptor that there is.
     pub(crate) fn open_again(&self, file: &PosixFile) -> Result<DirectFile, Error> {
-        let path = file.some_path();
-        // Without /proc, or without the permission to open the file again, it is not read directly.
-        let buffered = file.reopen(OFlags::RDONLY).or_else(|_| file.same());
-        let buffered = buffered.map_err(|error| Error::new(&path, error))?;
-        self.open_posix(&path, buffered)
+        self.open_posix(&file.some_path(), file.shared())
     }
 
     /// Makes a [`DirectFile`] from the open file at `path`.

@@ -15,6 +15,7 @@ use super::lane::Fault;
 use super::memory::Pool;
 use super::{DirectFile, OpenOptions, Order, Policy, Rung};
 use crate::error::ErrorKind;
+use crate::posix::PosixFile;
 use rustix::io::Errno;
 use std::io;
 use std::time::Duration;
@@ -115,6 +116,24 @@ fn a_kernel_that_states_no_alignment_is_asked_for_whole_pages() {
     };
     let file = std::thread::scope(|scope| scope.spawn(silent).join().unwrap());
     assert!(!file.rung().is_direct() || file.alignment().offset >= 4096, "{:?}", file.alignment());
+    check(&file);
+}
+
+#[test]
+fn a_file_for_which_no_descriptor_is_left_is_read_by_the_one_that_there_is() {
+    let made = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    std::fs::write(made.path(), content()).unwrap();
+    let posix = PosixFile::open(made.path()).unwrap();
+    let none_left = || {
+        deny(libc::SYS_openat, Errno::MFILE);
+        deny(libc::SYS_fcntl, Errno::MFILE); // F_DUPFD
+        OpenOptions::new().open_again(&posix).unwrap()
+    };
+    let file = std::thread::scope(|scope| scope.spawn(none_left).join().unwrap());
+    assert_eq!(file.rung(), Rung::Buffered);
+    assert!(file.steps()[0].why.contains("Too many open files"), "{:?}", file.steps());
+    check(&file);
+    drop(posix);
     check(&file);
 }
 

@@ -45,7 +45,7 @@ impl Files {
     }
 
     /// Makes a set of files. With `Some` options, data is read past the page cache where possible;
-    /// each file is opened for this when its data is first read.
+    /// each file is opened for this when its data is first read, and counts as four open ones.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).
@@ -63,6 +63,9 @@ impl Files {
 
     /// An empty set of files.
     pub(crate) fn empty(max_open: usize, direct: Option<direct::OpenOptions>) -> Self {
+        // A file that is read directly has a descriptor more for this, and a ring; and so has the
+        // source of each thread that copies.
+        let max_open = if direct.is_some() { max_open >> 2 } else { max_open };
         Self { slots: Vec::new(), open: Mutex::default(), max_open: max_open.max(1), direct }
     }
 

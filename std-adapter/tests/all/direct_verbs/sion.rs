@@ -142,3 +142,30 @@ fn holes_are_not_read_and_stay_holes() {
         same_files(&path, &[]);
     }
 }
+
+#[test]
+fn threads_that_copy_directly_manage_with_few_descriptors() {
+    let dir = &folders()[0];
+    let path = dir.path().join("many.sion");
+    let builder = Builder::new(64).fsblksize(4096).chunksize(100_000).nfiles(32);
+    let mut file = builder.durability(Durability::None).create(&path).unwrap();
+    for task in 0..64_u64 {
+        let bytes = content(task as usize, 90_000);
+        file.task(task).unwrap().write_all(&bytes).unwrap();
+    }
+    file.close().unwrap();
+    for direct in [&[][..], &["--direct"]] {
+        let out = dir.path().join(format!("{}.sion", direct.len()));
+        let mut shell = Command::new("sh");
+        let script = "ulimit -n 44 && exec \"$0\" \"$@\"";
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_striae"), "convert", "--threads", "8"]);
+        let done = shell.args(direct).arg(&path).arg(&out).output().unwrap();
+        assert!(done.status.success(), "{direct:?}: {}", text(&done.stderr));
+        let file = File::open(&out).unwrap();
+        for task in 0..64_u64 {
+            let mut bytes = Vec::new();
+            file.stream(task).unwrap().read_to_end(&mut bytes).unwrap();
+            assert!(bytes == content(task as usize, 90_000), "{direct:?}: task {task}");
+        }
+    }
+}
