@@ -125,6 +125,14 @@ errors! {
         varid: u64,
     } => "variable {varid} does not have the dimensions of its decomposition";
 
+    /// An attribute of the canonical file has a name by which readers tell subfiles from it: its
+    /// value would be lost, or the set could not be read.
+    caller Reserved {
+        name: &'static str,
+        /// The number of the canonical variable; `None` for an attribute of the file.
+        varid: Option<u32>,
+    } => "{} has the attribute {name}, which only subfiles may have", Owner(varid);
+
     /// Memory for a table is too short.
     capacity Memory {
         /// The number of entries that are needed.
@@ -154,6 +162,18 @@ impl fmt::Display for In {
         match self.0.find(TABLES) {
             Some((table, field)) => write!(f, "{}.{}", table.part, field.name),
             None => f.write_str("seal"),
+        }
+    }
+}
+
+/// What has an attribute, in words.
+struct Owner(Option<u32>);
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(varid) => write!(f, "variable {varid}"),
+            None => f.write_str("the file"),
         }
     }
 }

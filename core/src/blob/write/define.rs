@@ -118,13 +118,29 @@ pub struct Subfile<'a, D: ?Sized> {
     partitions: &'a [Option<Partition<'a>>],
 }
 
+/// Refuses attributes of the file or of a variable that have one of these names.
+fn check_attributes<D: Define + ?Sized>(
+    canonical: &D,
+    varid: Option<u64>,
+    names: impl Iterator<Item = &'static str> + Clone,
+) -> Result<(), Error> {
+    for attr in (0..u64::MAX).map_while(|number| canonical.attr(varid, number)) {
+        if let Some(name) = names.clone().find(|&name| attr.name == name) {
+            let varid = varid.map(|varid| u32::try_from(varid).unwrap_or(u32::MAX));
+            return Err(Error::Reserved { name, varid });
+        }
+    }
+    Ok(())
+}
+
 impl<'a, D: Define + ?Sized> Subfile<'a, D> {
     /// The definition of a subfile. `partitions` are those of the canonical variables, in their
     /// order; variables without an entry are not decomposed.
     ///
     /// # Errors
     /// [`Error::NoBlobs`]; [`Error::Partition`] for a variable that does not have dimensions of
-    /// the lengths of its decomposition's, with or without the record dimension before them.
+    /// the lengths of its decomposition's, with or without the record dimension before them;
+    /// [`Error::Reserved`] for an attribute that has a name of those of subfiles.
     pub fn new<'b: 'a>(
         canonical: &'a D,
         group: Group<'a>,
@@ -165,6 +181,12 @@ impl<'a, D: Define + ?Sized> Subfile<'a, D> {
                 return Err(Error::Partition { varid });
             }
         }
+        let of_file = FILE_ATTRIBUTES.into_iter().chain([WORLD_RANKS]);
+        check_attributes(canonical, None, of_file)?;
+        let mut varids = (0..u64::MAX).take_while(|&varid| canonical.var(varid).is_some());
+        varids.try_for_each(|varid| {
+            check_attributes(canonical, Some(varid), VARIABLE_ATTRIBUTES.into_iter())
+        })?;
         let counts =
             [group.global_nprocs, i32::try_from(count).unwrap_or(i32::MAX), group.num_subfiles];
         Ok(Self { canonical, group, counts, ndims, nattrs, decompositions, partitions })
@@ -202,24 +224,6 @@ impl<'a, D: Define + ?Sized> Subfile<'a, D> {
             }
             _ => false,
         }
-    }
-
-    /// Whether the name of an attribute is one of those before the canonical attributes, or is
-    /// repeated among these.
-    fn is_repeated_after(
-        &self,
-        own: &[&str],
-        (list, of): (ListKind, Option<u64>),
-        number: u64,
-    ) -> bool {
-        let Some(number) = number.checked_sub(usize_to_u64(own.len())) else { return false };
-        if of.is_none() && number == self.nattrs {
-            let mut all = (0..number).filter_map(|number| self.canonical.attr(None, number));
-            return all.any(|attr| attr.name == WORLD_RANKS);
-        }
-        let attr = self.canonical.attr(of, number);
-        attr.is_some_and(|attr| own.contains(&attr.name))
-            || self.canonical.is_repeated(list, of, number)
     }
 
     /// The partition of a canonical variable.
@@ -301,17 +305,17 @@ impl<D: Define + ?Sized> Define for Subfile<'_, D> {
                 var.is_some_and(|var| self.is_map(var.name))
                     || canonical.is_repeated(list, None, varid)
             }),
-            (ListKind::Gatts | ListKind::Vatts, None) => {
-                self.is_repeated_after(&FILE_ATTRIBUTES, (list, None), number)
+            // No canonical attribute has the name of one of the subfile's.
+            (ListKind::Gatts | ListKind::Vatts, of) => {
+                let (own, of) = match of.map(|varid| self.role(varid)) {
+                    None => (FILE_ATTRIBUTES.len(), None),
+                    Some(Ok(_)) => return false,
+                    Some(Err(varid)) if self.partition(varid).is_none() => (0, Some(varid)),
+                    Some(Err(varid)) => (VARIABLE_ATTRIBUTES.len(), Some(varid)),
+                };
+                let number = number.checked_sub(usize_to_u64(own));
+                number.is_some_and(|number| canonical.is_repeated(list, of, number))
             }
-            (ListKind::Gatts | ListKind::Vatts, Some(varid)) => match self.role(varid) {
-                Ok(_) => false,
-                Err(varid) => {
-                    let is_partition = self.partition(varid).is_some();
-                    let own = if is_partition { &VARIABLE_ATTRIBUTES[..] } else { &[] };
-                    self.is_repeated_after(own, (list, Some(varid)), number)
-                }
-            },
         }
     }
 
