@@ -46,8 +46,9 @@ pub struct Uncovered {
     /// How many elements the maps name beyond those of the array: twice, or outside of it. Which of
     /// several values of an element is right is not known, the first rank's is taken.
     pub surplus: u64,
-    /// Whether it is certain that nobody wrote them: all maps are sound. If not, they are lost or
-    /// were never written; the maps that say this are lost, too.
+    /// Whether it is certain that nobody wrote them: all maps of the decomposition are there and
+    /// sound, and those of a sealed set are tied to it by their seals. Damage of values does not
+    /// matter. If not, they are lost or were never written; the maps that say this are lost, too.
     pub is_hole: bool,
     /// The elements, in order.
     pub ranges: Box<[Request]>,
@@ -106,7 +107,8 @@ impl Recover {
             let ranges = complement(&set, index, known.nelems)?;
             let elements = known.nelems.saturating_sub(known.covered);
             let surplus = named(&subfiles, index).saturating_sub(known.covered);
-            let (id, is_hole) = (index.saturating_add(1), is_whole && surplus == 0);
+            let is_hole = set.elements(index)?.is_sure && surplus == 0;
+            let id = index.saturating_add(1);
             uncovered.push(Uncovered { id, elements, surplus, is_hole, ranges });
         }
         let lost_values = lost_values(&set, &subfiles)?;

@@ -24,8 +24,19 @@ pub(crate) struct Elements {
     /// Elements of requests after the end of the array.
     pub(crate) outside: u64,
     pub(crate) covered: u64,
+    /// Whether all maps are there and sound: nobody wrote the other elements.
+    pub(crate) is_sure: bool,
     /// Plans that are likely to be needed again.
     plans: Mutex<Plans>,
+}
+
+/// What the maps of all subfiles that can be read name.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Named {
+    /// The number of elements, each as often as it is named.
+    pub(crate) elements: u64,
+    /// Whether all blobs are there, with maps that are sound.
+    pub(crate) is_sure: bool,
 }
 
 /// Plans for reading elements that follow each other: the first one, and their number.
@@ -46,9 +57,9 @@ impl Elements {
     /// Sorts requests, which are in the order of their places. Of elements that several blobs have,
     /// the lowest rank counts.
     ///
-    /// `plan` makes a plan for all of them, in the order of their places. The blobs have named so
-    /// many elements.
-    pub(crate) fn new(mut requests: Vec<Run>, named: u64, plan: &dyn Fn(&[Run]) -> Plan) -> Self {
+    /// `plan` makes a plan for all of them, in the order of their places. `named` is what the
+    /// blobs have named.
+    pub(crate) fn new(mut requests: Vec<Run>, named: Named, plan: &dyn Fn(&[Run]) -> Plan) -> Self {
         let all = (requests.len() <= FEW).then(|| plan(&requests));
         requests.sort_by_key(|run| run.offset); // a merge, as each blob has its requests in order
         let given = requests.iter().fold(0_u64, |sum, run| sum.saturating_add(run.len));
@@ -68,11 +79,12 @@ impl Elements {
         };
         let runs = Runs::new(runs).or_else(|| Runs::new(Box::default()));
         // Never: they are sorted.
-        let Some(runs) = runs else { return Self::new(Vec::new(), 0, plan) };
+        let Some(runs) = runs else { return Self::new(Vec::new(), Named::default(), plan) };
         let covered = runs.covered();
         let overlaps = given.saturating_sub(covered);
-        let outside = named.saturating_sub(given);
-        Self { runs, overlaps, outside, covered, plans: Mutex::new(plans) }
+        let outside = named.elements.saturating_sub(given);
+        let is_sure = named.is_sure;
+        Self { runs, overlaps, outside, covered, is_sure, plans: Mutex::new(plans) }
     }
 
     /// The plan for elements that follow each other. Plans for parts of an array, as they are for

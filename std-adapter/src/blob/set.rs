@@ -1,5 +1,6 @@
 //! [`Set`]: all subfiles of a name.
 
+mod elements;
 mod options;
 mod records;
 mod whole;
@@ -17,7 +18,6 @@ use super::read::{fill_with, slab};
 use super::runs::{self, Elements};
 use super::subfile::Subfile;
 use crate::cdf::ErrorKind as CdfError;
-use crate::error::blob::ErrorKind;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::Files;
 use crate::posix::PosixFile;
@@ -26,7 +26,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use striae_core::blob::find::Run;
 use striae_core::cdf::{Layout, Region};
 use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
@@ -372,51 +371,16 @@ impl Set {
         let (mends, mut mended) = (self.options.mends(), None);
         let how = (self.container, self.options.is_checked(), mends);
         let of_set = (&self.canonical, &self.source.header);
-        let (subfile, head) = {
+        let (mut subfile, head) = {
             let judge = &mut runs::keep_first(&mut mended, mends);
             Subfile::open(file, of_set, how, judge)?
         };
+        subfile.is_mended = mended.is_some();
         if let Some(error) = mended {
             self.lose(number, Flaw::Format(error).into(), Some(0)).map_err(Error::into_kind)?;
         }
         self.check_records(number, file, &head)?;
         Ok(subfile)
-    }
-
-    /// Where the elements of a decomposition are, by its index.
-    pub(crate) fn elements(&self, index: usize) -> Result<&Arc<Elements>, Error> {
-        let none = || self.error(ErrorKind::NoSubfile);
-        let known = self.elements.get(index).ok_or_else(none)?;
-        if let Some(elements) = known.get() {
-            return Ok(elements);
-        }
-        let total = self.canonical.decompositions.get(index).map_or(0, |known| known.total);
-        let (mut requests, mut named) = (Vec::new(), 0_u64);
-        for (_, number) in self.numbers() {
-            let Some((subfile, bulk)) = self.subfile(number)? else { continue };
-            let before = requests.len();
-            let from = (number, &*subfile, &*bulk);
-            let mut damage = None;
-            let mends = self.options.mends();
-            let of = (index, total);
-            let added = {
-                let judge = &mut runs::keep_first(&mut damage, mends);
-                runs::add_requests(&mut requests, &self.canonical, from, of, judge)
-            };
-            match added {
-                Ok(elements) => named = named.saturating_add(elements),
-                Err(error) => {
-                    requests.truncate(before); // a map that is wrong somewhere is not believed
-                    damage = Some(error);
-                }
-            }
-            if let Some(error) = damage {
-                self.lose(number, error, None)?;
-            }
-        }
-        let subfile = |number| self.known_subfile(number);
-        let plan = |requests: &[Run]| Plan::of_requests(requests, index, total, &subfile);
-        Ok(known.get_or_init(|| Arc::new(Elements::new(requests, named, &plan))))
     }
 
     /// A canonical variable, as the subfiles have it.

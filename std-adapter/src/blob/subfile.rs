@@ -21,6 +21,8 @@ pub(crate) struct Subfile {
     sealed: Option<Sealed>,
     /// Whether what is left of a blob that is cut may be read, although it cannot be compared.
     mends: bool,
+    /// Whether a table, the header or the seal is damaged, and what others prove is read.
+    pub(crate) is_mended: bool,
 }
 
 impl Deref for Subfile {
@@ -67,7 +69,7 @@ impl Subfile {
         judge: Judge<'_>,
     ) -> Result<Self, AnyError> {
         if !checked {
-            return Ok(Self { inner, sealed: None, mends: false });
+            return Ok(Self { inner, sealed: None, mends: false, is_mended: false });
         }
         let sealed = match Sealed::read_live(file, head, inner.numrecs) {
             Err(DriveError::Format(Flaw::Format(error))) => {
@@ -76,7 +78,7 @@ impl Subfile {
             }
             sealed => sealed?,
         };
-        Ok(Self { inner, sealed, mends: false })
+        Ok(Self { inner, sealed, mends: false, is_mended: false })
     }
 
     /// Whether it has a seal, if it was to be checked.

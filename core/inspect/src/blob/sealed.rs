@@ -95,7 +95,7 @@ impl Sealable {
         }
     }
 
-    fn is_record(self, set: &Canonical) -> bool {
+    pub(super) fn is_record(self, set: &Canonical) -> bool {
         match self {
             Self::Map(..) => false,
             Self::Values(index) => set.variables.get(index).is_some_and(|known| known.is_record),
@@ -296,7 +296,7 @@ impl Sealed {
     }
 
     /// How many records of a variable are sealed; 1 if it has none.
-    fn records(&self, set: &Canonical, variable: Sealable) -> u64 {
+    pub(super) fn records(&self, set: &Canonical, variable: Sealable) -> u64 {
         if variable.is_record(set) { self.seal.facts().numrecs } else { 1 }
     }
 
@@ -463,7 +463,7 @@ fn table_of<S: Subject>(store: &S, seal: &Seal) -> Result<Vec<u8>, Failed<S, Fla
 const WINDOW: usize = 1 << 16;
 
 /// The bytes of a blob of a variable in a record; `None` if they are where no file has bytes.
-fn span(
+pub(super) fn span(
     subfile: &Subfile,
     set: &Canonical,
     (variable, blob): (Sealable, u32),

@@ -5,10 +5,11 @@ use super::{copied, golden_dir};
 use crate::run::striae;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use striae::blob::Set;
 use striae::blob::recover::Recover;
 use striae::cdf::{File, Type};
+use striae_inspect::blob::subfile::{Head, Subfile};
 
 /// A set of 4 x 6 elements in three subfiles, one with two blobs.
 fn made(dir: &Path) -> Made {
@@ -126,6 +127,8 @@ fn of_a_cut_subfile_all_before_the_cut_is_saved() {
         last = lost;
     }
     assert_eq!(last, 1 + 3); // the last element, and the hole of three records
+    let cut = Recover::new().examine(&set).unwrap();
+    assert!(cut.uncovered()[0].is_hole, "all maps are there");
 }
 
 /// A table that another one proves is mended.
@@ -286,5 +289,56 @@ fn of_a_cut_hdf5_subfile_the_whole_blobs_are_saved() {
         let is_kept = found.iter().filter(|found| **found != fill).count();
         assert!(is_kept < right.len(), "{cut}");
         std::fs::remove_file(&out).unwrap();
+    }
+}
+
+/// A sealed set of two subfiles in which nobody has element 4, and its canonical file.
+fn sealed_with_hole(dir: &Path, container: &str) -> (PathBuf, PathBuf) {
+    let (plain, map, set) = (dir.join("plain.nc"), dir.join("map.dat"), dir.join("sealed.nc"));
+    Made { rows: 4, columns: 6, numrecs: 2, subfiles: vec![vec![vec![(0, 24)]]] }.write(dir);
+    Recover::new().examine(dir.join("set.nc")).unwrap().write(&plain, &|_| {}).unwrap();
+    let lists = "0 12\n1 2 3 4 0 6 7 8 9 10 11 12\n1 12\n13 14 15 16 17 18 19 20 21 22 23 24";
+    std::fs::write(&map, format!("version 2001 npes 2 ndims 2\n6 4\n{lists}\n")).unwrap();
+    let [out, from, by] = [&set, &plain, &map].map(|path| path.to_str().unwrap());
+    let args = ["pack", "--format", "blob", "--seal", "--subfiles", "2", "--container", container];
+    striae(&[&args[..], &["--map", by, out, from]].concat()).assert().code(0);
+    (set, plain)
+}
+
+/// What nobody wrote is not called lost because a value elsewhere is: the maps say it.
+#[test]
+fn a_damaged_value_makes_no_hole_of_other_variables_a_loss() {
+    for container in ["cdf", "hdf5"] {
+        let dir = crate::in_memory();
+        let (set, _) = sealed_with_hole(dir.path(), container);
+        let sound = Recover::new().examine(&set).unwrap();
+        assert!(sound.is_complete() && sound.tally().exact == 3);
+        assert_eq!((sound.uncovered()[0].elements, sound.uncovered()[0].is_hole), (1, true));
+
+        let path = set.with_extension("nc.0001");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let value = Made::value(1, 1, 0, 0, 12); // the first element of this subfile, in record 1
+        let places = [value.to_be_bytes(), value.to_le_bytes()];
+        let at = bytes.windows(8).position(|bytes| places.iter().any(|place| bytes == place));
+        bytes[at.unwrap()] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        let recovery = Recover::new().examine(&set).unwrap();
+        assert!(recovery.uncovered()[0].is_hole, "{container}");
+        assert_eq!((recovery.tally().exact, recovery.tally().lost), (2, 1), "{container}");
+        assert!(!recovery.is_complete());
+
+        // A map that is not as sealed may have had the element.
+        bytes[at.unwrap()] ^= 1;
+        let head = Head::read(&&bytes[..]).unwrap();
+        let canonical = &head.grammar.canonical;
+        let subfile = Subfile::open(&&bytes[..], canonical, head.container()).unwrap();
+        let [(offsets, _), _] = subfile.requests(0, 0).unwrap();
+        let last = offsets.end() as usize - 1;
+        let low = if container == "cdf" { last } else { offsets.offset() as usize };
+        bytes[low] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        let recovery = Recover::new().examine(&set).unwrap();
+        assert!(!recovery.uncovered()[0].is_hole, "{container}");
+        assert_eq!(recovery.tally().lost, 2, "{container}");
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{Check, Failure, Known, Report};
 use crate::blob::finding::FindingKind;
-use crate::blob::sealed::{Sealable, Sealed};
+use crate::blob::flaw::Flaw;
+use crate::blob::grammar::Canonical;
+use crate::blob::sealed::{Sealable, Sealed, span};
 use crate::blob::subfile::{Head, Subfile};
 use crate::report::Ending as _;
 use crate::subject::Files;
@@ -37,7 +39,11 @@ impl<F: Files + ?Sized> Check<'_, F> {
                     // That the file is cut is reported.
                     (Ok(_) | Err(DriveError::Ended { .. }), _) => {}
                     (Err(DriveError::Format(flaw)), _) => {
-                        report.add(super::SetFinding::wrong(flaw))
+                        if let (Sealable::Values(_), Flaw::NotAsSealed { .. }) = (variable, &flaw) {
+                            let bytes = compared(&sealed, (subfile, canonical), (variable, blob));
+                            report.summary.data.add_checked(bytes);
+                        }
+                        report.add(super::SetFinding::wrong(flaw));
                     }
                     (Err(error), _) => return Err(error),
                 }
@@ -50,4 +56,17 @@ impl<F: Files + ?Sized> Check<'_, F> {
         report.summary.sealed = report.summary.sealed.saturating_add(1);
         Ok(())
     }
+}
+
+/// The bytes of a blob that is not as sealed: these bytes are compared with the seal, too, and
+/// count.
+fn compared(
+    sealed: &Sealed,
+    (subfile, set): (&Subfile, &Canonical),
+    (variable, blob): (Sealable, u32),
+) -> u64 {
+    let records = sealed.records(set, variable);
+    let last = records.checked_sub(1).and_then(|last| span(subfile, set, (variable, blob), last));
+    let records = if variable.is_record(set) { records.min(subfile.numrecs) } else { 1 };
+    last.map_or(0, |last| last.len().saturating_mul(records))
 }
