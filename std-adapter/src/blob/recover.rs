@@ -117,12 +117,9 @@ impl Recover {
         let bytes = subfiles.iter().map(|one| stored(&set, &one.subfile));
         tally.coverage.add(bytes.fold(0, u64::saturating_add));
         tally.coverage.add_checked(summary.data.checked.min(tally.coverage.bytes));
-        let is_checked = tally.coverage.checked == tally.coverage.bytes;
         let mut recovery =
             Recovery { set, output: self.output, uncovered, lost_values, damage, tally };
-        for variable in recovery.set.header().variables() {
-            tally.add(recovery.word(variable, is_checked), 1);
-        }
+        recovery.words().for_each(|(_, word)| tally.add(word, 1));
         recovery.tally = tally;
         Ok(recovery)
     }
@@ -374,6 +371,14 @@ impl Recovery {
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.tally.is_sound()
+    }
+
+    /// The canonical variables, with the word for each.
+    pub fn words(&self) -> impl Iterator<Item = (cdf::Variable<'_>, Word)> {
+        let coverage = self.tally.coverage;
+        let is_checked = coverage.checked == coverage.bytes;
+        let variables = self.set.header().variables();
+        variables.map(move |variable| (variable, self.word(variable, is_checked)))
     }
 
     /// The word for a variable.

@@ -3,7 +3,7 @@
 use super::made::Made;
 use super::{copied, golden_dir};
 use crate::run::striae;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use striae::blob::Set;
@@ -326,6 +326,18 @@ fn a_damaged_value_makes_no_hole_of_other_variables_a_loss() {
         assert!(recovery.uncovered()[0].is_hole, "{container}");
         assert_eq!((recovery.tally().exact, recovery.tally().lost), (2, 1), "{container}");
         assert!(!recovery.is_complete());
+        let out = dir.path().join("out.nc");
+        let args = ["recover", "--json", set.to_str().unwrap(), out.to_str().unwrap()];
+        let assert = striae(&args).assert().code(1);
+        let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
+        let variables = report["variables"].as_array().unwrap();
+        let rows: Vec<_> = variables.iter().map(|row| (&row["name"], &row["word"])).collect();
+        let row = |at: usize, name, word| assert_eq!(rows[at], (&json!(name), &json!(word)));
+        row(0, "fixed", "exact");
+        row(1, "record", "lost");
+        row(2, "time", "exact");
+        assert_eq!(variables[1]["why"], "values are lost");
+        assert_eq!(rows.len(), 3);
 
         // A map that is not as sealed may have had the element.
         bytes[at.unwrap()] ^= 1;

@@ -19,7 +19,6 @@ const RANGES: usize = 3;
 struct Report<'a> {
     #[serde(flatten)]
     told: Told,
-    variables: u64,
     records: u64,
     bytes: u64,
     /// The first missing subfile of each range, and how many.
@@ -30,6 +29,14 @@ struct Report<'a> {
     /// Elements of all variables of a decomposition: lost, or never written.
     uncovered: Vec<Uncovered<'a>>,
     lost: Vec<Lost<'a>>,
+    variables: Vec<Variable<'a>>,
+}
+
+#[derive(Serialize)]
+struct Variable<'a> {
+    name: &'a str,
+    word: &'static str,
+    why: &'static str,
 }
 
 #[derive(Serialize)]
@@ -109,9 +116,13 @@ impl<'a> Report<'a> {
             values: one.values,
             ranges: one.ranges.iter().map(Range).collect(),
         });
+        let variables = recovery.words().map(|(variable, word)| Variable {
+            name: variable.name(),
+            word: word.as_str(),
+            why: why(word),
+        });
         Self {
             told: recovery.tally().into(),
-            variables: recovery.variables(),
             records: set.header().numrecs(),
             bytes: recovery.bytes(),
             missing: missing(set),
@@ -119,7 +130,18 @@ impl<'a> Report<'a> {
             damage: recovery.damage().iter().map(ToString::to_string).collect(),
             uncovered: uncovered.collect(),
             lost: lost.collect(),
+            variables: variables.collect(),
         }
+    }
+}
+
+/// Why a variable has a word.
+const fn why(word: Word) -> &'static str {
+    match word {
+        Word::Exact => "all values are saved, and were compared with seals",
+        Word::AsFound => "all values are saved; headers, tables and maps agree",
+        Word::Guess => "maps name elements of it twice, or outside of the array",
+        Word::Lost => "values are lost",
     }
 }
 
@@ -217,7 +239,7 @@ fn report_text(
         let variable = printable(variable);
         writeln!(out, "variable {variable}{records}: {values} lost: {each}{}", ranges(all))?;
     }
-    let variables = count(report.variables, "variable");
+    let variables = count(recovery.variables(), "variable");
     let records = count(report.records, "record");
     let (path, tally) = (printable_path(&args.out), recovery.tally());
     writeln!(out, "{path}: {tally}; {variables}, {records}, {} bytes", report.bytes)?;
