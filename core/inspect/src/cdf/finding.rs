@@ -44,6 +44,21 @@ findings! {
     => "the first record at offset {} has {} bytes, but the next one begins after {recsize}",
         span.offset(), span.len();
 
+    /// A variable begins in the padding of the one before. Readers that know no order of variables
+    /// read both; netCDF-C, PnetCDF and ncvalidator refuse the file (`spec/cdf.md#variables`).
+    Damage "padding_overlap" PaddingOverlap {
+        number: u64,
+        /// The offset of its `begin`.
+        offset: u64,
+        value: u64,
+        /// The end of the variable before, with its padding.
+        min: u64,
+    }
+    |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::begin, *offset) }
+        .value(*value).min(*min)
+    => "var.begin of variable {number} at offset {offset} is {value}, must be at least {min}, where \
+        the padding of the variable before ends";
+
     /// The header counts records, and no variable has records: variables are lost. All writers
     /// count the records of variables only; ncvalidator refuses such a file if it has no variable
     /// at all.

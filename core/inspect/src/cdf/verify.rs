@@ -51,6 +51,7 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
     for variable in header.variables() {
         check_variable(&header, variable, report);
     }
+    check_order(&header, report);
     if stopped.is_none() {
         check_large(&header, report);
         check_len(&header, report);
@@ -136,6 +137,43 @@ fn check_variable(header: &Header, variable: Variable<'_>, report: &mut Report<'
     if !var.begin.is_multiple_of(4) {
         let (offset, value) = (var.begin_at, var.begin);
         report.add(FindingKind::Unaligned { number, offset, value });
+    }
+}
+
+/// Checks that no variable begins in the padding of the one before: of the fixed variables, of the
+/// record variables of a record, and of the first record and the fixed variables. That it begins
+/// before the end of the values is an error of the header.
+fn check_order(header: &Header, report: &mut Report<'_>) {
+    let (mut fixed, mut record) = (Ends::default(), Ends::default());
+    for variable in header.variables().filter(|variable| !variable.is_record()) {
+        fixed.add(variable, report);
+    }
+    if let Some(first) = header.variables().find(|variable| variable.is_record()) {
+        fixed.add(first, report);
+    }
+    for variable in header.variables().filter(|variable| variable.is_record()) {
+        record.add(variable, report);
+    }
+}
+
+/// Where the variables of a section end that were added.
+#[derive(Default)]
+struct Ends {
+    values: u64,
+    padding: u64,
+}
+
+impl Ends {
+    fn add(&mut self, variable: Variable<'_>, report: &mut Report<'_>) {
+        let (var, first) = (variable.var(), variable.layout().first);
+        let (value, min) = (var.begin, self.padding);
+        if (self.values..min).contains(&value) {
+            let (number, offset) = (var.varid, var.begin_at);
+            report.add(FindingKind::PaddingOverlap { number, offset, value, min });
+        }
+        self.values = self.values.max(first.end());
+        let padded = padded(first.len()).unwrap_or(u64::MAX);
+        self.padding = self.padding.max(first.offset().saturating_add(padded));
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod blob;
 mod cdf;
+mod cdf_padding;
 mod cdf_recover;
 mod edges;
 mod gsd;

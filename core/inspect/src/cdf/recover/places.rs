@@ -40,6 +40,7 @@ impl Places {
             old.variables().map(|one| One::new(old, one, records)).collect();
         let span = records.and_then(Records::span);
         overlap(&mut all, span);
+        padding(&mut all);
         order(&mut all, old.head().header_len, span);
         let padding = usize_to_u64(all.len()).saturating_mul(4);
         let holes = old.head().file_len.saturating_sub(existing);
@@ -123,6 +124,13 @@ impl<'h> One<'h> {
         self.is_kept = false;
     }
 
+    /// The values that the file has, with the padding after the last of them.
+    fn with_padding(&self) -> Span {
+        let is_whole = self.there.len() == self.first.len();
+        let padded = Span::new(self.there.offset(), self.padded()).filter(|_| is_whole);
+        padded.unwrap_or(self.there)
+    }
+
     fn padded(&self) -> u64 {
         padded(self.first.len()).unwrap_or(u64::MAX)
     }
@@ -133,9 +141,9 @@ fn doubt_records(all: &mut [One<'_>], doubt: Doubt) {
     all.iter_mut().filter(|one| one.variable.is_record()).for_each(|one| one.doubt(doubt));
 }
 
-/// Doubts variables that have bytes in common: each of two may be the wrong one.
+/// Doubts variables that have bytes in common, or padding: each of two may be the wrong one.
 fn overlap(all: &mut [One<'_>], records: Option<Span>) {
-    let fixed = all.iter().enumerate().map(|(number, one)| (one.there, Some(number)));
+    let fixed = all.iter().enumerate().map(|(number, one)| (one.with_padding(), Some(number)));
     let places = fixed.chain(records.map(|span| (span, None)));
     let mut places: Vec<_> = places.filter(|(span, _)| !span.is_empty()).collect();
     places.sort_unstable_by_key(|(span, number)| (span.offset(), *number));
@@ -159,6 +167,26 @@ fn overlap(all: &mut [One<'_>], records: Option<Span>) {
     }
     if let Some(doubt) = of_records {
         doubt_records(all, doubt);
+    }
+}
+
+/// Doubts record variables of which one begins in the padding of the other.
+fn padding(all: &mut [One<'_>]) {
+    let mut before: Option<(usize, u64)> = None;
+    for number in 0..all.len() {
+        let Some(one) = all.get_mut(number).filter(|one| one.variable.is_record()) else {
+            continue;
+        };
+        let end = one.first.offset().saturating_add(one.padded());
+        match before {
+            Some((other, min)) if one.first.offset() < min => {
+                one.doubt(Doubt::Overlap(Some(usize_to_u64(other))));
+                let doubt = Doubt::Overlap(Some(usize_to_u64(number)));
+                all.get_mut(other).into_iter().for_each(|other| other.doubt(doubt));
+            }
+            _ => {}
+        }
+        before = Some((number, end));
     }
 }
 
