@@ -92,6 +92,8 @@ texts! {
     /// The map does not have the decomposition of a variable.
     NoDecomposition { name: Box<str>, id: u32, count: usize } =>
         "variable {}: there is no decomposition {id}, the map has {count}", shown(name);
+    /// The netCDF file does not have a variable that is to get a decomposition.
+    NoVariable { name: Box<str> } => "there is no variable {}", shown(name);
     /// The file that is to say the decompositions of variables says none.
     NothingDecomposed => "is no file of a blob set: no variable has a decomposition";
     /// It is not clear which dimensions of the file are those of a decomposition.

@@ -41,7 +41,9 @@ pub(super) fn assign(
         wanted.insert(variable.name(), id);
     }
     for (name, id) in given {
-        file.variable(name)?;
+        if file.header().variable(name).is_none() {
+            return Err(file.error(BuildError::NoVariable { name: name.clone() }));
+        }
         wanted.insert(name, *id);
     }
     let shapes: Vec<_> = map.decompositions().iter().map(|of| of.dims()).collect();

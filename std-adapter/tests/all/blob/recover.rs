@@ -354,3 +354,16 @@ fn a_damaged_value_makes_no_hole_of_other_variables_a_loss() {
         assert_eq!(recovery.tally().lost, 2, "{container}");
     }
 }
+
+/// An argument that names nothing is wrong, whatever the files are: status 2.
+#[test]
+fn pack_says_which_variable_is_not_there() {
+    let dir = crate::in_memory();
+    let (_, plain) = sealed_with_hole(dir.path(), "cdf");
+    let (none, map) = (dir.path().join("none.nc"), dir.path().join("map.dat"));
+    let [none, plain, map] = [&none, &plain, &map].map(|path| path.to_str().unwrap());
+    let pack = ["pack", "--format", "blob"];
+    let of = ["--map", map, "--decomposition", "zz=1", none, plain];
+    let text = format!("striae: {plain}: there is no variable zz\n");
+    striae(&[&pack[..], &of].concat()).assert().code(2).stderr(text);
+}
