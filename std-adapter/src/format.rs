@@ -79,7 +79,8 @@ pub struct Recognized {
 impl Recognized {
     /// Recognizes the format of the file at `path`, as [`Format::of_file`] does. If the file is the
     /// lost first file of a SIONlib set, its copy in a buddy set is recognized in its place. If it
-    /// is the name of a set of blob files, the first subfile is.
+    /// is the name of a set of blob files, the first subfile is; if none of them can be read, the set is
+    /// damaged, and not missing.
     ///
     /// # Errors
     /// The errors of [`Format::of_file`].
@@ -89,7 +90,12 @@ impl Recognized {
         let subfile = first_subfile(&found);
         let path = subfile.as_deref().unwrap_or(&found);
         let pin = Pin::new(path).map_err(|error| Error::new(path, error))?;
-        Ok(Self { format: Format::of_open(path, pin.file())?, _pin: pin })
+        let format = match Format::of_open(path, pin.file())? {
+            // Of a set, all subfiles of which are damaged.
+            Format::Cdf if subfile.is_some() => Format::Blob,
+            format => format,
+        };
+        Ok(Self { format, _pin: pin })
     }
 
     /// Takes the file at `path` for one of `format`, whatever its bytes are.

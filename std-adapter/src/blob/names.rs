@@ -4,6 +4,7 @@ use super::subfile::{Head, is_blob};
 use crate::error::blob::ErrorKind;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::posix::PosixFile;
+use crate::shown;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -39,7 +40,11 @@ impl Names {
         }
         numbers.sort_unstable();
         match numbers.is_empty() {
-            true => Err(io::ErrorKind::NotFound.into()),
+            true => {
+                let first = shown::path(&Self { base, numbers }.path(0)).to_string();
+                let text = format!("there is no subfile {first}, nor one of another number");
+                Err(io::Error::new(io::ErrorKind::NotFound, text))
+            }
             false => Ok(Self { base, numbers }),
         }
     }
@@ -99,11 +104,13 @@ pub fn subfiles_of(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
     Ok(names.numbers.iter().map(|&number| names.path(number)).collect())
 }
 
-/// The first subfile of the set with this name that is one, if no file has this name.
+/// The first subfile of the set with this name that is one, if no file has this name. If none can
+/// be read, the first that there is.
 pub(crate) fn first_subfile(path: &Path) -> Option<PathBuf> {
     let names = Names::find(path).ok().filter(|_| !path.exists())?;
     let mut paths = names.numbers.iter().map(|&number| names.path(number));
-    paths.find(|path| PosixFile::open(path).is_ok_and(|file| is_blob(&file)))
+    let found = paths.clone().find(|path| PosixFile::open(path).is_ok_and(|file| is_blob(&file)));
+    found.or_else(|| paths.next())
 }
 
 fn ending(number: u32) -> String {

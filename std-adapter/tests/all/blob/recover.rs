@@ -355,9 +355,36 @@ fn a_damaged_value_makes_no_hole_of_other_variables_a_loss() {
     }
 }
 
+/// A set of which no subfile can be read is there: the first one and its damage are named.
+#[test]
+fn a_set_without_a_readable_subfile_is_damaged_and_not_missing() {
+    let dir = crate::in_memory();
+    Made { rows: 4, columns: 6, numrecs: 2, subfiles: vec![vec![vec![(0, 24)]]] }.write(dir.path());
+    let (set, out) = (dir.path().join("set.nc"), dir.path().join("out.nc"));
+    let path = set.with_extension("nc.0000");
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..100]).unwrap();
+    let [name, new] = [&set, &out].map(|path| path.to_str().unwrap());
+    let says = format!("damage {name}.0000: ");
+    let verify = striae(&["verify", name]).assert().code(1).stderr("");
+    assert!(String::from_utf8_lossy(&verify.get_output().stdout).starts_with(&says));
+    for (args, status) in [
+        (&["info", name][..], 1),
+        (&["ls", name], 1),
+        (&["convert", name, new], 1),
+        (&["recover", name, new], 2),
+    ] {
+        let output = striae(args).assert().code(status);
+        let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(error.starts_with(&format!("striae: {name}.0000: ")), "{args:?}: {error}");
+        assert!(!error.contains("No such file"), "{args:?}: {error}");
+    }
+    assert!(!out.exists());
+}
+
 /// An argument that names nothing is wrong, whatever the files are: status 2.
 #[test]
-fn pack_says_which_variable_is_not_there() {
+fn pack_says_which_variable_or_subfile_is_not_there() {
     let dir = crate::in_memory();
     let (_, plain) = sealed_with_hole(dir.path(), "cdf");
     let (none, map) = (dir.path().join("none.nc"), dir.path().join("map.dat"));
@@ -366,4 +393,7 @@ fn pack_says_which_variable_is_not_there() {
     let of = ["--map", map, "--decomposition", "zz=1", none, plain];
     let text = format!("striae: {plain}: there is no variable zz\n");
     striae(&[&pack[..], &of].concat()).assert().code(2).stderr(text);
+    let text =
+        format!("striae: {none}: there is no subfile {none}.0000, nor one of another number\n");
+    striae(&[&pack[..], &["--append", none, plain]].concat()).assert().code(2).stderr(text);
 }
