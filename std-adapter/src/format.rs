@@ -79,8 +79,8 @@ pub struct Recognized {
 impl Recognized {
     /// Recognizes the format of the file at `path`, as [`Format::of_file`] does. If the file is the
     /// lost first file of a SIONlib set, its copy in a buddy set is recognized in its place. If it
-    /// is the name of a set of blob files, the first subfile is; if none of them can be read, the set is
-    /// damaged, and not missing.
+    /// is the name of a set of blob files, the first subfile is; if none of them can be read, the
+    /// set is damaged, and not missing.
     ///
     /// # Errors
     /// The errors of [`Format::of_file`].

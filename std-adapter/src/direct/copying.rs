@@ -49,7 +49,7 @@ struct DirectTarget {
 const PIECE: usize = 1 << 20;
 
 /// The longest preferred block that is always written as a whole.
-const LONGEST_BLOCK: u64 = 1 << 16;
+const WHOLE_BLOCK: u64 = 1 << 16;
 
 /// Bytes from which a span is allocated in the file before the copy.
 const WORTH: u64 = 1 << 20;
@@ -132,7 +132,7 @@ fn warn(file: &PosixFile, why: &io::Error) {
 /// blocks up to 64 KiB. Lustre and tmpfs with huge pages prefer blocks that are longer than a
 /// piece, which would never be whole.
 fn rules(needed: Alignment, block_size: u64) -> Result<Rules, align::Error> {
-    let least = usize_to_u64(page()).max(block_size.min(LONGEST_BLOCK));
+    let least = usize_to_u64(page()).max(block_size.min(WHOLE_BLOCK));
     let (offset, length) = (needed.offset.max(least), needed.length.max(least));
     Rules::new(Alignment { offset, length, memory: needed.memory }, 0)
 }

@@ -40,8 +40,8 @@ const TIME: u64 = 0;
 const BOOT: u64 = 1;
 const TEMPERATURE: u64 = 2;
 
-/// Goes on with the log on the card, or begins one. The card is this device's alone: whatever else is
-/// on it is overwritten. A device that may get another card looks at its first blocks before.
+/// Goes on with the log on the card, or begins one. The card is this device's alone: whatever else
+/// is on it is overwritten. A device that may get another card looks at its first blocks before.
 fn start(card: &mut Card) -> Result<Log<'_>, Failure> {
     let is_log = match Reader::open(&*card, &mut [0; 2], &mut [0; 512]) {
         Ok(_) => true,

@@ -82,7 +82,7 @@ findings! {
 
     /// The stored size of a variable is none that a library stores for its type and dimensions:
     /// one of them is damaged. Readers compute it, and do not look.
-    Damage "size" Size { number: u64, offset: u64, value: u64, expected: u64 }
+    Damage "wrong_vsize" WrongVsize { number: u64, offset: u64, value: u64, expected: u64 }
     |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::vsize, *offset) }
         .value(*value).expected(*expected)
     => "var.vsize of variable {number} at offset {offset} is {value}, but by its type and \

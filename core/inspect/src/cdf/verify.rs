@@ -132,7 +132,7 @@ fn check_variable(header: &Header, variable: Variable<'_>, report: &mut Report<'
     match is_usual_size(header, variable) {
         true if value == expected => {}
         true => report.add(FindingKind::Vsize { number, offset, value, expected }),
-        false => report.add(FindingKind::Size { number, offset, value, expected }),
+        false => report.add(FindingKind::WrongVsize { number, offset, value, expected }),
     }
     if !var.begin.is_multiple_of(4) {
         let (offset, value) = (var.begin_at, var.begin);

@@ -120,7 +120,7 @@ fn each_rule_has_its_finding() {
     for variable in header.variables() {
         let begin_at = variable_begin(header.bytes(), variable.begin());
         let vsize_at = begin_at - 4;
-        assert_eq!(changed(vsize_at, &[0, 0, 1, 1]), ["size"]);
+        assert_eq!(changed(vsize_at, &[0, 0, 1, 1]), ["wrong_vsize"]);
         assert!(changed(begin_at, &[0; 4]).contains(&"too_small"));
         assert_eq!(changed(vsize_at - 4, &[0, 0, 0, 7]), ["no_type"]);
     }

@@ -247,7 +247,7 @@ fn a_size_that_a_library_stores_is_no_guess() {
         let store = Holed::new(vec![(0, data)]);
         let mut found = Vec::new();
         verify(&store, &mut |what: FindingKind| found.push(what.facts().kind)).unwrap();
-        let expected = if is_usual { "vsize" } else { "size" };
+        let expected = if is_usual { "vsize" } else { "wrong_vsize" };
         assert!(found.iter().all(|found| *found == expected), "{vsize}: {found:?}");
         assert_eq!(found.is_empty(), vsize == 4, "{vsize}");
         let (recovery, _) = saved(&store);

@@ -41,9 +41,9 @@ use zerocopy::IntoBytes;
 /// are being written, and no frame is lost.
 ///
 /// If a write to such a medium fails and the power stays, as when a card is pulled and put back, a
-/// repeated call writes only its own bytes again. A [`BlockStore`](crate::store::BlockStore) has the
-/// rest of the sector; without one, what else was in it may be gone, also of the header, and then
-/// the file is refused when it is opened again.
+/// repeated call writes only its own bytes again. A [`BlockStore`](crate::store::BlockStore) has
+/// the rest of the sector; without one, what else was in it may be gone, also of the header, and
+/// then the file is refused when it is opened again.
 ///
 /// # Wear
 ///

@@ -62,9 +62,9 @@ pub trait BlockDevice<const B: usize = 512> {
     /// The device's own error.
     async fn read_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), Self::Error>;
 
-    /// As [`read_blocks`](Self::read_blocks), of the medium that is there now: a device with a cache
-    /// of its own must not answer from it, as [`ReadAt::reread_at`](crate::store::ReadAt::reread_at)
-    /// says.
+    /// As [`read_blocks`](Self::read_blocks), of the medium that is there now: a device with a
+    /// cache of its own must not answer from it
+    /// ([`ReadAt::reread_at`](crate::store::ReadAt::reread_at)).
     ///
     /// # Errors
     /// The device's own error.

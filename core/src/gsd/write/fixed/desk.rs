@@ -86,7 +86,7 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     /// returns its number.
     pub(super) async fn end_frame(&mut self) -> Result<u64, FixedError<S>> {
         self.disk.recognise(&self.log).await?;
-        // The last frame counts already: it is completed, whether there is room for this one or not.
+        // The last frame counts already: it is completed, also if there is no room for this one.
         let is_late = self.log.is_torn;
         if is_late {
             self.settle().await?;
