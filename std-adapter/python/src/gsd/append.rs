@@ -23,7 +23,8 @@ pub(super) fn append(
     assembler: &Assembler,
     file: &GsdFile,
     frame: &Bound<'_, PyAny>,
-    (first, is_alone): (Option<(Arc<First>, Arc<AnyFile>)>, bool),
+    first: Option<(Arc<First>, Arc<AnyFile>)>,
+    is_alone: bool,
     double: bool,
 ) -> PyResult<bool> {
     let may_follow = first.is_some() || is_alone;

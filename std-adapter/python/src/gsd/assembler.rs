@@ -268,7 +268,7 @@ impl Assembler {
         let append = |is_alone| {
             let first = if file.file()?.frames() > 0 { Some(self.first(py)?) } else { None };
             let first = first.map(|first| file.file().map(|file| (first, file))).transpose()?;
-            append::append(py, self, file, frame, (first, is_alone), double)
+            append::append(py, self, file, frame, first, is_alone, double)
         };
         if append(false)? {
             return Ok(());
