@@ -76,12 +76,37 @@ fn a_plot_is_of_each_quantity_of_one_number() {
     assert_eq!(drawn.matches("<path ").count(), 2);
     assert!(drawn.contains("md/&lt;t&gt;") && drawn.contains("0.0 to 0.75"), "{drawn}");
     let energy = drawn.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
-    assert_eq!(energy.matches('M').count(), 2, "NaN is a gap: {energy}");
+    // NaN is a gap, and what is between it and the end is a dot.
+    assert_eq!((energy.matches('M').count(), drawn.matches("<circle ").count()), (1, 1));
     assert_eq!(text(&["log", "--plot", "-", path]), drawn);
     refused(&["log", "--plot", svg, path], 2, "exists already");
     output(&["log", "--plot", svg, "--force", path, "md/energy"]);
     assert_eq!(fs::read_to_string(&out).unwrap().matches("<path ").count(), 1);
     refused(&["log", "--plot", "-", path, "name"], 2, "no quantity of one number");
+}
+
+#[test]
+fn numbers_without_a_difference_or_with_a_large_one_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let version = striae_core::gsd::Version { major: 1, minor: 4 };
+    let mut writer = striae::gsd::Builder::new().schema("hoomd", version).create(&path).unwrap();
+    for sign in [1.0, -1.0, 1.0] {
+        writer.write("log/large", &[1e300_f64], 1).unwrap();
+        writer.write("log/wide", &[sign * f64::MAX], 1).unwrap();
+        writer.end_frame().unwrap();
+    }
+    writer.close().unwrap();
+    let drawn = text(&["log", "--plot", "-", path.to_str().unwrap()]);
+    assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+    let paths: Vec<_> = drawn.split("<path d=\"").skip(1).collect();
+    let [large, wide] = paths[..] else { panic!("{drawn}") };
+    let heights = |path: &str| -> Vec<String> {
+        let points = path.split('"').next().unwrap().split(['M', 'L']).skip(1);
+        points.map(|point| point.split(' ').nth(1).unwrap().to_owned()).collect()
+    };
+    assert!(heights(large).iter().all(|height| *height == heights(large)[0]));
+    assert!(heights(wide)[0] == heights(wide)[2] && heights(wide)[0] != heights(wide)[1]);
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub(super) fn svg(path: &Path, series: &[Series]) -> Result<String, Failure> {
     ))
 }
 
-/// The smallest and the largest of some numbers, which differ.
+/// The smallest and the largest of some numbers. They differ, but for numbers that are so large
+/// that there is no other one near.
 fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     let start = (f64::INFINITY, f64::NEG_INFINITY);
     let (low, high) = numbers.fold(start, |(low, high), of| (low.min(of), high.max(of)));
@@ -52,7 +53,14 @@ fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// Draws a series over the steps. Values that are not finite are gaps.
+/// Where a number is between two others, from 0 to 1. The difference of these may be no number.
+fn place(value: f64, (low, high): (f64, f64)) -> f64 {
+    let of = high / 2.0 - low / 2.0;
+    if of > 0.0 { (value / 2.0 - low / 2.0) / of } else { 0.5 }
+}
+
+/// Draws a series over the steps. Values that are not finite are gaps, and a value between two gaps
+/// is a dot.
 fn draw(text: &mut String, top: f64, steps: &Series, series: &Series) {
     let frames = series.quantity.values.len().checked_div(stride(series)).unwrap_or(0);
     let step = frames.div_ceil(POINTS).max(1);
@@ -77,16 +85,22 @@ fn draw(text: &mut String, top: f64, steps: &Series, series: &Series) {
         bottom + LINE,
         bottom + LINE,
     );
-    let mut is_new = true;
-    for frame in points() {
-        let (Some(at), Some(value)) = (number(of_steps, frame), number(values, frame)) else {
-            is_new = true;
-            continue;
-        };
-        let x = MARGIN + PLOT.0 * (at - left) / (right - left);
-        let y = bottom - PLOT.1 * (value - low) / (high - low);
-        let _ = write!(text, "{}{x:.1} {y:.1}", if is_new { 'M' } else { 'L' });
-        is_new = false;
+    let point = |frame| {
+        let (at, value) = number(of_steps, frame).zip(number(values, frame))?;
+        let x = MARGIN + PLOT.0 * place(at, (left, right));
+        Some((x, bottom - PLOT.1 * place(value, (low, high))))
+    };
+    let (all, mut dots) = (points().map(point).collect::<Vec<_>>(), String::new());
+    for run in all.split(Option::is_none) {
+        for (number, (x, y)) in run.iter().flatten().enumerate() {
+            let _ = match (run.len(), number) {
+                (1, _) => {
+                    writeln!(dots, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" fill=\"#06c\"/>")
+                }
+                (_, 0) => write!(text, "M{x:.1} {y:.1}"),
+                _ => write!(text, "L{x:.1} {y:.1}"),
+            };
+        }
     }
-    text.push_str("\" fill=\"none\" stroke=\"#06c\"/>\n");
+    let _ = write!(text, "\" fill=\"none\" stroke=\"#06c\"/>\n{dots}");
 }
