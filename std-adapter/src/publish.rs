@@ -116,8 +116,6 @@ impl Publish {
             let path = path.with_file_name(numbering.name(&name, number));
             are_links |= destination(&path, force)? != path;
         }
-        let replaced = numbering.paths(path, if force && lock { nfiles.get() } else { 0 });
-        let _replaced = lock_all_replaced(replaced)?;
         let first = destination(&folder.join(numbering.name(&name, 0)), force)?;
         let place = first.parent().unwrap_or(folder);
         let hidden = Hidden::new(place, folder).map_err(|error| Error::new(path, error))?;
@@ -125,6 +123,8 @@ impl Publish {
             let names = (0..nfiles.get()).map(|number| numbering.name(&name, number));
             hidden.destinations(names, force)?;
         }
+        let replaced = numbering.paths(path, if force && lock { nfiles.get() } else { 0 });
+        let _replaced = lock_all_replaced(replaced)?;
         let is_named = AtomicBool::new(false);
         Ok(Self { hidden, name, numbering, nfiles, force, mode: None, is_named, _replaced })
     }
