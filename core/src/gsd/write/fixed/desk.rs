@@ -116,9 +116,8 @@ impl<S: WriteAt, F: Form, const N: usize> Desk<S, F, N> {
     #[inline(never)]
     async fn commit(&mut self) -> Result<(), FixedError<S>> {
         let next = self.log.next()?;
-        let torn = self.log.form.torn_names();
-        if !torn.is_empty() {
-            self.disk.fill(torn, Span::ZERO, &[]).await?;
+        if F::MOVES && self.log.has_torn_name {
+            self.disk.fill(self.log.form.after_names(), Span::ZERO, &[]).await?;
         }
         let mut shadow = Shadow::new_zeroed();
         self.write_entries(&next, shadow.as_mut_bytes()).await?;

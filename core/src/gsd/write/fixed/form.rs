@@ -43,10 +43,9 @@ pub(super) trait Form {
         self.next().index
     }
 
-    /// The rest of the name list of the next commit, if it may have a part of a name that was not
-    /// added.
+    /// What is after the names in the list of the next commit.
     #[inline]
-    fn torn_names(&self) -> Span {
+    fn after_names(&self) -> Span {
         Span::ZERO
     }
 

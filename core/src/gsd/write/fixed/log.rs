@@ -22,6 +22,8 @@ pub(super) struct Log<F, const N: usize> {
     pub(super) record: Record,
     /// Whether the header may be half written: it must be written again before anything else.
     pub(super) is_torn: bool,
+    /// Whether the name list of the next commit may have a part of a name that was not added.
+    pub(super) has_torn_name: bool,
     pub(super) frames: u64,
     /// The end of the chunks of the current frame.
     pub(super) data_end: u64,
@@ -50,7 +52,8 @@ impl<F: Form, const N: usize> Log<F, N> {
     pub(super) fn new(form: F) -> Self {
         let record = form.base().record(form.first_names());
         let data_end = record.data_end;
-        Self { form, record, is_torn: false, frames: 0, data_end, entries: Vec::new() }
+        let (is_torn, has_torn_name, entries) = (false, false, Vec::new());
+        Self { form, record, is_torn, has_torn_name, frames: 0, data_end, entries }
     }
 
     /// The alignment of chunks.
@@ -195,6 +198,7 @@ impl<F: Form, const N: usize> Log<F, N> {
     /// Notes that the frame has ended: readers may see the commit of `record` from now on.
     pub(super) fn end_frame(&mut self, record: &Record) {
         self.set(record, true);
+        self.has_torn_name = false;
         self.form.commit();
         self.frames = self.frames.saturating_add(1);
         self.entries.clear();

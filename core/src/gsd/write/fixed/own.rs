@@ -6,6 +6,7 @@ use super::desk::Desk;
 use super::fault::Fault;
 #[twin(FixedError)]
 use super::fault::FixedError;
+use super::form::Form;
 use super::logger::logger;
 use super::shape::Shape;
 use crate::gsd::disk::header::Version;
@@ -124,7 +125,8 @@ impl<S: WriteAt, const N: usize> Desk<S, Own<'_>, N> {
         let block = self.log.name_block(name)?;
         let (list, to) = (self.log.form.list(), block.exact_span());
         let has = self.log.form.names_in(block);
-        self.log.form.begin_name(block);
+        // Other lists than that of the next commit are not shown without all of their names.
+        self.log.has_torn_name |= block == self.log.form.next().names;
         self.disk.fill(to.skip(has), list.skip(has), name).await?;
         Ok(self.log.add_name(block, name))
     }

@@ -30,8 +30,6 @@ pub(super) struct Own<'s> {
     names: u32,
     names_len: u32,
     names_crc: u32,
-    /// Whether that list may have a part of another name.
-    is_torn: bool,
 }
 
 impl Blocks {
@@ -57,7 +55,6 @@ impl<'s> Own<'s> {
             names,
             names_len,
             names_crc,
-            is_torn: false,
         }
     }
 
@@ -68,12 +65,6 @@ impl<'s> Own<'s> {
     /// The names, and the NULs after them.
     pub(super) fn list(&self) -> Span {
         Span::exact(self.next.names.location, self.names_len.into())
-    }
-
-    /// Notes that a name is about to be written to `block`. Other blocks than that of the next
-    /// commit are not shown without all of their names.
-    pub(super) fn begin_name(&mut self, block: NameBlock) {
-        self.is_torn |= block == self.next.names;
     }
 
     /// The bytes of the names that the list in `block` has: it may be one that has all of them, or
@@ -137,14 +128,10 @@ impl Form for Own<'_> {
             (self.before, self.before_len) = (self.shown.names, self.shown_len);
         }
         (self.shown, self.shown_len) = (self.next, self.names_len);
-        self.is_torn = false;
     }
 
-    fn torn_names(&self) -> Span {
-        match self.is_torn {
-            true => self.next.names.exact_span().skip(self.names_len.into()),
-            false => Span::ZERO,
-        }
+    fn after_names(&self) -> Span {
+        self.next.names.exact_span().skip(self.names_len.into())
     }
 }
 
@@ -173,10 +160,11 @@ impl<const N: usize> Log<Own<'_>, N> {
 
     /// Notes that the list in `block` has another name, and returns its id.
     pub(super) fn add_name(&mut self, block: NameBlock, name: &[u8]) -> u16 {
+        self.has_torn_name = false;
         let form = &mut self.form;
         let id = u16::try_from(form.names).unwrap_or(u16::MAX);
         let len = u32::try_from(name.len()).unwrap_or(u32::MAX).saturating_add(1);
-        (form.next.names, form.is_torn) = (block, false);
+        form.next.names = block;
         form.names = form.names.saturating_add(1);
         form.names_len = form.names_len.saturating_add(len);
         form.names_crc = crc32c(crc32c(form.names_crc, name), &[0]);
