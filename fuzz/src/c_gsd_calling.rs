@@ -34,7 +34,6 @@ pub fn c_gsd(data: &[u8]) {
             11 => both.flush(&rust),
             12 => {
                 assert_eq!(both.handle.truncate(), 0);
-                both.writer.discard_frame();
                 both.writer.truncate().unwrap();
                 both.writer.set_buffer(1 << 20);
             }

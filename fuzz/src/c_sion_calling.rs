@@ -118,10 +118,10 @@ impl Model {
             assert_eq!(done, 0);
             return;
         };
-        self.rank = wanted;
-        let found = self.task().find(block, position);
+        let found = self.tasks[wanted].find(block, position);
         assert_eq!(done, i32::from(found.is_some()), "{block} {position}");
         if let Some(found) = found {
+            self.rank = wanted;
             (self.task().chunk, self.task().at) = found;
         }
     }
