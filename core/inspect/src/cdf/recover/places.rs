@@ -178,13 +178,12 @@ fn padding(all: &mut [One<'_>]) {
             continue;
         };
         let end = one.first.offset().saturating_add(one.padded());
-        match before {
-            Some((other, min)) if one.first.offset() < min => {
-                one.doubt(Doubt::Overlap(Some(usize_to_u64(other))));
-                let doubt = Doubt::Overlap(Some(usize_to_u64(number)));
-                all.get_mut(other).into_iter().for_each(|other| other.doubt(doubt));
-            }
-            _ => {}
+        if let Some((other, min)) = before
+            && one.first.offset() < min
+        {
+            one.doubt(Doubt::Overlap(Some(usize_to_u64(other))));
+            let doubt = Doubt::Overlap(Some(usize_to_u64(number)));
+            all.get_mut(other).into_iter().for_each(|other| other.doubt(doubt));
         }
         before = Some((number, end));
     }
