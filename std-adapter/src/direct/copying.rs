@@ -219,6 +219,7 @@ impl DirectTarget {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test: a panic fails it")]
+#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 mod tests {
     use super::*;
     use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
