@@ -178,6 +178,22 @@ impl Blocks {
         self.end(maxchunks.into()) == Some(start)
     }
 
+    /// Whether META2 of `maxchunks` rows at `meta2` is where a commit could have put it: at the
+    /// start of a sector, and after the end of a block, with room for two others in between. By
+    /// other chunksizes, blocks end elsewhere. A set's first file of several may have META2 after
+    /// the end of any block, because the length of its mapping is not known here.
+    #[must_use]
+    pub fn is_commit(&self, maxchunks: u32, meta2: Span, is_first_of_several: bool) -> bool {
+        let whole = self.before(meta2.offset()).max(maxchunks.into());
+        // Without room for data there is one place for the ends of all blocks.
+        let whole = if self.globalskip == 0 { 0 } else { whole };
+        let past = self.end(whole).and_then(|end| meta2.offset().checked_sub(end));
+        // With a seal, META2 is less than three times as long and a sector.
+        let longest = meta2.len().saturating_mul(3).saturating_add(1024);
+        let is_near = |past| is_first_of_several || past / 3 <= longest;
+        meta2.offset() & 511 == 0 && past.is_some_and(is_near)
+    }
+
     /// The number of whole blocks before `offset`: they can be written without touching the bytes
     /// at `offset`. `u64::MAX` if globalskip is 0.
     #[must_use]

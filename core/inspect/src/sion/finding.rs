@@ -17,6 +17,22 @@ findings! {
     |facts| Facts { usual: Some(usual.clone()), ..at(facts, *field, *offset).text(value) }
     => "{} at offset {offset} is {value}, usually {usual}", name(*field);
 
+    /// META2 is neither where a close puts it nor where a commit can: one of its place, the number
+    /// of rows and the chunksizes is wrong.
+    Damage "misplaced" Misplaced {
+        offset: u64,
+        /// Where META2 is.
+        start: u64,
+        /// Where a close would have put it.
+        expected: u64,
+    }
+    |facts| at(facts, raw::CommitFields::start_of_varheader, *offset)
+        .value(*start)
+        .expected(*expected)
+    => "{} at offset {offset} is {start}, must be {expected} by {} and the chunk sizes: one of them \
+        may be wrong, and chunks may be elsewhere", name(raw::CommitFields::start_of_varheader),
+        name(raw::CommitFields::maxchunks);
+
     /// The used bytes of a chunk overlap META2 or the mapping.
     Damage "overlap" Overlap {
         /// The offset of the chunk's block size in META2.

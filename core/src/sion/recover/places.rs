@@ -44,19 +44,10 @@ impl Remains {
         self.blocks.is_close(varheader.maxchunks(), varheader.start())
     }
 
-    /// Whether META2 is where a commit could have put it: at the start of a sector, and after the
-    /// end of a block, with room for two others in between. By other chunksizes, blocks end
-    /// elsewhere.
+    /// Whether META2 is where a commit could have put it.
     pub(super) fn is_commit(&self, varheader: &Varheader) -> bool {
-        let start = varheader.start();
-        let whole = self.blocks.before(start).max(varheader.maxchunks().into());
-        // Without room for data there is one place for the ends of all blocks.
-        let whole = if self.blocks.globalskip == 0 { 0 } else { whole };
-        let past = self.blocks.end(whole).and_then(|end| start.checked_sub(end));
-        // With a seal, META2 is less than three times as long and a sector.
-        let longest = varheader.span().len().saturating_mul(3).saturating_add(1024);
-        let is_near = |past| self.head.meta1.is_first_of_several() || past / 3 <= longest;
-        start & 511 == 0 && past.is_some_and(is_near)
+        let is_first = self.head.meta1.is_first_of_several();
+        self.blocks.is_commit(varheader.maxchunks(), varheader.span(), is_first)
     }
 
     /// Whether META2 is where a close or a commit could have put it.

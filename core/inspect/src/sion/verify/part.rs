@@ -3,7 +3,7 @@
 use super::behind::{self, look_behind};
 use super::fixed::Fixed;
 use super::meta2::{Place, add_or_skip};
-use super::{Failed, MAX_COMPARED_RANKS, Report, chunks, meta2, seal};
+use super::{Failed, FindingKind, MAX_COMPARED_RANKS, Report, chunks, meta2, seal};
 use crate::subject::{Subject, WINDOW, read, read_windows};
 use alloc::vec::Vec;
 use striae_core::endian::{ByteOrder, I64};
@@ -163,13 +163,22 @@ fn check_commit_fields<S: ReadAt>(
             return Ok(None);
         }
     };
-    // Where SIONlib would put it (sion_internal.c:843); it may be elsewhere.
-    if let Some(usual) = blocks.and_then(|blocks| blocks.end(meta2.maxchunks().into()))
+    // Where SIONlib puts it (sion_internal.c:843).
+    if let Some(blocks) = blocks
+        && let Some(usual) = blocks.end(meta2.maxchunks().into())
         && usual != meta2.start()
     {
-        let (field, offset) = (raw::CommitFields::start_of_varheader, start_field(&head.meta1));
-        let usual = format_args!("{usual} when the file is closed, and anywhere until then");
-        report.unusual(field, offset, meta2.start(), usual);
+        let offset = start_field(&head.meta1);
+        let is_first = head.meta1.is_first_of_several();
+        let span = Span::between(meta2.start(), meta2.end()).unwrap_or(Span::ZERO);
+        if blocks.is_commit(meta2.maxchunks(), span, is_first) {
+            let usual = format_args!("{usual} when the file is closed, and anywhere until then");
+            let field = raw::CommitFields::start_of_varheader;
+            report.unusual(field, offset, meta2.start(), usual);
+        } else {
+            let (start, expected) = (meta2.start(), usual);
+            report.add(FindingKind::Misplaced { offset, start, expected });
+        }
     }
     Ok(Some(meta2))
 }
