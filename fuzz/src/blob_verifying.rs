@@ -1,6 +1,6 @@
 //! The body of `blob_verify`: a set of up to four subfiles of any bytes.
 
-use crate::mapping::check_dumps;
+use crate::mapping::check_dump;
 use crate::split_set;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -24,7 +24,9 @@ const FILL: [u8; 8] = [0xa5; 8];
 /// error; without a subfile, each element is as before or has the fill value.
 pub fn blob_verify(data: &[u8]) {
     let Some(files) = split_set(data) else { return };
-    files.iter().for_each(|file| check_dumps(file));
+    for file in &files {
+        check_dump(file, |each| striae_inspect::blob::dump(file, each).is_ok());
+    }
     let mut damage = 0;
     let each = &mut |number: u32, what: striae_inspect::blob::SetFinding| {
         let text = what.to_string();

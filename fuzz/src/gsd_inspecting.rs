@@ -2,7 +2,7 @@
 
 use crate::bounded::Bounded;
 use crate::gsd_linear::{seal, seal_ahead, seal_shadow};
-use crate::mapping::{check_dumps, check_maps};
+use crate::mapping::{check_dump, check_map};
 use core::cell::Cell;
 use core::convert::Infallible;
 use std::collections::BTreeMap;
@@ -65,8 +65,8 @@ fn each_sealing(data: &[u8], check: fn(&[u8])) {
 pub fn gsd_verify(data: &[u8]) {
     each_sealing(data, |bytes| {
         let _damage = verified(bytes);
-        check_maps(bytes);
-        check_dumps(bytes);
+        check_map(striae_inspect::gsd::map(&bytes));
+        check_dump(bytes, |each| striae_inspect::gsd::dump(&bytes, each).is_ok());
     });
 }
 

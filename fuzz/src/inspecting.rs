@@ -3,7 +3,7 @@
 
 use crate::bounded::Bounded;
 use crate::converting::has_right_seal;
-use crate::mapping::{check_dumps, check_maps};
+use crate::mapping::{check_dump, check_map};
 use crate::split_set;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -47,8 +47,8 @@ fn is_damage(what: &impl Found) -> bool {
 pub fn sion_verify(data: &[u8]) {
     let Some(files) = split_set(data) else { return };
     for file in &files {
-        check_maps(file);
-        check_dumps(file);
+        check_map(striae_inspect::sion::map(file));
+        check_dump(file, |each| striae_inspect::sion::dump(file, each).is_ok());
     }
     let counted: Vec<_> = files.iter().map(|file| Counted::new(file)).collect();
     let (mut damage, mut notes) = (0, 0);
@@ -224,8 +224,8 @@ fn recover_again(first: &Recovery, new: &[u8]) {
 /// The input is an ffrecord file. It is taken as it is, and with the right checksum of its tables.
 pub fn ffrecord_verify(data: &[u8]) {
     verify_ffrecord(data);
-    check_maps(data);
-    check_dumps(data);
+    check_map(inspect_ffrecord::map(&data));
+    check_dump(data, |each| inspect_ffrecord::dump(&data, each).is_ok());
     let n = data.get(4..12).map(|n| i64::from_le_bytes(n.try_into().unwrap()));
     let tables = n.and_then(|n| usize::try_from(n).ok()?.checked_mul(12)?.checked_add(12));
     if let Some(tables) = tables.and_then(|end| data.get(4..end)) {

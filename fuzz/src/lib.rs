@@ -152,7 +152,7 @@ const fn is_same(mut one: &[u8], mut other: &[u8]) -> bool {
 /// The body of `cdf_verify`: what is found in any bytes, what is saved of them, and their fields.
 pub fn cdf_verify(data: &[u8]) {
     cdf_verifying::cdf_verify(data);
-    mapping::check_dumps(data);
+    mapping::check_dump(data, |each| striae_inspect::cdf::dump(&data, each).is_ok());
 }
 
 /// All targets.
