@@ -9,7 +9,7 @@ use striae_inspect::subject::{Failed, Subject};
 /// Cells of a picture: few, so that some have more regions than are looked at.
 const CELLS: u64 = 8;
 
-/// The input is mapped by its own target's format only: what reads other files is for their targets.
+/// The input is mapped as a file of its target's format only: others are for other targets.
 pub(crate) fn check_map<S: Subject<Error: Debug>, F: Debug>(
     map: Result<Map<'_, S, F>, Failed<S, F>>,
 ) {

@@ -218,6 +218,9 @@ impl Written {
             Put::Write => task.fill(bytes),
             Put::Some => task.some(bytes),
             Put::Record | Put::Space => {
+                if size == 0 && len > 0 {
+                    return Err(Error::NoRoom);
+                }
                 if len > size {
                     return Err(Error::RecordTooLong { len, chunksize: size });
                 }
@@ -252,7 +255,7 @@ impl Task<'_> {
 
     fn leave(&mut self) -> Result<(), Error> {
         if self.size == 0 {
-            return Err(Error::RecordTooLong { len: 1, chunksize: 0 });
+            return Err(Error::NoRoom);
         }
         if self.written.sealed || self.room() > 0 {
             if self.written.finished == self.plan.ledger {

@@ -121,7 +121,9 @@ fn write_a_little(
         match written {
             Ok(()) => stream.extend([&header, &value[..]].concat()),
             Err(DriveError::Format(Error::RecordTooLong { chunksize, .. })) if chunksize < 23 => {}
-            Err(DriveError::Format(Error::LedgerFull { .. } | Error::FileFull { .. })) => {}
+            Err(DriveError::Format(
+                Error::NoRoom | Error::LedgerFull { .. } | Error::FileFull { .. },
+            )) => {}
             Err(DriveError::Store(Full)) => {}
             Err(error) => panic!("{error}"),
         }

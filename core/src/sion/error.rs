@@ -125,9 +125,12 @@ errors! {
     caller RecordTooLong {
         /// The length of the record in bytes.
         len: u64,
-        /// The task's chunksize; 0 if the task can write nothing.
+        /// The task's chunksize.
         chunksize: u64,
     } => "a record of {len} bytes never fits into a chunk of the task, must be at most {chunksize}";
+
+    /// The task's chunksize is 0, so its stream cannot have bytes.
+    caller NoRoom => "the chunksize of the task is 0, must be at least 1 to write to it";
 
     /// A chunk has no place in the file, as an offset or a count would be too large.
     caller FileFull { chunk: u64 } => "chunk {chunk} of the task has no place in a file";

@@ -107,22 +107,24 @@ impl Cursor {
     /// Whether `len` bytes fit into the rest of the chunk. If not, they fit into the next chunk.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`] if `len` exceeds the chunksize.
+    /// [`Error::NoRoom`] if the chunksize is 0, and `len` is not; [`Error::RecordTooLong`] if
+    /// `len` exceeds the chunksize.
     pub const fn fits(&self, len: u64) -> Result<bool, Error> {
-        if len > self.chunks.chunksize {
-            return Err(Error::RecordTooLong { len, chunksize: self.chunks.chunksize });
+        match self.chunks.chunksize {
+            0 if len > 0 => Err(Error::NoRoom),
+            chunksize if len > chunksize => Err(Error::RecordTooLong { len, chunksize }),
+            _ => Ok(len <= self.room()),
         }
-        Ok(len <= self.room())
     }
 
     /// The cursor at the start of the task's next chunk. The rest of this chunk stays unused.
     ///
     /// # Errors
-    /// [`Error::RecordTooLong`] if the chunksize is 0; [`Error::FileFull`] if the next chunk has no
+    /// [`Error::NoRoom`] if the chunksize is 0; [`Error::FileFull`] if the next chunk has no
     /// place in a file.
     pub fn next_chunk(&self) -> Result<Self, Error> {
         if self.chunks.chunksize == 0 {
-            return Err(Error::RecordTooLong { len: 1, chunksize: 0 });
+            return Err(Error::NoRoom);
         }
         let next = Self::resume(self.chunks, u64::from(self.chunk).saturating_add(1), 0)?;
         next.place(next.room())?;
@@ -159,9 +161,7 @@ mod tests {
         let last = Cursor::resume(CHUNKS, u64::from(MAX_I32) - 1, 0).unwrap();
         assert_eq!(last.next_chunk(), Err(Error::FileFull { chunk: MAX_I32.into() }));
         let none = Chunks { chunksize: 0, ..CHUNKS };
-        assert_eq!(
-            Cursor::new(none).next_chunk(),
-            Err(Error::RecordTooLong { len: 1, chunksize: 0 })
-        );
+        assert_eq!(Cursor::new(none).next_chunk(), Err(Error::NoRoom));
+        assert_eq!(Cursor::new(none).fits(1), Err(Error::NoRoom));
     }
 }

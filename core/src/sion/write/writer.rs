@@ -204,7 +204,7 @@ impl<S: WriteAt> Writer<'_, S> {
     ///
     /// # Errors
     /// [`Error::NoTask`] if there is no such task; [`Error::OnlyKeyval`] if streams are key-value
-    /// records; [`Error::RecordTooLong`] if the task's chunksize is 0; [`Error::FileFull`] if the
+    /// records; [`Error::NoRoom`] if the task's chunksize is 0; [`Error::FileFull`] if the
     /// file has no place for another chunk; [`Error::LedgerFull`] if the ledger has no room; the
     /// store's own error. After an error, none of `bytes` is in the stream. In a sealed file, bytes
     /// that fill more chunks than the ledger holds can only be written by [`Writer::write_some`],

@@ -208,7 +208,7 @@ fn what_a_file_has_not_is_refused_and_nothing_is_written() {
                 assert_eq!(writer.write_key(0, 0, b""), Err(DriveError::Format(Error::NoKeyval)));
                 assert_eq!(writer.write_record(0, &[0; 21]), long(21));
                 assert_eq!(writer.ensure_free_space(0, u64::MAX), long(u64::MAX));
-                let none = Err(DriveError::Format(Error::RecordTooLong { len: 1, chunksize: 0 }));
+                let none = Err(DriveError::Format(Error::NoRoom));
                 assert_eq!(writer.write(1, b"x"), none);
                 assert_eq!(writer.write_some(1, b"x").map(|_| ()), none);
                 assert_eq!(writer.write_record(1, b"x"), none);

@@ -159,7 +159,9 @@ impl Run {
         match result {
             Ok(()) => self.live = live,
             Err(DriveError::Store(_)) => self.failures += 1,
-            Err(DriveError::Format(Error::RecordTooLong { .. } | Error::LedgerFull { .. })) => {
+            Err(DriveError::Format(
+                Error::RecordTooLong { .. } | Error::NoRoom | Error::LedgerFull { .. },
+            )) => {
                 self.refusals += 1;
             }
             Err(error) => panic!("{act:?}: {error}"),

@@ -130,8 +130,10 @@ impl<'a> Pair<'a> {
                 match self.writer(task).write_record(&bytes) {
                     Ok(()) => self.accept(task, &bytes),
                     Err(error) => {
-                        let SionError::RecordTooLong { chunksize, .. } = sion(&error) else {
-                            panic!("{error}")
+                        let chunksize = match sion(&error) {
+                            SionError::RecordTooLong { chunksize, .. } => chunksize,
+                            SionError::NoRoom => 0,
+                            error => panic!("{error}"),
                         };
                         assert!(chunksize < len as u64);
                         assert_eq!(self.writer(task).location(), before);

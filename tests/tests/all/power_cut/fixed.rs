@@ -26,7 +26,7 @@ pub(crate) trait Fixed: Debug {
 fn rich(error: FixedError<PowerStore>) -> Failure {
     error.map_format(|fault| match fault {
         Fault::NoTask => Error::NoTask { task: 0, ntasks: 0 },
-        Fault::NoChunks => Error::RecordTooLong { len: 1, chunksize: 0 },
+        Fault::NoChunks => Error::NoRoom,
         _ => Error::FileFull { chunk: 0 },
     })
 }

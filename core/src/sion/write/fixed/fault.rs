@@ -31,7 +31,7 @@ impl Fault {
     /// An error of a cursor or a Book without its values.
     pub(super) const fn of(error: Error) -> Self {
         match error {
-            Error::RecordTooLong { .. } => Self::NoChunks,
+            Error::NoRoom => Self::NoChunks,
             _ => Self::Full,
         }
     }
