@@ -183,8 +183,8 @@ pub fn proofs(bytes: &[u8]) -> (Vec<Proof>, bool) {
         return (vec![Proof::Count], false);
     }
     if u32_at(&now, 116) == record_crc(&now) {
-        let next = ahead(bytes, &now).map(Proof::Record);
-        return ([Proof::Record(now)].into_iter().chain(next).collect(), false);
+        let ahead = |image: &[u8; 120]| ahead(bytes, image);
+        return (std::iter::successors(Some(now), ahead).map(Proof::Record).collect(), false);
     }
     let mut all = Vec::new();
     for shadow in shadows(bytes, &now).into_iter().flatten() {

@@ -53,6 +53,8 @@ pub struct Judge<const DEEP: bool, const OWN: bool = false> {
     pub(super) is_torn: bool,
     /// Whether all fields that gsd reads are new in the torn header.
     is_torn_behind: bool,
+    /// Whether the header is whole, and two commits older than the image.
+    is_two_behind: bool,
     pub(super) damage: Option<Damage>,
     has_lost_magic: bool,
     /// The header that a shadow proves, and the checksum of the bytes that a commit of one sync
@@ -104,6 +106,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
             kind: Kind::Plain,
             is_torn: false,
             is_torn_behind: false,
+            is_two_behind: false,
             damage: None,
             has_lost_magic: false,
             next: (Image::new_zeroed(), 0),
@@ -175,6 +178,12 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
             true => Some(self.is_torn_behind),
             false => None,
         }
+    }
+
+    /// Whether no byte, or not every byte, was written of the header of the commit before the one
+    /// ahead; or of the commit itself, if none is ahead.
+    pub(super) const fn is_torn_or_older(&self) -> bool {
+        self.is_torn || self.is_two_behind
     }
 
     /// Whether the commit record was whole except for its magic, which the image has again.
@@ -403,8 +412,18 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
             return self.look_for_later();
         }
         self.image.copy_from(new);
-        self.kind = Kind::Ahead;
-        self.committed()
+        match self.kind {
+            // The power went while the shadow of the commit after this one was written: nothing
+            // says that the header is durable before it.
+            Kind::Committed => {
+                self.kind = Kind::Ahead;
+                self.look_ahead()
+            }
+            kind => {
+                (self.kind, self.is_two_behind) = (Kind::Ahead, kind == Kind::Ahead);
+                self.committed()
+            }
+        }
     }
 
     /// The header is valid and no shadow is ahead of it. A `DEEP` judge checks if a shadow was made

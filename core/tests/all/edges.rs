@@ -212,7 +212,7 @@ fn a_value_has_words_for_each_of_its_cases() {
         (Basis::Appended, "appended to by gsd"),
         (Basis::Committed(3), "commit 3"),
         (Basis::Torn(3), "commit 3, cut off while it was published"),
-        (Basis::Ahead(3), "commit 3, one ahead of the header"),
+        (Basis::Ahead(3), "commit 3, ahead of the header"),
         (Basis::Damaged, "commit record damaged"),
     ];
     for (basis, text) in bases {

@@ -91,7 +91,7 @@ impl Open {
             file_len: *file_len,
             header: Header::of(image, self.application, self.schema),
             image: *image,
-            is_torn: self.judge.is_torn,
+            is_torn: self.judge.is_torn_or_older(),
             state: self.judge.state(),
             entries: counted.entries,
             names: counted.names,

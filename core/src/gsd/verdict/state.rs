@@ -42,8 +42,8 @@ crate::texts! {
     Committed(number: u32) => "commit {number}";
     /// This commit was interrupted; the shadow has the whole header.
     Torn(number: u32) => "commit {number}, cut off while it was published";
-    /// The header is that of the previous commit; a shadow proves this commit.
-    Ahead(number: u32) => "commit {number}, one ahead of the header";
+    /// The header is older, usually by one commit; a shadow proves this commit.
+    Ahead(number: u32) => "commit {number}, ahead of the header";
     /// Bytes of the commit record, or bytes that it covers, have changed; the right ones are a
     /// guess.
     Damaged => "commit record damaged";
@@ -109,9 +109,9 @@ pub struct Head {
     pub header: Header,
     /// The part of the header that commits change; for a torn header, the correct one.
     pub image: Image,
-    /// Whether the header is torn. If a later commit exists, the previous one was being written:
-    /// its header must be written first, since only the headers of that commit and the next one
-    /// have a shadow.
+    /// Whether the header is torn. If a later commit exists, whether the header is torn or that of
+    /// the commit before the previous one: then the header of the previous one must be written
+    /// first, since only the headers of that commit and the next one have a shadow.
     pub is_torn: bool,
     /// The state of the commit record.
     pub state: State,

@@ -73,7 +73,7 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
         let set = self.tail.set(&Found {
             image,
             kind: judge.kind,
-            is_torn: judge.is_torn,
+            is_torn: judge.is_torn_or_older(),
             counted: open.counted(),
             ident_crc: ident_crc(image.schema_version, open.texts(), self.checksum),
             file_len: self.tail.store_len,

@@ -31,7 +31,7 @@ pub(in crate::gsd) struct Tail {
     /// Whether the header may be half written, or older than its shadow: it must be written again
     /// before anything else.
     pub(super) is_torn: bool,
-    /// Whether the previous header is half written as well.
+    /// Whether the previous header is half written as well, or not at all.
     pub(super) is_torn_before: bool,
     /// How durable the header is.
     pub(super) stands: Stands,
@@ -90,7 +90,7 @@ pub(super) struct Found<'a> {
     /// The part of the header that commits change; for a torn header, the correct one.
     pub(super) image: &'a Image,
     pub(super) kind: Kind,
-    /// Whether the header is torn.
+    /// See [`Head::is_torn`](crate::gsd::Head::is_torn).
     pub(super) is_torn: bool,
     pub(super) counted: &'a Counted,
     pub(super) ident_crc: u32,

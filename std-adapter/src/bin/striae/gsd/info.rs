@@ -149,7 +149,7 @@ fn lines(head: &Head, info: &Info<'_>) -> Lines {
         }
         State::Ahead(record) => {
             let number = record.sequence;
-            format!("number {number}, as a shadow proves; gsd sees the one before")
+            format!("number {number}, as a shadow proves; gsd sees an older one")
         }
     };
     lines.push(("commit record", commit));
