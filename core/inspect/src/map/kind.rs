@@ -69,6 +69,12 @@ impl Kind {
         self <= Self::Free
     }
 
+    /// Whether its bytes are counted, and not estimated, if a map is of samples.
+    #[must_use]
+    pub fn is_exact(self) -> bool {
+        self.is_metadata() && self != Self::Checksums
+    }
+
     /// Whether users wrote bytes of the kind.
     #[must_use]
     pub const fn is_data(self) -> bool {

@@ -32,6 +32,7 @@ let waiting = new Map();
 let asked = 0;
 let chosen = []; // the files
 let known = []; // what the worker says of each
+let earlier = { reads: 0, bytes: 0 }; // what workers read that were stopped
 
 function start() {
   worker?.terminate();
@@ -41,7 +42,7 @@ function start() {
   worker.onmessage = ({ data }) => {
     const { done } = waiting.get(data.id) ?? {};
     waiting.delete(data.id);
-    const { reads, bytes } = data.stats;
+    const [reads, bytes] = [earlier.reads + data.stats.reads, earlier.bytes + data.stats.bytes];
     byId("stats").textContent = `${number(bytes)} bytes read in ${number(reads)} slice${reads === 1 ? "" : "s"}`;
     Object.assign(byId("stats").dataset, { reads, bytes });
     work();
@@ -82,6 +83,7 @@ async function choose(files) {
   byId("input").value = ""; // else a browser does not tell that the same files are chosen again
   chosen = these;
   known = [];
+  earlier = { reads: 0, bytes: 0 };
   view = { ...view, file: -1 };
   fields = { ...fields, file: -1 };
   shown.turn += 1;
@@ -91,6 +93,13 @@ async function choose(files) {
   byId("tabs").hidden = true;
   byId("main").hidden = these.length === 0;
   start();
+  const name = twice(these.map((file) => file.name));
+  if (name !== undefined) {
+    byId("main").hidden = true;
+    byId("wrong").replaceChildren(make("span", { class: "error" },
+      `Two files have the name ${name}. Files of a set are found by their names: choose one of the two.`));
+    return;
+  }
   try {
     legend = await ask("legend");
     structures = await ask("tables");
@@ -116,7 +125,11 @@ async function choose(files) {
   if (chosen.length > 0) await open(first < 0 ? 0 : first);
 }
 
+// A name that is there twice.
+const twice = (names) => names.find((name, at) => names.indexOf(name) !== at);
+
 async function open(index, tab = shown.tab, then = {}) {
+  if (fields.stopped) fields = { ...fields, file: -1 }; // they are asked for again
   shown.file = index;
   [...byId("files").querySelectorAll("button")].forEach((button, number) =>
     button.setAttribute("aria-pressed", String(number === index)),
@@ -141,7 +154,8 @@ async function show(tab, then = {}) {
     const content = await PANELS[tab](shown.file, then);
     if (turn !== shown.turn) return;
     panel.replaceChildren(...[content].flat());
-    panel.querySelector("[data-first]")?.focus({ preventScroll: true });
+    const again = then.turn && (panel.querySelector(`[data-turn="${then.turn}"]:enabled`) ?? panel);
+    (panel.querySelector("[data-first]") ?? again)?.focus({ preventScroll: true });
   } catch (error) {
     if (turn !== shown.turn) return;
     panel.replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
@@ -166,8 +180,11 @@ byId("tabs").addEventListener("keydown", (event) => {
   show(tab.dataset.tab);
 });
 byId("stop").addEventListener("click", () => {
+  const { reads, bytes } = byId("stats").dataset;
+  earlier = { reads: Number(reads ?? 0), bytes: Number(bytes ?? 0) };
   start();
   work();
+  byId("panel").focus({ preventScroll: true }); // the button is gone
 });
 
 // ---- values and tables ----
@@ -217,7 +234,7 @@ function table(rows, cells = {}) {
 // Which rows are shown, with buttons for those before and after them.
 function turns(tab, rows, from, more) {
   const turn = (label, to, is) =>
-    make("button", { type: "button", disabled: !is, click: () => show(tab, { from: to }) }, label);
+    make("button", { type: "button", disabled: !is, "data-turn": label, click: () => show(tab, { from: to, turn: label }) }, label);
   return make("div", { class: "bar" }, make("strong", {}, `${rows} from ${number(from)} on`),
     turn("Before", Math.max(0, from - PAGE), from > 0), turn("Next", from + PAGE, more));
 }
@@ -344,12 +361,13 @@ async function recover(file) {
 // ---- the map ----
 
 let view = { file: -1, start: 0, end: 0, here: 0, cells: null, regions: [], hex: null };
-let fields = { file: -1, list: [], whole: true };
+let fields = { file: -1, list: [], whole: true, stopped: false };
 
-// Ends when the names of a file's fields are known. They are read once.
+// Ends when the names of a file's fields are known. They are read once; if that is stopped, when the
+// file is opened again.
 function fieldsOf(file) {
   if (fields.file !== file) {
-    fields = { file, list: [], whole: true };
+    fields = { file, list: [], whole: true, stopped: false };
     fields.read = readInto(fields);
   }
   return fields.read;
@@ -361,7 +379,7 @@ async function readInto(names) {
     names.list = lines.filter((line) => line.offset !== undefined).sort((a, b) => a.offset - b.offset);
     names.whole = whole;
   } catch {
-    names.file = -1; // it was stopped, or failed: the next map asks again
+    names.stopped = true;
   }
 }
 
@@ -417,7 +435,7 @@ const letterOf = ({ kind, mark, owner }) => {
 // Whether white is easier to read than black on a colour.
 function isDark(colour) {
   const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return red * 3 + green * 6 + blue <= 1400;
+  return red * 3 + green * 6 + blue <= 1200;
 }
 
 const isHex = () => view.end - view.start <= HEX;
@@ -479,15 +497,15 @@ function legendOf() {
     const swatch = make("span", { class: "swatch" }, letters);
     swatch.style.background = look.is_data ? `linear-gradient(90deg, ${look.colour} 50%, ${look.odd} 50%)` : look.colour;
     swatch.style.color = isDark(look.colour) ? "#fff" : "#000";
-    const about = view.sampled ? "about " : "";
+    const about = view.sampled && !look.is_exact ? "about " : "";
     return [swatch, make("span", {}, kind), make("span", {}, `${about}${number(bytes)} bytes, ${percent(bytes, all)}`),
       make("span", { class: "about" }, look.description)];
   })), make("p", { class: "dim" }, `Small letters and lighter colours: of a ${view.owner} with an odd number.`));
 }
 
 function percent(bytes, all) {
-  const share = (bytes * 100) / all;
-  return share < 0.01 ? "<0.01 %" : `${share.toFixed(2)} %`;
+  const parts = Math.floor((bytes * 10000) / all);
+  return parts === 0 ? "<0.01 %" : `${(parts / 100).toFixed(2)} %`;
 }
 
 function tablesOf() {
@@ -598,6 +616,8 @@ function detail() {
     lines.push(`${field.name} = ${field.value}: ${number(field.len)} bytes at ${number(field.offset)}`);
     const meaning = sentence(field.name);
     if (meaning) lines.push(`Specification: ${meaning}.`);
+  } else if (fields.stopped) {
+    lines.push("The names of fields were not read to the end.");
   } else if (!fields.whole && view.here > (fields.list.at(-1)?.offset ?? 0)) {
     lines.push(`Only the first ${number(FIELDS)} fields are known by name here.`);
   }
@@ -628,7 +648,11 @@ function moveTo(at) {
   detail();
 }
 
+// Whether an answer is awaited: what is shown is not what will be there then.
+const isAwaited = () => byId("panel").dataset.ready === "no";
+
 function zoom(by) {
+  if (isAwaited()) return;
   const size = chosen[view.file].size;
   const old = view.end - view.start;
   const len = by > 0 ? Math.ceil(old / 16) : old * 16;
@@ -639,6 +663,7 @@ function zoom(by) {
 }
 
 function shift(by) {
+  if (isAwaited()) return;
   const size = chosen[view.file].size;
   const len = view.end - view.start;
   const start = clamp(view.start + by * len, 0, Math.max(0, size - len));
@@ -668,7 +693,7 @@ function onKey(event) {
   const action = actions[event.key];
   if (!action) return;
   event.preventDefault();
-  action();
+  if (!isAwaited()) action();
 }
 
 // Whether the mouse has moved, and not what is under it.

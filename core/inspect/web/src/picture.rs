@@ -109,6 +109,7 @@ pub(crate) fn legend() -> Json {
             .with("colour", colour(kind.colour_of(None)))
             .with("odd", colour(kind.colour_of(Some(1))))
             .with("is_data", kind.is_data())
+            .with("is_exact", kind.is_exact())
             .with("description", look.description)
     }))
 }

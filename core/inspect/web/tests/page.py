@@ -242,6 +242,16 @@ class Tests:
         self.ready(f"{buttons} === 1")
         check(self.text("#wrong") == "" and not self.browser.run("document.getElementById('tabs').hidden"))
 
+    def test_two_files_of_one_name_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder) / part / "run.gsd" for part in ("one", "two")]
+            for path in paths:
+                path.parent.mkdir()
+                path.write_bytes((self.golden / "gsd/v21_empty.gsd").read_bytes())
+            self.browser.choose([str(path) for path in paths])
+            self.browser.until("document.getElementById('wrong').innerText.includes('Two files have the name run.gsd')")
+            check(self.browser.run("document.getElementById('main').hidden"))
+
     def test_a_byte_has_a_field_and_a_sentence(self):
         self.choose([self.golden / "sion/m05_np8_3files.sion"])
         self.browser.run("show('map', { at: 24 })")
@@ -433,12 +443,15 @@ class Tests:
                 self.ready(f"document.getElementById('{element}') && fields.file === 0")
                 order = browser.run("order")
                 check(order[-1] == "dump" and "map" in order, order)
-                # It is stopped: the next map asks again.
+                # It is stopped: a map of the file does not ask again, unless the file is opened again.
                 browser.run("ask = (...words) => { const answer = whole(...words);"
                             " if (words[0] === 'dump') document.getElementById('stop').click(); return answer; }, 0")
                 browser.run("fields = { ...fields, file: -1 }, show('map')")
-                self.ready(f"document.getElementById('{element}') && fields.file === -1")
-                browser.run("ask = whole, show('map')")
+                self.ready(f"document.getElementById('{element}') && fields.stopped")
+                asked = browser.run(f"show('map', {at}).then(() => asked)")
+                self.ready(f"document.getElementById('detail')?.innerText.includes('were not read')")
+                check(browser.run("asked") == asked, asked)
+                browser.run("ask = whole, open(0, 'map')")
                 self.ready(f"document.getElementById('{element}') && fields.list.length > 0")
                 browser.run("show('map', { at: 8 })")
                 self.ready("document.getElementById('detail')?.innerText.includes('header.index_location')")
@@ -457,9 +470,11 @@ class Tests:
             self.browser.run("document.querySelectorAll('#panel .bar button')[1].click()")
             self.ready(f"document.querySelector('#panel strong').innerText.includes(' from 500 on')")
             check(self.browser.run(first) != rows and not self.browser.run(is_off)[0], tab)
+            check(self.browser.run("document.activeElement.innerText") == "Next", tab) # to press it again
             self.browser.run("document.querySelectorAll('#panel .bar button')[0].click()")
             self.ready(f"document.querySelector('#panel strong').innerText.includes(' from 0 on')")
             check(self.browser.run(first) == rows, tab)
+            check(self.browser.run("document.activeElement.id") == "panel", tab) # Before is off here
 
     def saved(self, folder, name):
         """The bytes of a download, when all are there."""
