@@ -82,7 +82,37 @@ fn a_plot_is_of_each_quantity_of_one_number() {
     refused(&["log", "--plot", svg, path], 2, "exists already");
     output(&["log", "--plot", svg, "--force", path, "md/energy"]);
     assert_eq!(fs::read_to_string(&out).unwrap().matches("<path ").count(), 1);
-    refused(&["log", "--plot", "-", path, "name"], 2, "no quantity of one number");
+    refused(&["log", "--plot", "-", path, "name"], 2, "no quantity of one number to plot");
+}
+
+/// Also a peak of one frame of many, and the last frame.
+#[test]
+fn a_plot_of_many_frames_has_all_peaks_and_says_the_range_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let version = striae_core::gsd::Version { major: 1, minor: 4 };
+    let mut writer = striae::gsd::Builder::new().schema("hoomd", version).create(&path).unwrap();
+    for frame in 0..5000 {
+        let value = [(1234, 9.0), (2345, -4.0)].into_iter().find(|(peak, _)| *peak == frame);
+        writer.write("configuration/step", &[frame as u64 * 10], 1).unwrap();
+        writer.write("log/energy", &[value.map_or(1.0, |(_, value)| value)], 1).unwrap();
+        writer.end_frame().unwrap();
+    }
+    writer.close().unwrap();
+    let drawn = text(&["log", "--plot", "-", path.to_str().unwrap()]);
+    assert!(drawn.contains("-4.0 to 9.0") && drawn.contains(">49990<"), "{drawn}");
+    let line = drawn.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
+    let heights: Vec<f64> = line
+        .split(['M', 'L'])
+        .skip(1)
+        .map(|point| point.split(' ').nth(1).unwrap().parse().unwrap())
+        .collect();
+    assert!((1000..=2000).contains(&heights.len()), "{}", heights.len());
+    let mut levels = heights;
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    assert_eq!(levels.len(), 3, "{levels:?}"); // both peaks, and all else
+    assert!((levels[2] - levels[0] - 160.0).abs() < 0.2, "{levels:?}"); // the height of a plot
 }
 
 #[test]
@@ -113,8 +143,8 @@ fn numbers_without_a_difference_or_with_a_large_one_are_drawn() {
 fn what_cannot_be_logged_is_refused_and_named() {
     let (folder, path) = made();
     let path = path.to_str().unwrap();
-    refused(&["log", path, "none"], 2, "frame 0 has no logged quantity none");
-    refused(&["log", "--frames", "9..", path], 2, "selects none");
+    refused(&["log", path, "none"], 1, "frame 0 has no chunk log/none");
+    refused(&["log", "--frames", "9..", path], 2, "selects nothing");
     let both = predicate::str::contains("cannot be used with");
     striae(&["log", "--csv", "--json", path]).assert().code(2).stderr(both);
     let other = folder.path().join("other.gsd");

@@ -10,6 +10,8 @@ use crate::text::{print_json_of, stdout, unless_gone};
 use serde::Serialize;
 use serde_json::Value;
 use std::io::Write;
+use striae::Error;
+use striae::gsd::ErrorKind;
 use striae::gsd::hoomd::{Series, Trajectory, Values};
 use striae_core::store::usize_to_u64;
 use striae_hoomd::glob::matches;
@@ -39,6 +41,7 @@ pub(super) fn log(args: &LogArgs) -> Result<Sound, Failure> {
     trajectory.file().check_frames(&frames)?;
     let logs = trajectory.logs().frames(frames.clone());
     let logs = args.names.iter().fold(logs, |logs, name| logs.matching(format!("log/{name}")));
+    let logs = if args.plot.is_some() { logs.scalars() } else { logs };
     let series = logs.read()?;
     check_names(args, &series)?;
     if let Some(out) = &args.plot {
@@ -58,9 +61,13 @@ pub(super) fn log(args: &LogArgs) -> Result<Sound, Failure> {
 fn check_names(args: &LogArgs, series: &[Series]) -> Result<(), Failure> {
     let is_of = |name: &str, of: &Series| matches(&format!("log/{name}"), &of.name);
     match args.names.iter().find(|name| !series.iter().any(|of| is_of(name, of))) {
-        Some(name) => {
-            let text = format!("frame 0 has no logged quantity {}", printable(name));
+        Some(name) if args.plot.is_some() => {
+            let text = format!("frame 0 has no quantity of one number {}", printable(name));
             Err(Failure::usage(&args.file, &text))
+        }
+        Some(name) => {
+            let name = format!("log/{name}").into_bytes().into();
+            Err(Error::new(&args.file, ErrorKind::NoChunk { frame: 0, name }).into())
         }
         None => Ok(()),
     }

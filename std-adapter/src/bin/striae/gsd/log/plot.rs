@@ -13,8 +13,9 @@ const PLOT: (f64, f64) = (720.0, 160.0);
 const MARGIN: f64 = 16.0;
 const LINE: f64 = 16.0;
 
-/// The most points of a plot: more cannot be told apart.
-const POINTS: usize = 2000;
+/// The most groups of frames of a plot: more cannot be told apart. Of each, the smallest and the
+/// largest value are drawn.
+const GROUPS: usize = 1000;
 
 /// A plot of each series of numbers but the first one, which has the steps.
 pub(super) fn svg(path: &Path, series: &[Series]) -> Result<String, Failure> {
@@ -41,16 +42,42 @@ pub(super) fn svg(path: &Path, series: &[Series]) -> Result<String, Failure> {
     ))
 }
 
-/// The smallest and the largest of some numbers. They differ, but for numbers that are so large
-/// that there is no other one near.
-fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
-    let start = (f64::INFINITY, f64::NEG_INFINITY);
-    let (low, high) = numbers.fold(start, |(low, high), of| (low.min(of), high.max(of)));
-    match (low.is_finite() && high.is_finite(), low < high) {
-        (false, _) => (0.0, 1.0),
-        (true, false) => (low - 0.5, high + 0.5),
-        (true, true) => (low, high),
+/// The smallest and the largest of some numbers, if there is one.
+fn extremes(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    numbers.fold(None, |range, of| {
+        let (low, high) = range.unwrap_or((of, of));
+        Some((low.min(of), high.max(of)))
+    })
+}
+
+/// The range of an axis: its ends differ, but for numbers that are so large that there is no other
+/// one near.
+fn range(extremes: Option<(f64, f64)>) -> (f64, f64) {
+    match extremes {
+        None => (0.0, 1.0),
+        Some((low, high)) if low < high => (low, high),
+        Some((low, high)) => (low - 0.5, high + 0.5),
     }
+}
+
+/// The frames that are drawn: all of a few, or of each group those with the smallest and the
+/// largest value. A group without a number is a gap.
+fn drawn(frames: usize, value: impl Fn(usize) -> Option<f64>) -> Vec<usize> {
+    let len = frames.div_ceil(GROUPS);
+    if len <= 2 {
+        return (0..frames).collect();
+    }
+    let order = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
+    let group = |start: usize| {
+        let all = start..start.saturating_add(len).min(frames);
+        let numbers = || all.clone().filter_map(|frame| Some((frame, value(frame)?)));
+        let ends = [numbers().min_by(order), numbers().max_by(order)];
+        let [low, high] = ends.map(|end| end.map_or(start, |(frame, _)| frame));
+        [low.min(high), low.max(high)]
+    };
+    let mut drawn: Vec<_> = (0..frames).step_by(len).flat_map(group).collect();
+    drawn.dedup(); // a value between gaps is one point, and not two
+    drawn
 }
 
 /// Where a number is between two others, from 0 to 1. The difference of these may be no number.
@@ -63,18 +90,24 @@ fn place(value: f64, (low, high): (f64, f64)) -> f64 {
 /// is a dot.
 fn draw(text: &mut String, top: f64, steps: &Series, series: &Series) {
     let frames = series.quantity.values.len().checked_div(stride(series)).unwrap_or(0);
-    let step = frames.div_ceil(POINTS).max(1);
-    let points = || (0..frames).step_by(step);
     let (of_steps, values) = (&steps.quantity.values, &series.quantity.values);
-    let (left, right) = range(points().filter_map(|frame| number(of_steps, frame)));
-    let (low, high) = range(points().filter_map(|frame| number(values, frame)));
+    let of_steps = |frame| number(of_steps, frame);
+    let values = |frame| number(values, frame);
+    let [width, height] =
+        [extremes((0..frames).filter_map(of_steps)), extremes((0..frames).filter_map(values))];
+    let says = match height {
+        None => "no number".to_owned(),
+        Some((low, high)) if low < high => format!("{low:?} to {high:?}"),
+        Some((low, _)) => format!("{low:?}"),
+    };
+    let (left, right) = width.unwrap_or_default();
     let name = series.name.strip_prefix("log/").unwrap_or(&series.name);
     let (box_top, right_edge) = (top + LINE, MARGIN + PLOT.0);
     let bottom = box_top + PLOT.1;
     let _ = write!(
         text,
         "<text x=\"{MARGIN}\" y=\"{top}\">{}</text>\n\
-         <text x=\"{right_edge}\" y=\"{top}\" text-anchor=\"end\">{low:?} to {high:?}</text>\n\
+         <text x=\"{right_edge}\" y=\"{top}\" text-anchor=\"end\">{says}</text>\n\
          <rect x=\"{MARGIN}\" y=\"{box_top}\" width=\"{}\" height=\"{}\" fill=\"none\" \
          stroke=\"#999\"/>\n\
          <text x=\"{MARGIN}\" y=\"{}\">step {left}</text>\n\
@@ -86,11 +119,12 @@ fn draw(text: &mut String, top: f64, steps: &Series, series: &Series) {
         bottom + LINE,
     );
     let point = |frame| {
-        let (at, value) = number(of_steps, frame).zip(number(values, frame))?;
-        let x = MARGIN + PLOT.0 * place(at, (left, right));
-        Some((x, bottom - PLOT.1 * place(value, (low, high))))
+        let (at, value) = of_steps(frame).zip(values(frame))?;
+        let x = MARGIN + PLOT.0 * place(at, range(width));
+        Some((x, bottom - PLOT.1 * place(value, range(height))))
     };
-    let (all, mut dots) = (points().map(point).collect::<Vec<_>>(), String::new());
+    let all: Vec<_> = drawn(frames, values).into_iter().map(point).collect();
+    let mut dots = String::new();
     for run in all.split(Option::is_none) {
         for (number, (x, y)) in run.iter().flatten().enumerate() {
             let _ = match (run.len(), number) {
