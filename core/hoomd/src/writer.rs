@@ -159,6 +159,10 @@ impl<W: Sink> Writer<W> {
                 return Err(error);
             }
         }
+        if is_begun.next().is_some() {
+            let frame = self.file.frames();
+            return Err(self.error(Error::OtherFrame { frame })); // what is begun has more
+        }
         let number = match self.file.end_frame() {
             Ok(number) => number,
             Err(error) => {
