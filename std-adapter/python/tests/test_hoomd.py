@@ -449,3 +449,33 @@ def test_flushed_frames_without_chunks_are_frames_of_the_trajectory(path):
         trajectory.append(frame)
         trajectory.flush()
         assert len(trajectory) == 4
+
+
+def test_of_a_chunk_that_is_twice_the_first_counts(tmp_path):
+    path = tmp_path / 'a.gsd'
+    with fl.open(path, 'w', application='test', schema='hoomd', schema_version=[1, 4]) as file:
+        for frame in (0, 10):
+            for number, name in enumerate(['log/a', 'log/b', 'log/c']):
+                file.write_chunk(name, numpy.array([frame + number]))
+            file.end_frame()
+    data = bytearray(path.read_bytes())
+    entry = int.from_bytes(data[8:16], 'little') + 4 * 32
+    assert data[entry:entry + 8] == b'\1' + bytes(7) and data[entry + 28:entry + 30] == b'\1\0'
+    data[entry + 28] = 0  # the chunk of log/b in frame 1 is a second one of log/a
+    path.write_bytes(data)
+    with hoomd.open(path, 'r') as trajectory:
+        assert {name: value[0] for name, value in trajectory[1].log.items()} == {'a': 10, 'b': 1, 'c': 12}
+
+
+def test_of_equal_names_the_first_one_counts(tmp_path):
+    path = tmp_path / 'a.gsd'
+    with fl.open(path, 'w', application='test', schema='hoomd', schema_version=[1, 4]) as file:
+        file.write_chunk('log/aa', numpy.array([1]))
+        file.write_chunk('log/ab', numpy.array([2]))
+        file.end_frame()
+    data = path.read_bytes()
+    assert data.count(b'log/ab') == 1
+    path.write_bytes(data.replace(b'log/ab', b'log/aa'))
+    with hoomd.open(path, 'r') as trajectory:
+        assert trajectory[0].log['aa'][0] == 1
+        assert hoomd.read_log(path)['log/aa'][0] == 1

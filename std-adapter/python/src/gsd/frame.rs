@@ -3,7 +3,7 @@
 use super::assembler::{Assembler, Classes, First, Held};
 use super::parts::{Attribute, Class, Form, Own, PARTS, Part, Roles};
 use super::source::AnyFile;
-use super::values::{empty_for, is_text, text};
+use super::values::{empty_for, is_text, memory, text};
 use crate::buffer::BytesMut;
 use crate::error::raised;
 use crate::numpy::{freeze, numpy};
@@ -14,6 +14,7 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use striae::gsd::Chunk;
 use striae::striae_core::gsd::ChunkType;
+use striae::striae_hoomd::room::Room;
 
 /// A frame that was read.
 pub(super) struct Read<'py> {
@@ -32,8 +33,8 @@ struct Job<'py> {
 impl<'py> Job<'py> {
     fn new(py: Python<'py>, chunk: Chunk, is_array: bool) -> PyResult<Self> {
         if !is_array {
-            let len = usize::try_from(chunk.span.len()).unwrap_or(usize::MAX);
-            return Ok(Self { chunk, array: None, bytes: vec![0; len] });
+            let bytes = memory(chunk.span.len())?;
+            return Ok(Self { chunk, array: None, bytes });
         }
         let array = empty_for(py, &chunk)?;
         let bytes = BytesMut::of(&array)?;
@@ -65,6 +66,11 @@ pub(super) fn read<'py>(
     own: &Own,
     first: Option<&First>,
 ) -> PyResult<Read<'py>> {
+    // Chunks of a damaged file may claim the same bytes.
+    let mut room = Room::new(file.file_len());
+    let mut admit = |chunk: &Chunk| {
+        room.take(chunk).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    };
     let mut jobs = Vec::new();
     let mut of_attribute = vec![None; own.attributes.len()];
     for attribute in PARTS.iter().flat_map(|part| &part.attributes) {
@@ -72,12 +78,14 @@ pub(super) fn read<'py>(
             if let Some(slot) = of_attribute.get_mut(attribute.place) {
                 *slot = Some(jobs.len());
             }
+            admit(chunk)?;
             let is_array = matches!(attribute.form, Form::Array | Form::Box);
             jobs.push(Some(Job::new(py, *chunk, is_array)?));
         }
     }
     let logs = jobs.len();
     for chunk in &own.logs {
+        admit(chunk)?;
         jobs.push(Some(Job::new(py, *chunk, !is_text(chunk))?));
     }
     let mut parts: Vec<_> = jobs.iter_mut().flatten().map(Job::bytes).collect();

@@ -146,14 +146,14 @@ impl Roles {
         let mut roles = Self { by_id: Vec::new(), logs: Vec::new() };
         for (name, id) in names.iter().zip(0..) {
             let name = name.as_bytes();
-            let role = if let Some(log) = name.strip_prefix(b"log/") {
+            let role = if names.id(name) != Some(id) {
+                Role::Other // of equal names, the first one counts
+            } else if let Some(log) = name.strip_prefix(b"log/") {
                 roles.logs.push((id, String::from_utf8_lossy(log).into_owned()));
                 Role::Log
             } else {
                 let found = attributes().find(|of| of.field.name.as_bytes() == name);
-                // Of equal names, the first one counts.
-                let is_first = names.id(name) == Some(id);
-                found.filter(|_| is_first).map_or(Role::Other, |of| Role::Attribute(of.place))
+                found.map_or(Role::Other, |of| Role::Attribute(of.place))
             };
             roles.by_id.push(role);
         }
@@ -176,16 +176,20 @@ impl Own {
         Self { attributes: vec![None; *ATTRIBUTES], logs: Vec::new() }
     }
 
+    /// Of several chunks of a name in layer 2, the first one counts (`spec/gsd.md#index-entry`); `chunks`
+    /// of layer 1 has the last one only.
     pub(super) fn of(chunks: &[Chunk], roles: &Roles) -> Self {
         let mut own = Self::none();
         for chunk in chunks {
             match roles.by_id.get(usize::from(chunk.id)) {
                 Some(&Role::Attribute(place)) => {
                     if let Some(slot) = own.attributes.get_mut(place) {
-                        *slot = Some(*chunk);
+                        slot.get_or_insert(*chunk);
                     }
                 }
-                Some(Role::Log) => own.logs.push(*chunk),
+                Some(Role::Log) if own.logs.last().is_none_or(|last| last.id != chunk.id) => {
+                    own.logs.push(*chunk);
+                }
                 _ => {}
             }
         }

@@ -5,7 +5,7 @@ use super::{FL, Level};
 use crate::buffer::{Bytes, BytesMut};
 use crate::error::raised;
 use crate::numpy::{kind_of, numpy};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -32,6 +32,16 @@ pub(super) fn empty_for<'py>(py: Python<'py>, chunk: &Chunk) -> PyResult<Bound<'
     numpy(py)?.empty(py, chunk.kind, shape.get(..dimensions).unwrap_or(&shape))
 }
 
+/// Memory for bytes of a file, which says how many.
+pub(super) fn memory(len: u64) -> PyResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let room = usize::try_from(len).unwrap_or(usize::MAX);
+    let none = |_| PyMemoryError::new_err(format!("there is no memory for {len} bytes"));
+    bytes.try_reserve_exact(room).map_err(none)?;
+    bytes.resize(room, 0);
+    Ok(bytes)
+}
+
 /// The text of a chunk, from its bytes.
 pub(super) fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let len = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
@@ -46,7 +56,7 @@ pub(super) fn read<'py>(
     chunk: &Chunk,
 ) -> PyResult<Bound<'py, PyAny>> {
     if is_text(chunk) {
-        let mut bytes = vec![0; usize::try_from(chunk.span.len()).unwrap_or(usize::MAX)];
+        let mut bytes = memory(chunk.span.len())?;
         py.detach(|| file.read_chunks(&mut [(*chunk, &mut bytes)])).map_err(raised)?;
         return text(py, &bytes);
     }
