@@ -378,7 +378,8 @@ impl<T: Transport> Collective for Comm<T> {
         let mine = self.told(mine);
         let (mut work, mut failed) = (Some(work), None);
         let mut first = |words: &mut Words| {
-            let Some(work) = work.take().filter(|_| words.is_agreed()) else { return };
+            let may = words.is_agreed() && !words.is_overflow();
+            let Some(work) = work.take().filter(|_| may) else { return };
             failed = work().err();
             if failed.is_some() {
                 words.answer::<N>(None);
@@ -455,7 +456,9 @@ impl<T: Transport> Collective for Comm<T> {
     }
 
     fn shrink(&self) -> Result<Self, Error> {
-        self.transport.shrink().map(|child| self.child(child))
+        // Its ranks may be in different operations: some had the error in the next one.
+        let new = |child| Self::counting(child, Arc::clone(&self.counters), Stamp::NEW);
+        self.transport.shrink().map(new)
     }
 
     fn free(self, mine: Result<(), Failure>) -> Result<(), Error> {

@@ -177,6 +177,11 @@ fn sums_below_2_to_64_are_exact_and_others_are_an_error() {
     for error in all(world(2), decided) {
         assert_eq!(error.unwrap_err().code(), Code::Overflow);
     }
+    // Nothing is done for a sum that there is not.
+    let scanned = |comm: Rank| comm.exscan_after(Ok([u64::MAX]), || panic!("it ran"));
+    for error in all(world(2), scanned) {
+        assert_eq!(error.unwrap_err().code(), Code::Overflow);
+    }
 }
 
 #[test]

@@ -296,3 +296,25 @@ fn a_rank_cannot_write_where_meta2_is() {
         assert_eq!(file.stream(rank).unwrap().len(), len);
     }
 }
+
+/// It can never have a byte, so it needs no block.
+#[test]
+fn a_task_without_room_moves_no_block() {
+    let folder = tempfile::tempdir().unwrap();
+    for keyval in [false, true] {
+        let path = folder.path().join(format!("{keyval}.sion"));
+        ranks(2, |comm| {
+            let (rank, other) = (comm.rank(), comm.rank() + 2);
+            let sizes = [[CHUNK, 0], [0, 0]][rank as usize];
+            let tasks = [rank, other].map(u64::from).into_iter().zip(sizes);
+            let builder = builder(false).keyval(keyval).tasks(tasks.collect::<Vec<_>>());
+            let mut file = builder.create(comm, &path).unwrap();
+            file.commit().unwrap();
+            file.advance(CHUNK * 100).unwrap();
+            file.commit().unwrap();
+            let len = std::fs::metadata(&path).unwrap().len();
+            assert!(len < CHUNK * 200 + (1 << 16), "{len}");
+            file.close().unwrap();
+        });
+    }
+}

@@ -159,8 +159,11 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         let Some(cursor) = self.mine.tasks().first().map(|task| task.pen().cursor()) else {
             return 0;
         };
-        let size = cursor.chunksize().max(1);
         let (mut block, mut room) = (u64::from(cursor.chunk()), cursor.room());
+        let size = cursor.chunksize();
+        if size == 0 {
+            return block; // it has room for no byte
+        }
         let mut take = |len: u64, is_record: bool| {
             if is_record && room < len && len <= size {
                 room = 0; // the record is not split

@@ -165,10 +165,13 @@ impl Task {
         Ok(())
     }
 
-    /// The last block that `len` more bytes need.
+    /// The last block that `len` more bytes need; without room for any byte, the present one.
     pub(super) fn block_after(&self, len: u64) -> u64 {
         let cursor = self.pen.cursor();
-        let more = len.saturating_sub(cursor.room()).div_ceil(cursor.chunksize().max(1));
+        let more = match cursor.chunksize() {
+            0 => 0,
+            chunksize => len.saturating_sub(cursor.room()).div_ceil(chunksize),
+        };
         u64::from(cursor.chunk()).saturating_add(more)
     }
 }
