@@ -14,7 +14,8 @@ use striae_core::ffrecord::Sample;
 /// Extracts all samples into a folder: `sample_00000` and so on, with as many digits as the last
 /// number has, but at least five.
 ///
-/// Tables and samples are compared with their checksums. All files are made in a hidden folder
+/// Samples are compared with their checksums, and so are the tables, unless samples are selected:
+/// sound ones can be saved from a file with damaged tables. All files are made in a hidden folder
 /// inside the target folder and renamed when all of them are complete. If anything fails, the
 /// target folder stays unchanged. A kill leaves the hidden folder.
 pub type Extract = Options<Selected<Plain<File>>>;
@@ -56,9 +57,11 @@ impl Extract {
         file: &'f File,
         digits: usize,
     ) -> Result<Chosen<'f, Option<Selection>>, Error> {
-        file.check_meta()?;
         let parts = match self.how.addresses.as_slice() {
-            [] => None,
+            [] => {
+                file.check_meta()?;
+                None
+            }
             addresses => Some(file.selection(addresses)?),
         };
         let mut bytes = 0_u64;

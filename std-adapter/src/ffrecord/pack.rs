@@ -46,7 +46,8 @@ impl Pack {
         }
         samples.sort_unstable(); // a folder's order is no order
         let wrong = (0..).zip(&samples).find(|(expected, (number, _))| expected != number);
-        let missing = wrong.map(|(expected, _): (u64, _)| expected);
+        // A number that is there twice comes before the expected one.
+        let missing = wrong.map(|(expected, &(number, _)): (u64, _)| expected.min(number));
         match missing.or(samples.is_empty().then_some(0)) {
             Some(number) => Err(Error::new(folder, ErrorKind::NoSampleFile { number })),
             None => Ok(samples.into_iter().map(|(_, path)| path).collect()),

@@ -176,8 +176,8 @@ impl Own {
         Self { attributes: vec![None; *ATTRIBUTES], logs: Vec::new() }
     }
 
-    /// Of several chunks of a name in layer 2, the first one counts (`spec/gsd.md#index-entry`); `chunks`
-    /// of layer 1 has the last one only.
+    /// Of several chunks of a name in layer 2, the first one counts (`spec/gsd.md#index-entry`);
+    /// `chunks` of layer 1 has the last one only.
     pub(super) fn of(chunks: &[Chunk], roles: &Roles) -> Self {
         let mut own = Self::none();
         for chunk in chunks {

@@ -41,7 +41,7 @@ fn the_program_packs_the_folder_that_it_extracted_and_knows_the_format_by_the_na
         refused(&pack, 2, "must have one file sample_00002");
         fs::write(parts.join("sample_000003"), "twice").unwrap();
         fs::write(parts.join("sample_00002"), "again").unwrap();
-        refused(&pack, 2, "must have one file sample_00004");
+        refused(&pack, 2, "must have one file sample_00003");
     }
     let dir = tempfile::tempdir().unwrap();
     let empty = dir.path().join("empty");

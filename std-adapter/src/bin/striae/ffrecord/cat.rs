@@ -62,7 +62,8 @@ fn cat_sample(args: &CatArgs, file: &File, sample: &Sample) -> Result<(), Failur
 fn wanted(args: &CatArgs, file: &File, sample: &Sample) -> Result<Span, Failure> {
     let len = sample.span.len();
     let Some(left) = len.checked_sub(args.offset) else {
-        let text = format!("--offset is {}, must be at most the length, {len}", args.offset);
+        let (of, offset) = (Address::sample(sample.number), args.offset);
+        let text = format!("{of}: --offset is {offset}, must be at most the length, {len}");
         return Err(Failure::usage(file.path(), &text));
     };
     let wanted = args.length.map_or(left, |length| length.min(left));

@@ -19,7 +19,9 @@ pub(crate) const ROW: Row = Row {
     cat: Do(cat::cat),
     extract: Do(extract::extract),
     convert: Not("they have one layout only; pack makes them"),
-    recover: Not("they have no second copy of their tables; extract saves the samples"),
+    recover: Not(
+        "they have no second copy of their tables; verify says which samples are sound, and extract saves those that are named",
+    ),
     verify: Do(|args| verify::verify(args, verify::FFRECORD)),
     map: Do(|args| map::map(args, Format::Ffrecord)),
     log: NO_LOG,
