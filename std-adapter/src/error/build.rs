@@ -23,7 +23,7 @@ texts! {
         /// The number of subfiles.
         given: u32,
         nprocs: u32,
-    } => "{given} subfiles cannot be made for {nprocs} processes: each needs one";
+    } => "the set cannot have {given} subfiles: each needs a process, of {nprocs}";
     /// The dimensions of a decomposition are not dimensions of the definition with a fixed length.
     Dims { id: u32 } => "decomposition {id}: its dimensions do not have fixed lengths";
     /// A request is not inside the array, or cannot be stored.

@@ -81,8 +81,7 @@ texts! {
         /// The field that asks for the size, with its value.
         because: Box<str>,
     } =>
-        "would have {size} bytes, because {because}; at most {limit} are written for an input of \
-         this size";
+        "would have {size} bytes, because {because}; at most {limit} are written";
     /// The file system has less room than the output needs.
     NoRoom {
         /// The bytes that the output would have.

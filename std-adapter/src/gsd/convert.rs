@@ -154,13 +154,16 @@ impl Convert {
             names: head.names_len,
             align: self.align_of(file),
         };
-        let is_long = head.file_len > Demand { size: 0, existing, own: 0 }.limit();
+        let demand = |contents: &Contents| contents.demand(existing, self.how.align.is_some());
+        let cheap = demand(&contents);
+        let is_long = head.file_len > Demand { size: 0, existing, own: 0 }.limit()
+            || cheap.size > self.output.limit(&cheap);
         if is_long || self.how.frames.is_some() {
             let mut counted = Counted::default();
             self.copy_to(&mut counted, file, frames, (false, most), &|_| {})?;
             (contents.data, contents.chunks) = (counted.bytes, counted.chunks);
         }
-        let demand = contents.demand(existing, self.how.align.is_some());
+        let demand = demand(&contents);
         let because = format_args!(
             "N and M in its index make chunks of {} bytes, and {existing} bytes of it exist",
             contents.data

@@ -259,7 +259,7 @@ fn pack_refuses_what_is_not_the_file_that_an_option_or_the_verb_takes() {
     let (set, canonical) = (path("blob_h1.nc"), path("can_h1.nc"));
     let out = dir.path().join("out.nc").to_str().unwrap().to_owned();
     let no_set = "is no file of a blob set: no variable has a decomposition";
-    let ranks = "9 subfiles cannot be made for 8 processes";
+    let ranks = "cannot have 9 subfiles: each needs a process, of 8";
     for (file, map, like, more, text) in [
         (&canonical, &map, &canonical, "--seal", no_set),
         (&canonical, &map, &map, "--seal", no_set),

@@ -92,7 +92,7 @@ fn cat_writes_regions_and_text() {
     assert_eq!(text(&[]), "0 1 2\n3 4 5\n6 7 8\n9 10 11\n");
     assert_eq!(text(&["--start", "1,1"]), "4 5\n7 8\n10 11\n");
     assert_eq!(text(&["--start", "1,0", "--count", "2,2", "--stride", "2,2"]), "3 5\n9 11\n");
-    refused(&["cat", &path, "variable/r", "--start", "1"], 2, "each of the 2 dimensions");
+    refused(&["cat", &path, "variable/r", "--start", "1"], 2, "for each dimension of r: 2");
     refused(&["cat", &path, "variable/r", "--start", "4,0", "--count", "1,1"], 2, "no index 4");
     refused(&["cat", &path, "variable/rr"], 1, "did you mean r?");
     refused(&["cat", &path, "variable/r", "--rows", "0..1"], 2, "--rows is for GSD files");

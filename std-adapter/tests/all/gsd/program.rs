@@ -312,7 +312,7 @@ fn what_is_asked_for_wrongly_is_told_so_that_it_can_be_mended() {
     let says = predicate::str::contains("the step must be at least 1");
     for frames in ["12..", "1..1", "17..19"] {
         for verb in ["convert", "extract"] {
-            let says = "--frames selects none of the 12 frames, 0 to 11";
+            let says = "--frames selects nothing: the file has 12 frames, 0 to 11";
             refused(&[verb, "--frames", frames, &file, &out], 2, says);
             assert!(!fs::exists(&out).unwrap(), "{verb} {frames}");
         }

@@ -85,7 +85,11 @@ fn what_cannot_be_appended_to_is_refused_and_not_touched() {
         assert_eq!(bytes(), before, "{set} {address} {source}");
     };
     refuse(copy.main(), "task/8", &source, "task/8: the file has 8 tasks, 0 to 7");
-    refuse(copy.main(), "task/0/chunk/1", &source, "and not to a chunk");
+    let must = |address: &str| {
+        let refusal = striae(&["append", copy.main(), address, &source]).assert().code(2);
+        refusal.stderr(predicates::str::contains("must be task/N, rank/R, task/N/key/K or"));
+    };
+    ["task/0/chunk/1", "task/*", "task/x"].into_iter().for_each(must);
     refuse(copy.main(), "task/0/key/1", &source, "no key-value records");
     refuse(copy.main(), "frame/0/a", &source, "addresses in a SIONlib file are ");
     refuse(copy.main(), "task/0", &copy.path("none"), "none: No such file");

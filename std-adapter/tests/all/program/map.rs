@@ -224,7 +224,7 @@ fn the_readme_shows_what_the_program_prints() {
     let args: Vec<_> = ["map"].into_iter().chain(command.split(' ')).collect();
     let assert = striae(&args).current_dir(root).assert().success();
     let printed = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
-    assert!(printed.starts_with(shown), "{printed}\n{shown}");
+    assert_eq!(printed, shown);
 }
 
 /// From a clean clone: each file that a command reads is there.

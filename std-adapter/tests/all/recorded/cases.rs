@@ -300,7 +300,6 @@ const ONCE: &[&str] = &[
     "recover none out/o.sion",
     "recover blob/README.md out/o.sion",
     "recover --format gsd blob/README.md out/o.gsd",
-    "recover --format sion gsd/v21_empty.gsd out/o.sion",
     "recover gsd/v21_empty.gsd out/o.sion",
     "convert gsd/v21_empty.gsd out/o.ffr",
     "cat - task/0",

@@ -3,7 +3,7 @@
 use super::VerbArgs;
 use clap::Args as ClapArgs;
 use std::path::{Path, PathBuf};
-use striae::address::Address;
+use striae::address::{Address, Part};
 
 #[derive(Debug, ClapArgs)]
 #[command(about = "Append bytes to a task of a SIONlib set, or append a record of a key")]
@@ -18,10 +18,21 @@ pub(crate) struct AppendArgs {
     #[arg(value_name = "SET")]
     pub(crate) file: PathBuf,
     /// Where to append: task/3, rank/42, or task/3/key/7 for a record of a key.
+    #[arg(value_parser = of_task)]
     pub(crate) address: Address,
     /// The file with the bytes to append; - is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) source: PathBuf,
+}
+
+/// Parses an address, which is not that of a chunk.
+fn of_task(text: &str) -> Result<Address, &'static str> {
+    match text.parse() {
+        Err(_) | Ok(Address::Task(_, Part::Chunk(_)) | Address::Rank(_, Part::Chunk(_))) => {
+            Err("must be task/N, rank/R, task/N/key/K or rank/R/key/K")
+        }
+        Ok(address) => Ok(address),
+    }
 }
 
 impl VerbArgs for AppendArgs {

@@ -34,10 +34,12 @@ pub(crate) struct CatArgs {
     /// the frame, or that of frame 0, or the default; patterns select only chunks that are there.
     #[arg(value_name = "ADDRESS")]
     pub(crate) address: Pattern,
-    /// Skip this number of bytes at the start (SIONlib and ffrecord only).
+    /// Skip this number of bytes at the start, of each that a pattern selects (SIONlib and ffrecord
+    /// only).
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size)]
     pub(crate) offset: u64,
-    /// Write at most this number of bytes; default: all (SIONlib and ffrecord only).
+    /// Write at most this number of bytes, of each that a pattern selects; default: all (SIONlib
+    /// and ffrecord only).
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub(crate) length: Option<u64>,
     /// Write only rows A to B-1; A or B may be left out, -1 is the last row (GSD only).

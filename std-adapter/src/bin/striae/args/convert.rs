@@ -1,5 +1,6 @@
 //! The arguments of `convert`.
 
+use super::options::a_file;
 use super::{Fill, Flags, Layout, Made, Set, Steps, VerbArgs};
 use crate::size::size;
 use clap::Args as ClapArgs;
@@ -30,6 +31,7 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) file: Set,
     /// The new file; for a set, its first file.
+    #[arg(value_parser = a_file())]
     pub(crate) out: PathBuf,
     /// Add checksums of everything (SIONlib and GSD only).
     #[arg(long, visible_alias = "checksums")]

@@ -1,5 +1,6 @@
 //! The arguments of `extract`.
 
+use super::options::a_file;
 use super::{Copying, Direct, Flags, Made, MaxSize, Rows, Set, Values, VerbArgs};
 use clap::Args as ClapArgs;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ pub(crate) struct ExtractArgs {
     #[command(flatten)]
     pub(crate) file: Set,
     /// The output folder; it is created if it does not exist.
+    #[arg(value_parser = a_file())]
     pub(crate) dir: PathBuf,
     /// Extract only these addresses: task/3, task/3/key/7, frame/9/NAME. Patterns need quotes:
     /// 'task/[0-9]*', 'frame/*/particles/*', 'frame/-1/*'. Default: everything.

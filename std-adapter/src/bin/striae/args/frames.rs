@@ -59,7 +59,7 @@ impl Rows {
         match (part, frames.checked_sub(1)) {
             (Some(_), Some(last)) if wanted.start > last || wanted.is_empty() => {
                 let has = count(frames, "frame");
-                let text = format!("--frames selects none of the {has}, 0 to {last}");
+                let text = format!("--frames selects nothing: the file has {has}, 0 to {last}");
                 Err(Failure::usage(path, &text))
             }
             _ => Ok(()),

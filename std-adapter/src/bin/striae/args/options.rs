@@ -2,9 +2,9 @@
 
 use crate::size::{short_size, size};
 use clap::Args as ClapArgs;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use striae::direct::OpenOptions;
 use striae::{Format, Output};
 
@@ -13,8 +13,8 @@ type Help = Option<&'static str>;
 
 /// Each format as a value of `--format`: of pack, and of recover.
 const FORMATS: [(Format, [Help; 2]); Format::ALL.len()] = [
-    (Format::Gsd, [None, Some("A GSD file")]),
-    (Format::Sion, [Some("A SIONlib set, one task a file"), Some("A SIONlib file")]),
+    (Format::Gsd, [None, Some("A GSD file that striae wrote or continued")]),
+    (Format::Sion, [Some("A SIONlib set, one task a file"), None]),
     (Format::Ffrecord, [Some("An ffrecord file, one sample a file"), None]),
     (Format::Cdf, [None, None]),
     (Format::Map, [Some("A netCDF map of E3SM-IO, one decomposition a map file"), None]),
@@ -30,6 +30,15 @@ pub(super) fn formats(of: fn([Help; 2]) -> Help) -> impl TypedValueParser<Value 
     let values: Vec<_> = FORMATS.into_iter().filter_map(value).collect();
     let named = |name| Format::ALL.into_iter().find(|format| format.name() == name);
     PossibleValuesParser::new(values).try_map(move |name| named(name).ok_or("is no format"))
+}
+
+/// Parses the name of a file that is not standard input or output: it is read or written at
+/// offsets.
+pub(super) fn a_file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path == Path::new("-") {
+        true => Err("files are read and written at offsets: give a name, which is ./- if it is -"),
+        false => Ok(path),
+    })
 }
 
 /// An input file: a set, or one file of a set.

@@ -1,6 +1,6 @@
 //! The arguments of pack: formats, and those for blob sets.
 
-use super::options::formats;
+use super::options::{a_file, formats};
 use super::{Flags, Layout, Made, VerbArgs};
 use crate::size::some_size;
 use clap::Args as ClapArgs;
@@ -33,9 +33,10 @@ pub(crate) struct PackArgs {
     #[arg(long, value_parser = formats(|[pack, _]| pack))]
     format: Option<Format>,
     /// The first file of the new set, or the new file.
+    #[arg(value_parser = a_file())]
     pub(crate) out: PathBuf,
     /// The input files in order, or a folder that extract made.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_parser = a_file())]
     pub(crate) sources: Vec<PathBuf>,
     /// Size of every chunk; default: the length of each task (SIONlib only).
     #[arg(long, value_name = "BYTES", value_parser = some_size)]

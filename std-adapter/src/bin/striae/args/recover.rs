@@ -1,6 +1,6 @@
 //! The arguments of `striae recover`.
 
-use super::options::formats;
+use super::options::{a_file, formats};
 use super::{Flags, Made, MaxSize, VerbArgs};
 use clap::Args as ClapArgs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,10 @@ pub(crate) struct RecoverArgs {
     #[arg(id = "FILE")]
     pub(crate) path: PathBuf,
     /// The new file; for a set, its first file.
+    #[arg(value_parser = a_file())]
     pub(crate) out: PathBuf,
-    /// Take the file for one of this format, whatever it starts with: its first sector may be lost.
+    /// Take the file for one of this format, whatever it starts with: its first sector may be lost,
+    /// of which files by striae have another copy.
     #[arg(long, value_parser = formats(|[_, recover]| recover))]
     format: Option<Format>,
     /// Recover only this file; if it is the first of several, it becomes a set of one file (SIONlib

@@ -2,12 +2,13 @@
 
 use super::{Bench, Turn, Way};
 use crate::failure::{Failure, Sound};
-use crate::printable::{printable, printable_path};
+use crate::printable::{count, printable, printable_path};
 use crate::text::{print_json, stdout};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
+use striae_core::store::usize_to_u64;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -138,10 +139,12 @@ impl Bench<'_> {
         let kind = if args.sequential { "sequential" } else { "random" };
         let crc = if args.crc { ", with CRC-32C" } else { "" };
         let path = printable_path(&args.file);
-        let (len, count, size) = (self.file_len, args.count, args.size);
-        writeln!(out, "{path}: {len} bytes; {count} {kind} spans of {size}{crc}")?;
+        let (len, size) = (self.file_len, args.size);
+        let spans = count(usize_to_u64(args.count.get()), &format!("{kind} span"));
+        writeln!(out, "{path}: {len} bytes; {spans} of {size}{crc}")?;
         let (batch, turns, seed) = (args.batch, args.turns, args.seed);
-        writeln!(out, "batches of {batch}, {turns} turns, all ways in random order, seed {seed}")?;
+        let turns = count(turns.get().into(), "turn");
+        writeln!(out, "batches of {batch}, {turns}, all ways in random order, seed {seed}")?;
         let mib = float(cached) / f64::from(1 << 20);
         let by = self.cache_by.name();
         match args.warm {

@@ -37,10 +37,22 @@ pub(crate) const ROW: Row = Row {
 };
 
 fn map(args: &MapArgs) -> Outcome {
-    map::map_all(args, Format::Blob, &|size| {
-        let paths = striae::blob::subfiles_of(&args.file.path)?;
+    let path = &args.file.path;
+    let sound = map::map_all(args, Format::Blob, &|size| {
+        let paths = striae::blob::subfiles_of(path)?;
         paths.iter().map(|path| of_file(path, Format::Blob, size)).collect()
-    })
+    })?;
+    if path.is_file() {
+        return Ok(sound);
+    }
+    // What is wrong with the subfiles that are there was said of each.
+    match open(path, Direct::default(), true) {
+        Ok(set) if set.missing_count() > 0 => {
+            report_missing(&set, "");
+            Ok(Sound::No)
+        }
+        _ => Ok(sound),
+    }
 }
 
 /// Opens a set; it is compared with its seal, except with `--no-seal`.
@@ -87,16 +99,7 @@ fn report_filled(set: &Set) -> Sound {
 
 /// Names the subfiles that are missing or damaged. `and` says what this number of values means.
 fn report(set: &Set, and: &dyn Fn(Option<u64>) -> String) -> Sound {
-    let mut count = 0_usize;
-    for number in set.missing().take(LINES) {
-        let path = printable::printable_path(&set.subfile_path(number));
-        complain(&format!("{path}: is missing{}", and(None)));
-        count = count.saturating_add(1);
-    }
-    if count == LINES {
-        let path = printable::printable_path(set.path());
-        complain(&format!("{path}: {} subfiles are missing", set.missing_count()));
-    }
+    report_missing(set, &and(None));
     for lost in set.lost() {
         complain(&format!("{}{}", lost.error, and(lost.values)));
     }
@@ -105,6 +108,20 @@ fn report(set: &Set, and: &dyn Fn(Option<u64>) -> String) -> Sound {
         complain(&format!("{path}: has {blobs} blobs, but {nprocs} processes wrote the set"));
     }
     if set.is_whole() { Sound::Yes } else { Sound::No }
+}
+
+/// Names the subfiles that are missing, and adds a text to each.
+fn report_missing(set: &Set, and: &str) {
+    let mut count = 0_usize;
+    for number in set.missing().take(LINES) {
+        let path = printable::printable_path(&set.subfile_path(number));
+        complain(&format!("{path}: is missing{and}"));
+        count = count.saturating_add(1);
+    }
+    if count == LINES {
+        let path = printable::printable_path(set.path());
+        complain(&format!("{path}: {} subfiles are missing", set.missing_count()));
+    }
 }
 
 fn cat(args: &CatArgs) -> Result<Sound, Failure> {

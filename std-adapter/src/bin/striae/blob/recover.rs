@@ -201,7 +201,9 @@ fn report_text(
         writeln!(out, "{}", printable(error))?;
     }
     if report.damaged.is_empty() {
-        report.damage.iter().take(RANGES).try_for_each(|one| writeln!(out, "{one}"))?;
+        // Missing subfiles are named above.
+        let all = recovery.damage().iter().filter(|one| one.facts().kind != "missing");
+        all.take(RANGES).try_for_each(|one| writeln!(out, "{one}"))?;
     }
     if report.damage.len() > RANGES {
         writeln!(out, "striae verify lists the damage: {} findings", report.damage.len())?;

@@ -67,11 +67,10 @@ impl Part {
         let shape = variable.shape();
         Self::of(args, shape).map_err(|flag| {
             let name = crate::printable::printable(variable.name());
-            let ndims =
-                crate::printable::count(striae_core::store::usize_to_u64(shape.len()), "dimension");
+            let ndims = shape.len();
             Failure::usage(
                 path,
-                &format!("--{flag} must have a number for each of the {ndims} of {name}"),
+                &format!("--{flag} must have a number for each dimension of {name}: {ndims}"),
             )
         })
     }

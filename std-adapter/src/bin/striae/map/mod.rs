@@ -162,8 +162,7 @@ fn owners(pictures: &[Picture]) -> Option<String> {
 
 /// A number of bytes, with a `~` if it is an estimate.
 fn bytes_of(kind: Kind, bytes: u64, is_sampled: bool) -> String {
-    let is_exact = kind.is_metadata() && kind != Kind::Checksums;
-    let about = if is_sampled && !is_exact { "~" } else { "" };
+    let about = if is_sampled && !kind.is_exact() { "~" } else { "" };
     format!("{about}{bytes}")
 }
 
@@ -193,7 +192,7 @@ fn letter_of(cell: &Cell) -> char {
 fn is_light([red, green, blue]: [u8; 3]) -> bool {
     let [red, green, blue] = [red, green, blue].map(u32::from);
     let sum = red.saturating_mul(3).saturating_add(green.saturating_mul(6));
-    sum.saturating_add(blue) > 1400 // of 2550
+    sum.saturating_add(blue) > 1200 // of 2550
 }
 
 /// The title of a picture: path, size of the file, size of a cell.

@@ -5,7 +5,7 @@ use crate::args::CatArgs;
 use crate::failure::{Failure, Sound};
 use std::io::{self, Read, Seek, SeekFrom};
 use striae::Error;
-use striae::address::Part;
+use striae::address::{Address, Index, Part};
 use striae::sion::{File, TaskEntry};
 
 pub(super) fn cat(args: &CatArgs) -> Result<Sound, Failure> {
@@ -59,7 +59,7 @@ fn most(args: &CatArgs, file: &File, entry: &TaskEntry, parts: &[Part]) -> Resul
 fn cat_part(args: &CatArgs, file: &File, task: u64, part: Part) -> Result<Sound, Failure> {
     if let Part::Key(key) = part {
         let mut value = file.value(task, key)?;
-        let wanted = Wanted::of(args, value.len())?;
+        let wanted = Wanted::of(args, (task, part), value.len())?;
         file.admit(&args.max_size.output(), wanted.len)?;
         io::copy(&mut (&mut value).take(wanted.skip), &mut io::sink())
             .map_err(failure(&args.file.path))?;
@@ -70,7 +70,7 @@ fn cat_part(args: &CatArgs, file: &File, task: u64, part: Part) -> Result<Sound,
         Part::Chunk(chunk) => stream.chunk(chunk)?,
         Part::All | Part::Key(_) => (0, stream.len()),
     };
-    let wanted = Wanted::of(args, len)?;
+    let wanted = Wanted::of(args, (task, part), len)?;
     file.admit(&args.max_size.output(), wanted.len)?; // a pattern's parts were, all together
     let position = begin.saturating_add(wanted.skip);
     stream.seek(SeekFrom::Start(position)).map_err(failure(&args.file.path))?;
@@ -91,10 +91,11 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(args: &CatArgs, len: u64) -> Result<Self, Failure> {
+    fn of(args: &CatArgs, (task, part): (u64, Part), len: u64) -> Result<Self, Failure> {
         let skip = args.offset;
         let Some(left) = len.checked_sub(skip) else {
-            let text = format!("--offset is {skip}, must be at most the length, {len}");
+            let part = Address::Task(Index::FromStart(task), part);
+            let text = format!("{part}: --offset is {skip}, must be at most the length, {len}");
             return Err(usage(args, &text));
         };
         Ok(Self { skip, len: args.length.map_or(left, |len| len.min(left)) })
