@@ -1,8 +1,8 @@
 //! A communicator of the processes that still answer.
 //!
 //! They must know each other before. The lowest rank that answers collects them: each rank tells
-//! rank 0 that it is there, and waits for the list of those that are; if none comes, it goes on
-//! with rank 1, and so on.
+//! rank 0 that it is there, and waits for the list of those that are; if none comes, it takes that
+//! back and goes on with rank 1, and so on. So a rank that comes late finds nobody.
 
 use super::messages::Kind;
 use super::{Communicator, to_int};
@@ -37,31 +37,44 @@ impl Communicator {
         let peer = to_int(self.world_rank_of(root));
         let mine = self.next_context().to_le_bytes();
         self.send_as(Kind::Here, root, &mine, Some(wait)).ok()?;
-        let (_, bytes) = self.poll(Some(wait), || self.receive(peer, Kind::List)).ok()??;
+        let list = self.poll(Some(wait), || self.receive(peer, Kind::List)).ok().flatten();
+        let Some((_, bytes)) = list else {
+            // The root may only be late. If it is gone, it does not matter that this fails.
+            _ = self.send_as(Kind::Here, root, &[], Some(wait));
+            return None;
+        };
         let mut words = words(&bytes);
-        Some((words.next()?, words.collect()))
+        // One that was not waited for before is of another communicator.
+        let context = words.next().filter(|context| *context >= self.next_context())?;
+        Some((context, words.collect()))
     }
 
     /// Collects the ranks that tell this one that they are there, and sends them the list, after
     /// the number of their communicator.
     fn collect(&self, time: Duration) -> Result<(u32, Vec<u32>), Error> {
         let (mut left, start) = (vec![self.rank], Instant::now());
-        let mut context = self.next_context();
+        // Ranks that collect at a time must not choose one number.
+        let mut context = self.next_context().saturating_add(self.rank);
         // SAFETY: a constant of mpi-sys.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
         // Those below have not answered.
         let most = self.size.saturating_sub(self.rank);
-        while u32::try_from(left.len()).unwrap_or(u32::MAX) < most {
-            let rest = time.saturating_sub(start.elapsed());
+        loop {
+            // If all are there, only what has come already is looked at: some took it back.
+            let is_all = u32::try_from(left.len()).unwrap_or(u32::MAX) >= most;
+            let rest = if is_all { Duration::ZERO } else { time.saturating_sub(start.elapsed()) };
             let Some((from, bytes)) = self.poll(Some(rest), || self.receive(any, Kind::Here))?
             else {
                 break;
             };
-            context = words(&bytes).fold(context, u32::max);
-            left.extend((0..self.size).find(|rank| self.world_rank_of(*rank) == from));
+            let of = |rank: &u32| self.world_rank_of(*rank) == from;
+            left.retain(|rank| !of(rank));
+            if let Some(theirs) = words(&bytes).next() {
+                context = context.max(theirs.saturating_add(self.rank));
+                left.extend((0..self.size).find(of));
+            }
         }
         left.sort_unstable();
-        left.dedup();
         let list = std::iter::once(&context).chain(&left);
         let bytes: Vec<u8> = list.flat_map(|word| word.to_le_bytes()).collect();
         for rank in left.iter().filter(|rank| **rank != self.rank) {

@@ -78,6 +78,7 @@ fn main() {
     if launcher.is_open_mpi {
         goes_on::check(launcher.run_on("goes_on_after_a_death", 4).ended().folder.path(), 4);
     }
+    launcher.run("the_first_rank_is_late", 3).is_ok_at_all();
     for scenario in ["dies_before_its_rows", "dies_after_its_rows", "dies_after_a_commit"] {
         launcher.run(scenario, 3).ended().has_last_commit();
     }
@@ -137,6 +138,7 @@ fn rank(scenario: &str, folder: &Path) {
         "leaves_before_the_close" => {
             return leave(comm, settings.duplicate(&world).unwrap(), universe, folder);
         }
+        "the_first_rank_is_late" => goes_on::come_late(&comm, folder),
         _ if scenario.starts_with("goes_on_after_") => {
             let ranks = settings.duplicate(&world).unwrap();
             end(&comm, &goes_on::go_on(&comm, ranks, scenario, folder), scenario, folder)
@@ -161,6 +163,7 @@ fn deadline_of(scenario: &str) -> Duration {
     match scenario {
         "a_rank_that_dies" | "a_rank_that_hangs" | "a_rank_that_finalizes" => SHORT,
         "a_rank_that_stops" | "the_first_rank_hangs" | "an_inner_rank_hangs" => SHORT,
+        "the_first_rank_is_late" => SHORT,
         "leaves_before_the_close" | "goes_on_after_a_hang" | "goes_on_after_a_death" => SHORT,
         _ => HANGS_AFTER,
     }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use striae_mpi::mpi::Rank;
 use striae_mpi::sion::Builder;
-use striae_mpi::{Collective, Error};
+use striae_mpi::{Code, Collective, Error};
 
 /// What a rank writes at a time: more than a chunk.
 fn bytes(rank: u32) -> Vec<u8> {
@@ -38,6 +38,32 @@ pub(crate) fn go_on(world: &Rank, ranks: Rank, scenario: &str, folder: &Path) ->
     file.commit().unwrap();
     file.close().unwrap();
     error
+}
+
+/// Rank 0 comes when the others have gone on without it: it is lost, and does not disturb them.
+pub(crate) fn come_late(comm: &Rank, folder: &Path) -> String {
+    let [others, late] = ["others", "late"].map(|name| folder.join(name));
+    let wait_for = |path: &Path| {
+        while !path.exists() {
+            std::thread::yield_now();
+        }
+    };
+    comm.agree(Ok(())).unwrap();
+    if comm.rank() == 0 {
+        wait_for(&others);
+        _ = comm.agree(Ok(())); // their messages are all there
+        assert_eq!(comm.shrink().map(drop).unwrap_err().code(), Code::Lost);
+        std::fs::write(&late, "").unwrap();
+        return "ok".into();
+    }
+    comm.agree(Ok(())).unwrap_err();
+    let left = comm.shrink().unwrap();
+    let all = u64::from(comm.size() - 1);
+    assert_eq!(left.total(Ok([1])).unwrap(), [all]);
+    std::fs::write(&others, "").unwrap();
+    wait_for(&late);
+    assert_eq!(left.total(Ok([1])).unwrap(), [all]);
+    "ok".into()
 }
 
 /// The set is closed, and has what the ranks wrote after one was gone.
