@@ -93,13 +93,13 @@ pub(super) fn parts<S: ReadAt>(store: &S, like: Option<&Header>) -> Result<Parts
         return Ok((header, end, ByteOrder::Big, None));
     }
     let (header, data) = datasets(store)?;
-    let end = header.end();
+    let (at, end) = (header.offset(), header.end());
     let mut header = bytes_of(store, header)?;
     let (order, len) = (order_of(&header), usize_to_u64(header.len()));
     let like = like.filter(|like| like.order() == order);
     let header = match like.and_then(|like| like.twin(&mut header, len, WORLD_RANKS)) {
         Some(header) => header,
-        None => read_header(&header[..], order).map_err(Flaw::of_memory)?,
+        None => read_header(&header[..], order).map_err(|error| Flaw::of_header_blob(error, at))?,
     };
     Ok((header, end, order, Some(data)))
 }

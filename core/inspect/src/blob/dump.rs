@@ -51,7 +51,8 @@ pub fn dump<'a, S: ReadAt>(store: &'a S, each: &'a mut Each<'a, S>) -> Result<()
             }
             tell(line)
         });
-        done.map_err(Flaw::of_cdf).map_err(Flaw::of_memory)?;
+        let in_file = |error| Flaw::of_header_blob(error, header.offset());
+        done.map_err(Flaw::of_cdf).map_err(in_file)?;
     }
     failed.map_or(Ok(()), |error| Err(DriveError::Store(error)))?;
     match Seal::find(Lines::new(store, each)?)? {

@@ -13,6 +13,12 @@ error_facts! {
 
     /// The header, or the place of values, breaks the grammar of netCDF.
     "header" Cdf { 0: ref error } |facts| Facts { kind: facts.kind, ..cdf::error_facts(error) };
+    /// The header, which is the dataset header_blob of an HDF5 file, breaks the grammar of netCDF.
+    "header_blob" HeaderBlob { at, ref error } |facts| {
+        let found = cdf::error_facts(error);
+        let offset = found.offset.map(|offset| offset.saturating_add(at));
+        Facts { kind: facts.kind, offset, ..found }
+    };
     /// The HDF5 container is damaged, or has a part that striae does not read.
     "hdf5" Hdf5 { 0: ref error } |facts| facts.text(&format!("{error}"));
     /// The file is cut.

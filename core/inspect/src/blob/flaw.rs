@@ -17,6 +17,13 @@ texts! {
 
     /// The header, or the place of values, breaks the grammar of netCDF.
     Cdf(error: cdf::Error) => "{error}";
+    /// The header, which is the dataset header_blob of an HDF5 file, breaks the grammar of netCDF.
+    HeaderBlob {
+        /// The offset of the dataset in the file.
+        at: u64,
+        /// The error; its offsets are from the start of the dataset.
+        error: cdf::Error,
+    } => "in header_blob, which starts at offset {at}: {error}";
     /// The HDF5 container is damaged, or has a part that striae does not read.
     Hdf5(error: hdf5::Error) => |f| {
         match error {
@@ -101,12 +108,13 @@ impl Flaw {
         error.map_format(Self::Format)
     }
 
-    /// An error of reading bytes that are in memory.
-    pub(super) fn of_memory<E, M>(error: DriveError<M, Self>) -> DriveError<E, Self> {
-        match error {
-            DriveError::Format(flaw) => DriveError::Format(flaw),
-            _ => DriveError::Format(Self::Cut),
-        }
+    /// An error of reading a header that is in memory, and at this offset in an HDF5 file.
+    pub(super) fn of_header_blob<E, M>(error: DriveError<M, Self>, at: u64) -> DriveError<E, Self> {
+        DriveError::Format(match error {
+            DriveError::Format(Self::Cdf(error)) => Self::HeaderBlob { at, error },
+            DriveError::Format(flaw) => flaw,
+            _ => Self::Cut,
+        })
     }
 
     pub(super) fn of_hdf5<E>(error: DriveError<E, Fault<hdf5::Error>>) -> DriveError<E, Self> {

@@ -80,7 +80,7 @@ const HEADERS: [Case; 17] = [
     (
         "h5",
         |path| patch(path, find(&std::fs::read(path).unwrap(), b"CDF\x05"), b"X"),
-        "header",
+        "header_blob",
         None,
     ),
     ("h5", |path| cut(path, 9000), "cut", None),
@@ -128,6 +128,24 @@ fn damage_of_a_header_has_its_subfile_and_the_name() {
         let is_other = |one: &&Finding| *one.file != *path && one.severity == Severity::Damage;
         assert_eq!(findings.iter().find(is_other), None, "{kind}");
     }
+}
+
+/// Its header is a dataset, which starts at 2048: an error says so, and has the place in the file.
+#[test]
+fn a_fault_in_the_header_of_an_hdf5_file_is_where_it_is_in_the_file() {
+    let (_dir, set) = copied(&golden_dir().join("f4_n4_s1/blob_h1.h5"));
+    let path = subfile(&set, 0);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[2060] = 9; // the tag of the first list
+    std::fs::write(&path, bytes).unwrap();
+    let findings = verify(&path);
+    let found = of_kind(&findings, "header_blob");
+    let [found] = &found[..] else { panic!("{findings:?}") };
+    let facts = found.facts();
+    assert_eq!((facts.offset, facts.field.as_deref()), (Some(2060), Some("list.tag")));
+    let says = found.what.to_string();
+    let start = "in header_blob, which starts at offset 2048: list.tag at offset 12 is ";
+    assert!(says.starts_with(start), "{says}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) struct LogArgs {
     /// Print values separated by commas, as spreadsheets take them.
     #[arg(long, conflicts_with_all = ["json", "plot"])]
     pub(crate) csv: bool,
-    /// Print JSON.
+    /// Print JSON, in which infinities and NaN are null.
     #[arg(long, conflicts_with = "plot")]
     pub(crate) json: bool,
     /// Write an SVG picture with a plot of each quantity of one number; - is standard output.
