@@ -32,7 +32,7 @@ let waiting = new Map();
 let asked = 0;
 let chosen = []; // the files
 let known = []; // what the worker says of each
-let earlier = { reads: 0, bytes: 0 }; // what workers read that were stopped
+let earlier = { reads: 0, bytes: 0 }; // what workers that were stopped had read for their answers
 
 function start() {
   worker?.terminate();

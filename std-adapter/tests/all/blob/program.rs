@@ -396,3 +396,20 @@ fn pack_takes_any_dimensions_for_a_decomposition_that_no_variable_has() {
     let [found, right] = [out, input].map(|path| output(&["cat", path, "variable/T"]));
     assert_eq!(found, right);
 }
+
+#[test]
+fn a_map_of_a_set_says_which_subfiles_are_missing() {
+    let (_dir, set) = copied(&golden_dir().join("f8_n8_s3rr/blob_h1.nc"));
+    let set = set.to_str().unwrap();
+    std::fs::remove_file(format!("{set}.0001")).unwrap();
+    let missing = || predicates::str::contains(format!("{set}.0001: is missing"));
+    for args in [&["map", set][..], &["map", "--json", set], &["map", "--svg", "-", set]] {
+        striae(args).assert().code(1).stderr(missing());
+    }
+    // A subfile is asked for by itself.
+    output(&["map", &format!("{set}.0002")]);
+    let file = std::fs::OpenOptions::new().write(true).open(format!("{set}.0002")).unwrap();
+    file.set_len(3000).unwrap();
+    let damaged = predicates::str::contains(".0002: list.nelems");
+    striae(&["map", set]).assert().code(1).stderr(missing()).stderr(damaged);
+}

@@ -83,6 +83,8 @@ fn a_plot_is_of_each_quantity_of_one_number() {
     output(&["log", "--plot", svg, "--force", path, "md/energy"]);
     assert_eq!(fs::read_to_string(&out).unwrap().matches("<path ").count(), 1);
     refused(&["log", "--plot", "-", path, "name"], 2, "no quantity of one number to plot");
+    refused(&["log", "--plot", "-", path, "box"], 2, "box is no quantity of one number");
+    refused(&["log", "--plot", "-", path, "none"], 1, "frame 0 has no chunk log/none");
 }
 
 /// Also a peak of one frame of many, and the last frame.

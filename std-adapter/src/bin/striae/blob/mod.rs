@@ -38,20 +38,20 @@ pub(crate) const ROW: Row = Row {
 
 fn map(args: &MapArgs) -> Outcome {
     let path = &args.file.path;
-    let sound = map::map_all(args, Format::Blob, &|size| {
+    let drawn = map::map_all(args, Format::Blob, &|size| {
         let paths = striae::blob::subfiles_of(path)?;
         paths.iter().map(|path| of_file(path, Format::Blob, size)).collect()
-    })?;
+    });
     if path.is_file() {
-        return Ok(sound);
+        return drawn;
     }
-    // What is wrong with the subfiles that are there was said of each.
+    // What is wrong with the subfiles that are there is said of each.
     match open(path, Direct::default(), true) {
         Ok(set) if set.missing_count() > 0 => {
             report_missing(&set, "");
-            Ok(Sound::No)
+            drawn.map(|_| Sound::No)
         }
-        _ => Ok(sound),
+        _ => drawn,
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) const ROW: Row = Row {
     extract: Do(extract::extract),
     convert: Not("they have one layout only; pack makes them"),
     recover: Not(
-        "they have no second copy of their tables; verify says which samples are sound, and extract saves those that are named",
+        "they have no second copy of their tables; ls and verify say what is damaged, and extract saves the samples that are named",
     ),
     verify: Do(|args| verify::verify(args, verify::FFRECORD)),
     map: Do(|args| map::map(args, Format::Ffrecord)),

@@ -43,7 +43,7 @@ pub(super) fn log(args: &LogArgs) -> Result<Sound, Failure> {
     let logs = args.names.iter().fold(logs, |logs, name| logs.matching(format!("log/{name}")));
     let logs = if args.plot.is_some() { logs.scalars() } else { logs };
     let series = logs.read()?;
-    check_names(args, &series)?;
+    check_names(args, &trajectory, &series)?;
     if let Some(out) = &args.plot {
         save(&plot::svg(&args.file, &series)?, out, args.force, [&*args.file].into_iter())?;
     } else if args.json {
@@ -58,19 +58,20 @@ pub(super) fn log(args: &LogArgs) -> Result<Sound, Failure> {
 }
 
 /// Each name must select something.
-fn check_names(args: &LogArgs, series: &[Series]) -> Result<(), Failure> {
-    let is_of = |name: &str, of: &Series| matches(&format!("log/{name}"), &of.name);
-    match args.names.iter().find(|name| !series.iter().any(|of| is_of(name, of))) {
-        Some(name) if args.plot.is_some() => {
-            let text = format!("frame 0 has no quantity of one number {}", printable(name));
-            Err(Failure::usage(&args.file, &text))
+fn check_names(args: &LogArgs, trajectory: &Trajectory, series: &[Series]) -> Result<(), Failure> {
+    let is_of = |name: &str, of: &str| matches(&format!("log/{name}"), of);
+    let has = |name: &&String| series.iter().any(|of| is_of(name, &of.name));
+    let Some(name) = args.names.iter().find(|name| !has(name)) else { return Ok(()) };
+    // For a plot, arrays and texts were not read.
+    for of in trajectory.file().names()?.iter().filter(|_| args.plot.is_some()) {
+        let is_there = || trajectory.file().find(0, of.as_bytes());
+        if is_of(name, &String::from_utf8_lossy(of.as_bytes())) && is_there()?.is_some() {
+            let text = format!("{} is no quantity of one number", printable(name));
+            return Err(Failure::usage(&args.file, &text));
         }
-        Some(name) => {
-            let name = format!("log/{name}").into_bytes().into();
-            Err(Error::new(&args.file, ErrorKind::NoChunk { frame: 0, name }).into())
-        }
-        None => Ok(()),
     }
+    let name = format!("log/{name}").into_bytes().into();
+    Err(Error::new(&args.file, ErrorKind::NoChunk { frame: 0, name }).into())
 }
 
 impl<'a> Row<'a> {
