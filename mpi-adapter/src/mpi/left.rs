@@ -36,25 +36,28 @@ impl Communicator {
     fn ask_for_list(&self, root: u32, wait: Duration) -> Option<(u32, Vec<u32>)> {
         let peer = to_int(self.world_rank_of(root));
         let mine = self.next_context().to_le_bytes();
-        self.send_as(Kind::Here, root, &mine, Some(wait)).ok()?;
-        let list = self.poll(Some(wait), || self.receive(peer, Kind::List)).ok().flatten();
-        let Some((_, bytes)) = list else {
+        let list = self.send_as(Kind::Here, root, &mine, Some(wait)).and_then(|()| {
+            self.poll(Some(wait), || {
+                // One that came too late before is of another communicator.
+                let list = self.receive(peer, Kind::List)?.map(|(_, bytes)| bytes);
+                let context = |bytes: &Vec<u8>| words(bytes).next().unwrap_or(0);
+                Ok(list.filter(|bytes| context(bytes) >= self.next_context()))
+            })
+        });
+        let Ok(Some(bytes)) = list else {
             // The root may only be late. If it is gone, it does not matter that this fails.
-            _ = self.send_as(Kind::Here, root, &[], Some(wait));
+            _ = self.send_as(Kind::Here, root, &[], Some(Duration::ZERO));
             return None;
         };
         let mut words = words(&bytes);
-        // One that was not waited for before is of another communicator.
-        let context = words.next().filter(|context| *context >= self.next_context())?;
-        Some((context, words.collect()))
+        Some((words.next()?, words.collect()))
     }
 
     /// Collects the ranks that tell this one that they are there, and sends them the list, after
     /// the number of their communicator.
     fn collect(&self, time: Duration) -> Result<(u32, Vec<u32>), Error> {
         let (mut left, start) = (vec![self.rank], Instant::now());
-        // Ranks that collect at a time must not choose one number.
-        let mut context = self.next_context().saturating_add(self.rank);
+        let mut context = self.next_context();
         // SAFETY: a constant of mpi-sys.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
         // Those below have not answered.
@@ -70,11 +73,15 @@ impl Communicator {
             let of = |rank: &u32| self.world_rank_of(*rank) == from;
             left.retain(|rank| !of(rank));
             if let Some(theirs) = words(&bytes).next() {
-                context = context.max(theirs.saturating_add(self.rank));
+                context = context.max(theirs);
                 left.extend((0..self.size).find(of));
             }
         }
         left.sort_unstable();
+        // Ranks that collect at a time must not choose one number: that of each has its own rest.
+        let rest = |of: u32| of.checked_rem(self.size).unwrap_or(0);
+        let more = self.rank.saturating_add(self.size).saturating_sub(rest(context));
+        context = context.saturating_add(rest(more));
         let list = std::iter::once(&context).chain(&left);
         let bytes: Vec<u8> = list.flat_map(|word| word.to_le_bytes()).collect();
         for rank in left.iter().filter(|rank| **rank != self.rank) {
