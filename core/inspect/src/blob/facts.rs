@@ -6,6 +6,7 @@ use crate::finding::{Facts, error_facts};
 use alloc::format;
 use core::num::NonZeroU32;
 use striae_core::blob::{Error, Name, raw};
+use striae_core::cdf::Error as CdfError;
 
 error_facts! {
     /// What an error of a subfile's header or container says, as values.
@@ -17,7 +18,11 @@ error_facts! {
     "header_blob" HeaderBlob { at, ref error } |facts| {
         let found = cdf::error_facts(error);
         let offset = found.offset.map(|offset| offset.saturating_add(at));
-        Facts { kind: facts.kind, offset, ..found }
+        let max = match error {
+            CdfError::Cut { .. } => found.max.map(|end| end.saturating_add(at.into())),
+            _ => found.max,
+        };
+        Facts { kind: facts.kind, offset, max, ..found }
     };
     /// The HDF5 container is damaged, or has a part that striae does not read.
     "hdf5" Hdf5 { 0: ref error } |facts| facts.text(&format!("{error}"));

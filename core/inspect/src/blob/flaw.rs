@@ -23,7 +23,7 @@ texts! {
         at: u64,
         /// The error; its offsets are from the start of the dataset.
         error: cdf::Error,
-    } => "in header_blob, which starts at offset {at}: {error}";
+    } => "in header_blob, which is as a file from offset {at} on: {error}";
     /// The HDF5 container is damaged, or has a part that striae does not read.
     Hdf5(error: hdf5::Error) => |f| {
         match error {

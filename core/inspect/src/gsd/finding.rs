@@ -77,8 +77,8 @@ findings! {
     }
     |facts| at(facts, Commit::sequence, 224).value(*shown).expected(*proven)
     => "{} at offset 224 is {shown}, but the shadow at offset {offset} proves commit {proven}: gsd \
-        sees an older one until striae writes to the file, and if it appends first, commit \
-        {proven} is lost", name_of(Commit::sequence);
+        sees an older one until striae writes to the file, and if it appends first, what is later is \
+        lost", name_of(Commit::sequence);
 
     /// A shadow has a commit that the header does not show yet, and a part of its data is missing.
     /// Commits take one sync: the power failed before that sync was done, or the data was lost

@@ -18,7 +18,7 @@ use zerocopy::{FromBytes, FromZeros};
 ///
 /// A file with a commit record is opened in two reads; another file takes a read of the names and
 /// log2(slots) reads of a slot. If commits may take one sync, a shadow is also read, and if it is
-/// later than the header, the bytes that its commit added: at most 2 MiB.
+/// later than the header, the bytes that its commit added, at most 2 MiB, and then the other one.
 #[derive(Debug)]
 pub struct Open {
     application: Label,

@@ -225,6 +225,7 @@ impl Stream {
     pub(super) fn count_written(&mut self, part: &Part, len: u64) -> Result<(), Error> {
         self.check_open(part)?;
         let room = self.cursor().room();
+        self.cursor().fits(len).map_err(|error| part.error(error))?;
         if len > room {
             let error = SionError::RecordTooLong { len, chunksize: room };
             return Err(part.error(error));

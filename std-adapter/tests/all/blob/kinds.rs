@@ -144,7 +144,7 @@ fn a_fault_in_the_header_of_an_hdf5_file_is_where_it_is_in_the_file() {
     let facts = found.facts();
     assert_eq!((facts.offset, facts.field.as_deref()), (Some(2060), Some("list.tag")));
     let says = found.what.to_string();
-    let start = "in header_blob, which starts at offset 2048: list.tag at offset 12 is ";
+    let start = "in header_blob, which is as a file from offset 2048 on: list.tag at offset 12 is ";
     assert!(says.starts_with(start), "{says}");
 }
 

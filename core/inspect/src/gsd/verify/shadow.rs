@@ -54,6 +54,9 @@ pub(super) fn check<S: Subject>(
         let (shown, proven) = (found.commit.sequence.get(), record.sequence);
         let offset = Shadow::offset_of(record.shadow, proven);
         report.add(FindingKind::Ahead { offset, shown, proven });
+        if let Some(offset) = unproven(subject, file_len, &record)? {
+            report.add(FindingKind::Unproven { offset, number: proven.wrapping_add(1) });
+        }
         return Ok(());
     }
     let shown = own.or_else(|| judge.record().filter(|_| judge.torn().is_some()));

@@ -172,7 +172,9 @@ fn check_commit_fields<S: ReadAt>(
         let is_first = head.meta1.is_first_of_several();
         let span = Span::between(meta2.start(), meta2.end()).unwrap_or(Span::ZERO);
         if blocks.is_commit(meta2.maxchunks(), span, is_first) {
-            let usual = format_args!("{usual} when the file is closed, and anywhere until then");
+            let usual = format_args!(
+                "{usual} when the file is closed, and the start of a sector after a block until then"
+            );
             let field = raw::CommitFields::start_of_varheader;
             report.unusual(field, offset, meta2.start(), usual);
         } else {
