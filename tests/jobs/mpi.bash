@@ -104,9 +104,9 @@ c_library() {
 #include <gsd.h>' || fail "the headers are no C++"
 }
 
-under mpich 44
+under mpich 45
 c_programs mpich 3
-under openmpi 48
+under openmpi 49
 c_programs openmpi 1 2 4 8
 c_library
 # What no MPI makes a difference to.
