@@ -267,7 +267,8 @@ entries! {
         desk.cut(&new)?;
         desk.close(maxchunks, &mut tables)?;
         let place = book.prepared(maxchunks, flags & 1 == 1, Ahead::NONE)?;
-        Ok(u64::from(book.is_closed()) ^ place.start())
+        let is_commit = blocks.is_commit(maxchunks, place.span(), flags & 2 == 2);
+        Ok(u64::from(book.is_closed() ^ is_commit) ^ place.start())
     }
 }
 
