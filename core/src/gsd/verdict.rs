@@ -180,8 +180,7 @@ impl<const DEEP: bool, const OWN: bool> Judge<DEEP, OWN> {
         }
     }
 
-    /// Whether no byte, or not every byte, was written of the header of the commit before the one
-    /// ahead; or of the commit itself, if none is ahead.
+    /// Whether the header is torn, or two commits older than the image.
     pub(super) const fn is_torn_or_older(&self) -> bool {
         self.is_torn || self.is_two_behind
     }

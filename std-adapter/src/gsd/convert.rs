@@ -156,9 +156,9 @@ impl Convert {
         };
         let demand = |contents: &Contents| contents.demand(existing, self.how.align.is_some());
         let cheap = demand(&contents);
-        let is_long = head.file_len > Demand { size: 0, existing, own: 0 }.limit()
-            || cheap.size > self.output.limit(&cheap);
-        if is_long || self.how.frames.is_some() {
+        let is_fair = head.file_len <= Demand { size: 0, existing, own: 0 }.limit()
+            && cheap.size <= self.output.limit(&cheap);
+        if !is_fair || self.how.frames.is_some() {
             let mut counted = Counted::default();
             self.copy_to(&mut counted, file, frames, (false, most), &|_| {})?;
             (contents.data, contents.chunks) = (counted.bytes, counted.chunks);

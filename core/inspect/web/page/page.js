@@ -126,7 +126,10 @@ async function choose(files) {
 }
 
 // A name that is there twice.
-const twice = (names) => names.find((name, at) => names.indexOf(name) !== at);
+function twice(names) {
+  const seen = new Set();
+  return names.find((name) => seen.size === seen.add(name).size);
+}
 
 async function open(index, tab = shown.tab, then = {}) {
   if (fields.stopped) fields = { ...fields, file: -1 }; // they are asked for again
