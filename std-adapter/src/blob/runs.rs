@@ -143,7 +143,8 @@ fn add_blob(
     [offsets, lengths]: &mut [Vec<u8>; 2],
 ) -> Result<(), AnyError> {
     let id = id_of(index).unwrap_or(NonZeroU32::MIN);
-    let spans = subfile.requests(blob_index, index).ok_or(Flaw::Cut)?;
+    let none = || Flaw::NoPlace { what: "requests", blob: blob.into() };
+    let spans = subfile.requests(blob_index, index).ok_or_else(none)?;
     let [(first_span, first), (second_span, second)] = spans;
     read(bulk, subfile, first_span, offsets)?;
     read(bulk, subfile, second_span, lengths)?;

@@ -174,7 +174,8 @@ impl Reading<'_> {
     /// Where a group is in the subfile, if its blob is as sealed.
     fn span(&self, (task, group): (&Task<'_>, &Group), blob: u32) -> Result<Span, AnyError> {
         let (subfile, bulk) = &self.opened;
-        let variable = self.set.decomposed_variable(task.variable).ok_or(Flaw::Cut)?;
+        let none = || Flaw::NoPlace { what: "values", blob: blob.into() };
+        let variable = self.set.decomposed_variable(task.variable).ok_or_else(none)?;
         if variable.is_record && task.record >= subfile.numrecs {
             let (last, length) = (task.record, subfile.numrecs);
             return Err(Flaw::Cdf(cdf::Error::OutOfShape { dim: 0, last, length }).into());

@@ -73,7 +73,7 @@ texts! {
          be made";
     /// The output would be larger than the input justifies.
     TooLarge {
-        /// The bytes that the output would have.
+        /// The bytes that the output would have; of a GSD file, the most that they can be.
         size: u64,
         /// The largest size that is written: see [`striae_inspect::size`], or what
         /// [`Output::max_size`](crate::Output::max_size) says.

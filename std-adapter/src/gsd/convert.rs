@@ -165,7 +165,8 @@ impl Convert {
         }
         let demand = demand(&contents);
         let because = format_args!(
-            "N and M in its index make chunks of {} bytes, and {existing} bytes of it exist",
+            "N and M in its index make chunks of {} bytes, index and alignment can add the rest, and \
+             {existing} bytes of it exist",
             contents.data
         );
         self.output.admit(file.path(), &demand, because)?;

@@ -88,7 +88,8 @@ impl Recovery {
         let existing = existing(self.bulk.file()).map_err(|error| Error::new(&self.path, error))?;
         let (demand, bytes) = (self.judged.demand(existing), self.judged.bytes());
         let because = format_args!(
-            "N and M in its index make chunks of {bytes} bytes, and {existing} bytes of it exist"
+            "N and M in its index make chunks of {bytes} bytes, index and alignment can add the \
+             rest, and {existing} bytes of it exist"
         );
         spare([out.to_owned()], [&*self.path])?;
         self.output.admit(&self.path, &demand, because)?;

@@ -51,8 +51,9 @@ impl Container {
 /// [`Flaw::Cut`] if the file ends before; [`DriveError::BufferTooSmall`] if they are more than the
 /// memory; an error of the store.
 pub fn bytes_of<S: ReadAt>(store: &S, span: Span) -> Result<Vec<u8>, Failed<S, Flaw>> {
-    if !span.fits(store.size().map_err(DriveError::Store)?) {
-        return Err(DriveError::Format(Flaw::Cut));
+    let file_len = store.size().map_err(DriveError::Store)?;
+    if !span.fits(file_len) {
+        return Err(DriveError::Format(Flaw::Cut { end: span.end(), file_len }));
     }
     let mut bytes = memory(usize::try_from(span.len()).unwrap_or(usize::MAX))?;
     read(store, span.offset(), &mut bytes)?;
@@ -107,7 +108,9 @@ pub(super) fn parts<S: ReadAt>(store: &S, like: Option<&Header>) -> Result<Parts
 /// The places of the header and of the blobs in an HDF5 file.
 pub(super) fn datasets<S: ReadAt>(store: &S) -> Result<(Span, Span), Failed<S, Flaw>> {
     let mut memory = [0; hdf5::Reader::<()>::MEMORY];
-    let reader = hdf5::Reader::open(store, &mut memory).map_err(Flaw::of_hdf5)?;
+    let file_len = store.size().map_err(DriveError::Store)?;
+    let wrong = |error| Flaw::of_hdf5(error, file_len);
+    let reader = hdf5::Reader::open(store, &mut memory).map_err(wrong)?;
     let mut find = |name: &'static str| {
         let array = match reader.dataset(name.as_bytes(), &mut memory) {
             // The blobs before the end of the file are there: the search for blobs says which are
@@ -115,16 +118,17 @@ pub(super) fn datasets<S: ReadAt>(store: &S) -> Result<(Span, Span), Failed<S, F
             Err(DriveError::Format(Fault::Format(hdf5::Error::OutOfFile {
                 offset, end, ..
             }))) => {
-                return Span::between(offset, end).ok_or(DriveError::Format(Flaw::Cut));
+                let cut = DriveError::Format(Flaw::Cut { end, file_len });
+                return Span::between(offset, end).ok_or(cut);
             }
-            array => array.map_err(Flaw::of_hdf5)?,
+            array => array.map_err(wrong)?,
         };
         Ok(array.ok_or(DriveError::Format(Flaw::NoDataset { name }))?.values)
     };
     let [header, data] = DATASETS;
     let (header, data) = (find(header)?, find(data)?);
     if header.len() > MOST {
-        return Err(DriveError::Format(Flaw::Cut));
+        return Err(DriveError::Format(Flaw::LongHeader { len: header.len(), most: MOST }));
     }
     Ok((header, data))
 }

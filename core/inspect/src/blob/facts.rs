@@ -26,8 +26,14 @@ error_facts! {
     };
     /// The HDF5 container is damaged, or has a part that striae does not read.
     "hdf5" Hdf5 { 0: ref error } |facts| facts.text(&format!("{error}"));
-    /// The file is cut.
-    "cut" Cut {} |facts| facts;
+    /// The dataset header_blob of an HDF5 file is longer than any header is.
+    "long_header" LongHeader { len, most } |facts| facts.value(len).max(most);
+    /// The header of an HDF5 file does not say how many records there are.
+    "no_numrecs" NoNumrecs {} |facts| facts;
+    /// The file ends before bytes that it must have.
+    "cut" Cut { end, file_len } |facts| facts.value(file_len).min(end);
+    /// The values or the requests of a blob have no place in the file.
+    "no_place" NoPlace { what, blob } |facts| Facts { blob: Some(blob), ..facts.text(what) };
     /// The file is an HDF5 file without one of the two datasets.
     "no_dataset" NoDataset { name } |facts| facts.text(name);
     /// The header does not have this attribute.

@@ -23,7 +23,17 @@ texts! {
         at: u64,
         /// The error; its offsets are from the start of the dataset.
         error: cdf::Error,
-    } => "in header_blob, which is as a file from offset {at} on: {error}";
+    } => "in header_blob, whose byte 0 is at offset {at} of the file: {error}";
+    /// The dataset header_blob of an HDF5 file is longer than any header is.
+    LongHeader {
+        /// Its length.
+        len: u64,
+        /// The most bytes that are read.
+        most: u64,
+    } => "header_blob has {len} bytes, and at most {most} are read";
+    /// The header of an HDF5 file does not say how many records there are, as that of a CDF-5 file
+    /// need not, whose length says it.
+    NoNumrecs => "numrecs in header_blob is that of a file of unknown length: it must be a number";
     /// The HDF5 container is damaged, or has a part that striae does not read.
     Hdf5(error: hdf5::Error) => |f| {
         match error {
@@ -33,8 +43,19 @@ texts! {
     };
     /// The blobs are damaged.
     Format(error: Error) => "{error}";
-    /// The file is cut.
-    Cut => "the file is cut";
+    /// The file ends before bytes that it must have.
+    Cut {
+        /// The end of the bytes that are needed.
+        end: u64,
+        file_len: u64,
+    } => "the file is cut: it ends at offset {file_len}, and has bytes up to {end} by its tables";
+    /// The values or the requests of a blob have no place in the file.
+    NoPlace {
+        /// Which of them.
+        what: &'static str,
+        /// The number of the blob.
+        blob: u64,
+    } => "blob {blob}: its {what} are outside of what the file has for them";
     /// The file is an HDF5 file without one of the two datasets.
     NoDataset { name: &'static str } => "is an HDF5 file without a dataset {name}; {ONLY}";
     /// The header does not have this attribute.
@@ -110,21 +131,29 @@ impl Flaw {
 
     /// An error of reading a header that is in memory, and at this offset in an HDF5 file.
     pub(super) fn of_header_blob<E, M>(error: DriveError<M, Self>, at: u64) -> DriveError<E, Self> {
-        DriveError::Format(match error {
-            DriveError::Format(Self::Cdf(error)) => Self::HeaderBlob { at, error },
-            DriveError::Format(flaw) => flaw,
-            _ => Self::Cut,
-        })
+        match error {
+            DriveError::Format(Self::Cdf(error)) => {
+                DriveError::Format(Self::HeaderBlob { at, error })
+            }
+            DriveError::Format(flaw) => DriveError::Format(flaw),
+            DriveError::BufferTooSmall { need } => DriveError::BufferTooSmall { need },
+            DriveError::Ended { offset } => DriveError::Ended { offset: at.saturating_add(offset) },
+            _ => DriveError::Ended { offset: at }, // memory has no other errors
+        }
     }
 
-    pub(super) fn of_hdf5<E>(error: DriveError<E, Fault<hdf5::Error>>) -> DriveError<E, Self> {
-        match error {
-            DriveError::Format(Fault::Miss(Miss::Ended { .. })) => DriveError::Format(Self::Cut),
-            // The memory is what a search needs.
-            DriveError::Format(Fault::Miss(_)) => DriveError::Format(Self::Cut),
-            DriveError::Format(Fault::Format(error)) => DriveError::Format(Self::Hdf5(error)),
-            error => error.map_format(|_| Self::Cut),
-        }
+    /// An error of reading a container of `file_len` bytes.
+    pub(super) fn of_hdf5<E>(
+        error: DriveError<E, Fault<hdf5::Error>>,
+        file_len: u64,
+    ) -> DriveError<E, Self> {
+        error.map_format(|fault| match fault {
+            Fault::Format(error) => Self::Hdf5(error),
+            Fault::Miss(Miss::Ended { offset, len }) => {
+                Self::Cut { end: offset.saturating_add(len), file_len }
+            }
+            Fault::Miss(_) => Self::Cut { end: u64::MAX, file_len }, // the memory is enough
+        })
     }
 }
 

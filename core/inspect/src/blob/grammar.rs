@@ -315,11 +315,11 @@ impl<'a> Reading<'a> {
         decompositions: &[Decomposition],
     ) -> Result<(Variable, Placed), Flaw> {
         let name = || Box::from(found.name());
+        let wrong = || Flaw::DecompositionId { name: name() };
         let placed = self.placed(found)?;
         let id = match found.attribute(DECOMPOSITION_ID) {
             None => None,
             Some(attribute) => {
-                let wrong = || Flaw::DecompositionId { name: name() };
                 let id = integer(attribute).and_then(|id| id.checked_sub(1));
                 let index = id.and_then(|id| usize::try_from(id).ok()).ok_or_else(wrong)?;
                 Some((index, decompositions.get(index).ok_or_else(wrong)?))
@@ -331,7 +331,7 @@ impl<'a> Reading<'a> {
                 self.roles.canonical(dimids).ok_or_else(|| Flaw::Shape { name: name() })?
             }
             Some((index, _)) => {
-                let nelems = self.dim_of(id_of(index).ok_or(Flaw::Cut)?, Part::Nelems)?;
+                let nelems = self.dim_of(id_of(index).ok_or_else(wrong)?, Part::Nelems)?;
                 let skip = usize::from(self.is_record(found));
                 let rest = found.dimids().get(skip..).unwrap_or_default();
                 if !rest.iter().map(|&dimid| usize::try_from(dimid).ok()).eq([Some(nelems)]) {

@@ -344,7 +344,8 @@ impl Sealed {
         let (is_record, records) = (variable.is_record(set), self.records(set, variable));
         let span = |record| {
             let span = span(subfile, set, (variable, blob), record);
-            span.ok_or(DriveError::Format(Flaw::Cut))
+            let what = if matches!(variable, Sealable::Map(..)) { "requests" } else { "values" };
+            span.ok_or(DriveError::Format(Flaw::NoPlace { what, blob: blob.into() }))
         };
         let Some(last) = records.checked_sub(1).map(span).transpose()? else { return Ok(0) };
         let known = self.known.get(row);
@@ -363,11 +364,7 @@ impl Sealed {
                         is_older = entry(table, row) == crc.to_be_bytes();
                     }
                     let read = store.data(span(record)?, &mut |bytes| crc = checksum(crc, bytes));
-                    read.map_err(|error| match error {
-                        DriveError::Store(error) => DriveError::Store(error),
-                        DriveError::Ended { offset } => DriveError::Ended { offset },
-                        _ => DriveError::Format(Flaw::Cut),
-                    })?;
+                    read.map_err(DriveError::infallible)?;
                 }
                 crc
             }

@@ -292,7 +292,7 @@ impl Subfile {
     ) -> Result<Self, Failed<S, Flaw>> {
         let file_len = store.size().map_err(DriveError::Store)?;
         let &Grammar { numrecs, nblobs, ref canonical, ref locals, .. } = grammar;
-        let numrecs = numrecs.ok_or(DriveError::Format(Flaw::Cut))?; // nothing says how many
+        let numrecs = numrecs.ok_or(DriveError::Format(Flaw::NoNumrecs))?;
         let ndecompositions = locals.len();
         let least = usize_to_u64(ndecompositions).saturating_mul(Share::HEAD_LEN).max(1);
         let nblobs = blobs_in(data.len().max(1), nblobs, least).map_err(DriveError::Format)?;

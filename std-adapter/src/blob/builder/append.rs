@@ -4,7 +4,7 @@ use super::header::{Made, Places, Variable};
 use super::sealing::{Sealing, rows_of};
 use super::writer::{Subfile, Target, Writer};
 use crate::blob::Container;
-use crate::blob::grammar::{Canonical, numbers};
+use crate::blob::grammar::{Canonical, id_of, numbers, request};
 use crate::blob::names::Names;
 use crate::blob::set::judged;
 use crate::error::blob::ErrorKind as BlobError;
@@ -12,6 +12,7 @@ use crate::error::build::BuildError;
 use crate::error::{Error, ErrorKind};
 use crate::lock::Locked;
 use crate::posix::PosixFile;
+use std::num::NonZeroU32;
 use std::path::Path;
 use striae_core::blob::append::{Reseal, count, settle, take_back};
 use striae_core::blob::book::Sum;
@@ -71,15 +72,19 @@ impl Old {
     /// The requests of a blob.
     fn requests(&self, file: &PosixFile, blob: usize) -> Result<Vec<Vec<Request>>, ErrorKind> {
         let of = |index: usize| {
-            let spans = self.subfile.requests(blob, index).ok_or(Flaw::Cut)?;
+            let none = || Flaw::NoPlace { what: "requests", blob: usize_to_u64(blob) };
+            let spans = self.subfile.requests(blob, index).ok_or_else(none)?;
             let [offsets, lengths] = spans.map(|(span, nc_type)| {
                 let bytes = subfile::bytes_of(file, span)?;
-                let values = numbers(&bytes, nc_type, self.subfile.order());
-                let values = values.map(|value| value.map_err(|_| Flaw::Cut));
-                Ok::<_, ErrorKind>(values.collect::<Result<Vec<_>, _>>()?)
+                Ok::<_, ErrorKind>(
+                    numbers(&bytes, nc_type, self.subfile.order()).collect::<Vec<_>>(),
+                )
             });
+            let place =
+                (id_of(index).unwrap_or(NonZeroU32::MIN), u32::try_from(blob).unwrap_or(u32::MAX));
             let pairs = offsets?.into_iter().zip(lengths?);
-            Ok(pairs.map(|(offset, len)| Request { offset, len }).collect())
+            let all = pairs.map(|(offset, len)| request(place, [offset, len]));
+            Ok(all.collect::<Result<_, _>>().map_err(Flaw::Format)?)
         };
         (0..self.head.grammar.locals.len()).map(of).collect()
     }

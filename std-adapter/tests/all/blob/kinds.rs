@@ -39,7 +39,7 @@ fn int(path: &Path, name: &str, value: u32) {
 /// The container, what is changed in subfile 1, the kind of the finding, and its text.
 type Case = (&'static str, fn(&Path), &'static str, Option<&'static str>);
 
-const HEADERS: [Case; 17] = [
+const HEADERS: [Case; 18] = [
     (
         "nc",
         |path| rename(path, "num_subfiles", "num_subfilex"),
@@ -84,6 +84,12 @@ const HEADERS: [Case; 17] = [
         None,
     ),
     ("h5", |path| cut(path, 9000), "cut", None),
+    (
+        "h5",
+        |path| patch(path, find(&std::fs::read(path).unwrap(), b"CDF\x05") + 4, &[0xff; 8]),
+        "no_numrecs",
+        None,
+    ),
 ];
 
 /// The place of a variable in the header of a CDF-5 file: the offset of its `begin`, less 8 bytes
@@ -144,8 +150,28 @@ fn a_fault_in_the_header_of_an_hdf5_file_is_where_it_is_in_the_file() {
     let facts = found.facts();
     assert_eq!((facts.offset, facts.field.as_deref()), (Some(2060), Some("list.tag")));
     let says = found.what.to_string();
-    let start = "in header_blob, which is as a file from offset 2048 on: list.tag at offset 12 is ";
+    let start =
+        "in header_blob, whose byte 0 is at offset 2048 of the file: list.tag at offset 12 is ";
     assert!(says.starts_with(start), "{says}");
+}
+
+/// What a cut file has, and what it must have.
+#[test]
+fn a_cut_says_where_the_file_ends_and_where_it_should() {
+    let (_dir, set) = copied(&golden_dir().join("f8_n8_s3rr/blob_h1.h5"));
+    let path = subfile(&set, 1);
+    let bytes = std::fs::read(&path).unwrap();
+    // header_blob begins at 2048, and data_blob where it ends.
+    cut(&path, 9000);
+    let findings = verify(&set);
+    let [found] = of_kind(&findings, "cut")[..] else { panic!("{findings:?}") };
+    let facts = found.facts();
+    assert_eq!((facts.value, facts.offset), (Some(Value::from(9000_u64)), None));
+    let end = usize::try_from(facts.min.unwrap()).unwrap();
+    assert!((9001..bytes.len()).contains(&end), "{end}");
+    let says =
+        format!("the file is cut: it ends at offset 9000, and has bytes up to {end} by its tables");
+    assert_eq!(found.what.to_string(), says);
 }
 
 #[test]
