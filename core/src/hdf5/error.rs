@@ -101,13 +101,13 @@ errors! {
         file_len: u64,
     } => "data from offset {offset} to {end} are cut, the file ends at {file_len}";
 
-    /// Structures have together more bytes than the file: they lead back to each other, or names
-    /// are shared.
+    /// Structures have together more bytes than the file, or than 64 MiB: they lead back to each
+    /// other, or names are shared.
     file Ring {
         /// Where the structure is with which they have too many.
         offset: u64,
     } => "with the structure at offset {offset} there are more bytes of structures than of the \
-         file: they lead back to each other, or share names";
+         file, or than 64 MiB: they lead back to each other, or share names";
 
     /// A dataset lacks a part.
     file Missing {

@@ -66,6 +66,10 @@ impl<const B: usize, D: BlockDevice<B> + ?Sized> AsyncBlockDevice<B> for Ready<D
         self.0.read_blocks(first, bytes)
     }
 
+    async fn reread_blocks(&mut self, first: u64, bytes: &mut [u8]) -> Result<(), D::Error> {
+        self.0.reread_blocks(first, bytes)
+    }
+
     async fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), D::Error> {
         self.0.write_blocks(first, bytes)
     }

@@ -10,7 +10,7 @@ use striae_core::sion::create::{Front, write_meta1};
 use striae_core::sion::filegroups::BuddyTask;
 use striae_core::sion::fixed::Fault;
 use striae_core::sion::publish::{Desk, Terms};
-use striae_core::sion::recover::{Remains, SetCommit};
+use striae_core::sion::recover::{Remains, SetCommit, WINDOW};
 use striae_core::sion::tables::{Tables, Unchanged};
 use striae_core::sion::{
     Attributes, Blocks, Error, FixedWriter, Meta1, Opened, Physical, Reader, Records, Request,
@@ -153,6 +153,8 @@ fn a_file_without_a_seal_is_of_no_set_commit() {
     let remains = Remains::read(&file.as_slice(), crc32c, window).unwrap();
     assert_eq!((remains.set_commit(), remains.set_identity()), (SetCommit::Own, None));
     assert_eq!(remains.last_set_number(&file.as_slice(), window), Ok(0));
+    let short = remains.last_set_number(&file.as_slice(), &mut [0; 7]);
+    assert_eq!(short, Err(DriveError::BufferTooSmall { need: WINDOW }));
     assert!(remains.at_set_commit(&file.as_slice(), 1, window).unwrap().is_none());
 
     // never closed: the commit fields are 0 and nothing follows the blocks

@@ -249,6 +249,12 @@ mod ready {
             Ok(())
         }
 
+        /// The medium is another one than the cache has.
+        fn reread_blocks(&mut self, _: u64, bytes: &mut [u8]) -> Result<(), Infallible> {
+            bytes.fill(9);
+            Ok(())
+        }
+
         fn write_blocks(&mut self, first: u64, bytes: &[u8]) -> Result<(), Infallible> {
             self.bytes[first as usize * 512..][..bytes.len()].copy_from_slice(bytes);
             Ok(())
@@ -269,6 +275,7 @@ mod ready {
         let mut read = [1; 1024];
         assert_eq!(now(device.read_blocks(1, &mut read)), Ok(()));
         assert_eq!(read, *[[0; 512], [5; 512]].as_flattened());
+        assert_eq!((now(device.reread_blocks(1, &mut read)), read), (Ok(()), [9; 1024]));
         assert_eq!(device.0.flushes, 1);
         assert_eq!(device.0.bytes, [vec![0; 1024], vec![5; 512], vec![0; 512]].concat());
     }

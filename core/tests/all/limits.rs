@@ -5,9 +5,9 @@ use striae_core::align::{Alignment, Rules};
 use striae_core::field::FieldId;
 use striae_core::gsd::{self, Attributes, layout};
 use striae_core::hdf5::error::{Error as Hdf5Error, Feature};
-use striae_core::hdf5::object::{Messages, PENDING};
+use striae_core::hdf5::object::{MOST, Messages, PENDING};
 use striae_core::integrity::{MAX_CORRECTED, crc32c, wrong_bit};
-use striae_core::source::Fault;
+use striae_core::source::{Fault, Miss, Source};
 
 #[test]
 fn one_wrong_bit_is_found_in_at_most_65536_bytes() {
@@ -98,5 +98,40 @@ fn an_object_header_has_at_most_8_continuations_that_wait() {
             }
             (count, end) => panic!("{count}: {end:?}"),
         }
+    }
+}
+
+/// Bytes of a file that claims a length, as one on a server can.
+struct Claim<'a>(&'a [u8], u64);
+
+impl Source for Claim<'_> {
+    fn file_len(&self) -> u64 {
+        self.1
+    }
+
+    fn some(&self, offset: u64, need: usize, want: u64) -> Result<&[u8], Miss> {
+        self.0.some(offset, need, want)
+    }
+}
+
+#[test]
+fn a_ring_of_continuations_ends_whatever_length_the_file_claims() {
+    assert_eq!(MOST, 1 << 26);
+    // One continuation, to the chunk that has it.
+    let mut bytes = continued(1);
+    bytes[24..40].copy_from_slice(&[16_u64, 24].map(u64::to_le_bytes).concat());
+    for len in [1 << 20, 1 << 26, 1 << 40, u64::MAX] {
+        let file = Claim(&bytes, len);
+        let mut messages = Messages::open(&file, 0).unwrap();
+        let mut steps = 0_u64;
+        let end = loop {
+            match messages.advance(&file) {
+                Ok(_) => steps += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(end, Fault::Format(Hdf5Error::Ring { offset: 16 }));
+        // Each of 24 bytes takes two steps.
+        assert!(steps <= len.min(MOST) / 12, "{len}: {steps}");
     }
 }

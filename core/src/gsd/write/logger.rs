@@ -338,6 +338,32 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
         Ok(())
     }
 
+    /// The number of frames of `chunks` chunks, which have `bytes` bytes each, that can be logged
+    /// before the store is full, if its length is fixed, or the index must grow, which takes as
+    /// many bytes again as the entries have. Each frame is committed.
+    ///
+    /// ```
+    /// # use striae_core::gsd::{Attributes, Logger};
+    /// # let mut card = vec![0xFF_u8; 1 << 16];
+    /// # let about =
+    /// #     Attributes { align: 512, index_slots: 320, shown_slots: 16, ..Attributes::DEFAULT };
+    /// let mut log = Logger::<_, 4>::open_or_create(card.as_mut_slice(), &about)?;
+    /// let id = log.name("t")?;
+    /// if log.frames_left(1, 4)? == 0 {
+    ///     // begin another file
+    /// }
+    /// # log.write(id, &[[0_u32]])?;
+    /// # log.end_frame()?;
+    /// # assert_eq!(log.frames_left(1, 4)?, 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The store's own error.
+    pub async fn frames_left(&self, chunks: u16, bytes: u64) -> Result<u64, WriteError<S>> {
+        self.writer.frames_left(chunks, bytes).await
+    }
+
     /// Discards the chunks of the current frame; see [`Writer::discard_frame`]. Ended frames stay.
     pub async fn discard_frame(&mut self) {
         self.writer.discard_frame().await;
@@ -378,31 +404,5 @@ impl<S: WriteAt, const N: usize> Logger<S, N> {
     #[inline(never)]
     fn unopened_in(place: &mut Option<Self>, store: S) -> &mut Self {
         place.insert(Self::unopened(store))
-    }
-
-    /// The number of frames of `chunks` chunks, which have `bytes` bytes each, that can be logged
-    /// before the store is full, if its length is fixed, or the index must grow, which takes as
-    /// many bytes again as the entries have. Each frame is committed.
-    ///
-    /// ```
-    /// # use striae_core::gsd::{Attributes, Logger};
-    /// # let mut card = vec![0xFF_u8; 1 << 16];
-    /// # let about =
-    /// #     Attributes { align: 512, index_slots: 320, shown_slots: 16, ..Attributes::DEFAULT };
-    /// let mut log = Logger::<_, 4>::open_or_create(card.as_mut_slice(), &about)?;
-    /// let id = log.name("t")?;
-    /// if log.frames_left(1, 4)? == 0 {
-    ///     // begin another file
-    /// }
-    /// # log.write(id, &[[0_u32]])?;
-    /// # log.end_frame()?;
-    /// # assert_eq!(log.frames_left(1, 4)?, 20);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The store's own error.
-    pub fn frames_left(&self, chunks: u16, bytes: u64) -> Result<u64, WriteError<S>> {
-        self.writer.frames_left(chunks, bytes)
     }
 }

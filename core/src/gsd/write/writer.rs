@@ -132,6 +132,14 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
         store.size().await.map_err(DriveError::Store)
     }
 
+    pub(in crate::gsd) async fn frames_left(
+        &self,
+        chunks: u16,
+        bytes: u64,
+    ) -> Result<u64, WriteError<S>> {
+        Ok(self.book.frames_left(chunks, bytes, self.store_len().await?))
+    }
+
     /// The store, after the file was recognised in it, and the book.
     #[inline]
     pub(in crate::gsd) async fn known(
@@ -424,14 +432,6 @@ impl<S: WriteAt, B: AsMut<[Slot]>> Writer<S, B> {
     /// this name; returns whether the frame had it. Its bytes stay in the file unused.
     pub fn discard_chunk(&mut self, id: u16) -> bool {
         self.book.discard_chunk(id)
-    }
-
-    pub(in crate::gsd) fn frames_left(
-        &self,
-        chunks: u16,
-        bytes: u64,
-    ) -> Result<u64, WriteError<S>> {
-        Ok(self.book.frames_left(chunks, bytes, self.store_len()?))
     }
 
     /// [`discard_frame`](Self::discard_frame) with a callback: `forget` gets the offset from which

@@ -12,6 +12,10 @@ use zerocopy::little_endian::{U16, U32, U64};
 /// The most continuations of an object header that wait at a time.
 pub const PENDING: usize = 8;
 
+/// The most bytes of structures that are read for one object. A file may claim any length, so that
+/// its own bounds a ring of continuations too little.
+pub const MOST: u64 = 1 << 26;
+
 /// The kind of a [`Message`] that continues the header elsewhere; striae follows it.
 const CONTINUATION: u16 = 16;
 
@@ -31,7 +35,8 @@ pub struct Message {
 /// must keep over restarts.
 ///
 /// It checks the checksum of each chunk before it returns a message of it. Chunks have together at
-/// most as many bytes as the file, so it ends even if continuations form a ring.
+/// most as many bytes as the file, and at most [`MOST`], so it ends soon even if continuations form
+/// a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Messages {
     form: Form,
@@ -63,7 +68,7 @@ impl Messages {
         let head = source.read::<Header2>(address)?;
         let mut messages = Self {
             form: Form::One,
-            budget: file_len,
+            budget: file_len.min(MOST),
             sum: None,
             chunk: Span::ZERO,
             pending: [Span::ZERO; PENDING],

@@ -6,8 +6,10 @@
 
 use super::evidence::{Remains, Trust};
 use super::scan::Sparse;
+use super::scratch::WINDOW;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::ReadError;
+use crate::step::DriveError;
 
 /// The commit of the whole set that a file is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl Remains {
     /// like the last one: so no other META2 makes streams uncertain.
     ///
     /// # Errors
-    /// The store's own error.
+    /// [`DriveError::BufferTooSmall`] if `window` is too small; the store's own error.
     pub fn at_set_commit<S: Sparse>(
         &self,
         store: &S,
@@ -78,7 +80,7 @@ impl Remains {
     /// there is none. A later commit needs a larger number. `window` needs [`super::WINDOW`] bytes.
     ///
     /// # Errors
-    /// The store's own error.
+    /// [`DriveError::BufferTooSmall`] if `window` is too small; the store's own error.
     pub fn last_set_number<S: Sparse>(
         &self,
         store: &S,
@@ -101,6 +103,9 @@ impl Remains {
         window: &mut [u8],
         each: &mut dyn FnMut(Varheader) -> bool,
     ) -> Result<(), ReadError<S>> {
+        if window.len() < WINDOW {
+            return Err(DriveError::BufferTooSmall { need: WINDOW });
+        }
         let rows = match self.set_commit() {
             SetCommit::Unknown => 0,
             _ => self.varheader.map_or(0, |varheader| varheader.maxchunks()),
