@@ -6,7 +6,7 @@ mod keepers;
 
 use self::commits::check_identities;
 use super::ErrorKind;
-use super::siblings::{PartOfSet, Places, of_sibling, sibling_path};
+use super::siblings::{PartOfSet, Places, files_of, of_sibling, sibling_path};
 use super::stream::{KeyReader, TaskStream, lens_window};
 use super::tasks::{Source, Tasks, window};
 use crate::direct;
@@ -169,7 +169,10 @@ impl OpenOptions {
         let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
         let opened = Physical::open(&file, &mut [0; Meta1::MAX_LEN]);
         let meta1 = opened.map_err(|error| Error::new(path, error))?.head().meta1;
-        Ok(if meta1.is_first_of_several() && !self.alone { meta1.nfiles() } else { 1 })
+        if self.alone {
+            return Ok(1);
+        }
+        files_of(&meta1, path).map_err(|error| Error::new(path, error))
     }
 }
 

@@ -19,7 +19,7 @@
 //! ```
 
 use super::ErrorKind;
-use super::siblings::{Places, of_sibling, sibling_path};
+use super::siblings::{Places, files_of, of_sibling, sibling_path};
 use super::write::refuse_others;
 use crate::copy::{CopyError, Place};
 use crate::error::Error;
@@ -98,7 +98,12 @@ impl Recover {
         let set = recover::Recovery::of(&source, crc32c_append);
         let set = set.map_err(|error| Error::new(&first, error))?;
         let mut set = set.max_size(self.output.allowed());
-        let nfiles = if self.how.alone { 1 } else { set.nfiles() };
+        let nfiles = match set.first() {
+            Some(meta1) if !self.how.alone => {
+                files_of(meta1, path).map_err(|error| Error::new(path, error))?
+            }
+            _ => 1,
+        };
         for number in 1..nfiles {
             let sibling = find(number);
             let part = add(&sibling).and_then(|source| {

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use striae_core::sion::Meta1;
 use striae_core::sion::filename::{Buddy, Sibling};
 pub use striae_inspect::sion::PartOfSet;
 
@@ -23,6 +24,18 @@ pub fn set_path(part: PartOfSet, path: &Path) -> Option<PathBuf> {
 /// The number at the end of a file's name.
 pub(super) fn number_of(path: &Path) -> u32 {
     Sibling::of_name(&path.to_string_lossy()).0
+}
+
+/// The number of files of the set whose file 0 is at `path`; 1 for a file that is read alone. If a
+/// later file of the set is beside it by its name, it is file 0, whatever number it states: readers
+/// of the set say then that the number is wrong.
+pub(super) fn files_of(meta1: &Meta1, path: &Path) -> io::Result<u32> {
+    let nfiles = meta1.nfiles();
+    let is_first = meta1.is_first_of_several()
+        || nfiles > 1
+            && number_of(path) == 0
+            && siblings_of(path)?.range(1..nfiles).next().is_some();
+    Ok(if is_first { nfiles } else { 1 })
 }
 
 /// The numbers of the existing files next to `path` that are named like files of its set. The run

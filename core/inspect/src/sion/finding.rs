@@ -33,6 +33,14 @@ findings! {
         may be wrong, and chunks may be elsewhere", name(raw::CommitFields::start_of_varheader),
         name(raw::CommitFields::maxchunks);
 
+    /// A chunk that a task did not use, by its blockcount, has used bytes: one of the two is wrong.
+    Damage "unused_size" UnusedSize { offset: u64, task: u32, chunk: u64, value: i64 }
+    |facts| in_chunk(at(facts, raw::BlocksizeEntry::blocksize, *offset), *task, *chunk)
+        .value(*value)
+    => "{} at offset {offset} is {value}, must be 0 or -1, as task {task} did not use chunk {chunk} \
+        by its {}: one of them is wrong",
+        name(raw::BlocksizeEntry::blocksize), name(raw::BlockcountEntry::blockcount);
+
     /// The used bytes of a chunk overlap META2 or the mapping.
     Damage "overlap" Overlap {
         /// The offset of the chunk's block size in META2.

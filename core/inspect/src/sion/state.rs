@@ -5,12 +5,15 @@ use crate::subject::Subject;
 use striae_core::sion::locate::ChunkSum;
 use striae_core::sion::verdict::Verdict;
 use striae_core::sion::{Meta1, Physical};
+use striae_core::span::Span;
 
 /// How a physical file was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// Neither closed nor committed: the amount of data written is unknown.
     Unclosed,
+    /// META2 is where neither a close nor a commit puts it: something in META1 or META2 is damaged.
+    Misplaced,
     /// Committed: META2 is where a commit puts it; later data is not part of the file.
     Committed,
     /// Closed: META2 follows the last block.
@@ -23,6 +26,7 @@ impl Ending {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unclosed => "unclosed",
+            Self::Misplaced => "misplaced",
             Self::Committed => "committed",
             Self::Closed => "closed",
         }
@@ -34,6 +38,8 @@ impl Ending {
 pub enum Sealing {
     /// It has a damaged seal, or one that its tables contradict.
     Damaged,
+    /// It has a seal of a version that striae does not know.
+    Unknown,
     /// It has a seal of an older state: the file was changed later and not sealed again.
     Stale,
     /// It has no seal.
@@ -48,6 +54,7 @@ impl Sealing {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Damaged => "damaged",
+            Self::Unknown => "unknown",
             Self::Stale => "stale",
             Self::None => "none",
             Self::Sealed => "sealed",
@@ -81,15 +88,21 @@ pub fn state<S: Subject>(store: &S) -> Result<State, Failed<S>> {
         is_right &= sum.add(value).is_ok();
     })?;
     // Where blocks end is not known if chunk sizes are wrong.
-    let is_elsewhere = is_right && !sum.blocks().is_close(meta2.maxchunks(), meta2.start());
-    let ending = if is_elsewhere { Ending::Committed } else { Ending::Closed };
+    let (blocks, rows) = (sum.blocks(), meta2.maxchunks());
+    let span = Span::between(meta2.start(), meta2.end()).unwrap_or(Span::ZERO);
+    let ending = match () {
+        () if !is_right || blocks.is_close(rows, meta2.start()) => Ending::Closed,
+        () if blocks.is_commit(rows, span, head.meta1.is_first_of_several()) => Ending::Committed,
+        () => Ending::Misplaced,
+    };
 
     let end = look_behind(store, head)?.end(head);
     let found = look_for_seal(store, head, end)?;
     let sealing = found.map_or(Sealing::None, |found| match found.verdict() {
         Verdict::Current(_) => Sealing::Sealed,
         Verdict::Stale => Sealing::Stale,
-        Verdict::Damaged(..) | Verdict::Unknown(..) | Verdict::Contradicted(_) => Sealing::Damaged,
+        Verdict::Unknown(..) => Sealing::Unknown,
+        Verdict::Damaged(..) | Verdict::Contradicted(_) => Sealing::Damaged,
     });
     Ok(State { ending, sealing })
 }

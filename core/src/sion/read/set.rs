@@ -227,6 +227,8 @@ pub fn check_set<'h>(heads: impl Iterator<Item = &'h Head> + Clone) -> Result<()
 /// `first`: an [`Error::Differs`] for each.
 pub fn differences(first: &Meta1, file: u32, meta1: &Meta1) -> impl Iterator<Item = Error> {
     let is_serial = first.nfiles() == 1; // SIONlib writes 1 then
+    // Nothing else of the flags has an effect.
+    let flags = if first.is_keyval() == meta1.is_keyval() { meta1 } else { first }.flags();
     [
         (
             raw::Ident::fileformat_version,
@@ -239,7 +241,7 @@ pub fn differences(first: &Meta1, file: u32, meta1: &Meta1) -> impl Iterator<Ite
             meta1.filenumber().filter(|_| !is_serial).unwrap_or(file).into(),
             file.into(),
         ),
-        (raw::Meta1::flag1, meta1.flags().0, first.flags().0),
+        (raw::Meta1::flag1, meta1.flags().0, flags.0),
     ]
     .into_iter()
     .filter(|(_, value, expected)| value != expected)

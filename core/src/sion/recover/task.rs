@@ -251,7 +251,7 @@ impl<S: Sparse> Work<'_, S> {
         scratch: &mut Scratch<'_>,
         tally: &mut Tally<'_>,
     ) -> Result<Certainty, ReadError<S>> {
-        let room = self.room();
+        let mut room = self.room();
         let is_cut = self.remains.is_cut();
         let Some(varheader) = self.remains.varheader.as_ref().filter(|_| !is_cut) else {
             let mut chunk = 0;
@@ -262,7 +262,16 @@ impl<S: Sparse> Work<'_, S> {
             let doubt = if is_cut { Doubt::FileCut } else { Doubt::NoMeta2 };
             return Ok(Certainty::Guess(doubt));
         };
-        let count = self.blockcount(varheader)?;
+        // A blockcount that other entries contradict says nothing: not which chunks are in use, nor
+        // whether maxchunks is damaged.
+        let mut count = self.blockcount(varheader)?;
+        if let Some(few) = count
+            && !self.are_unused(varheader, few)?
+        {
+            count = None;
+        } else if count.is_none() {
+            room.limit = u64::MAX;
+        }
         let row_len = varheader.blockcounts().len();
         let there = self.remains.head.file_len.saturating_sub(varheader.blocksizes().offset());
         let rows = there.checked_div(row_len).unwrap_or(0).saturating_add(1);
@@ -274,7 +283,10 @@ impl<S: Sparse> Work<'_, S> {
             let next = by_meta2.into_iter().chain(by_data).min();
             let Some(next) = next.filter(|&next| next < end) else { break };
             let size = self.blocksize(varheader, next)?.unwrap_or(0);
-            let size = if size > 0 { size } else { self.used(next, scratch)? };
+            let size = match room.place(next) {
+                Some(place) if size == 0 => used_len(self.store, place, scratch.window)?,
+                _ => size,
+            };
             tally.add(next, size)?;
             chunk = next.saturating_add(1);
         }

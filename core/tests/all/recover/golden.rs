@@ -124,6 +124,23 @@ fn closed() -> impl Iterator<Item = Golden> {
 /// SIONlib did not count what was in its buffer, so that META2 says 0 of a chunk with data.
 const UNCOUNTED: &str = "m15_np2_buffered.sion";
 
+/// A task that used more chunks than META2 says, by its blockcount or by maxchunks: no chunk is
+/// dropped, but the stream is a guess.
+#[test]
+fn chunks_that_only_the_rest_of_meta2_or_the_data_show_are_saved() {
+    let files: Vec<_> = golden_files();
+    let file = files.iter().find(|file| file.name == "s02_three_unequal_noncontig.sion").unwrap();
+    let of_blockcount = file.put_i64(file.meta2() + 2 * 8, 1); // of task 2
+    let mut of_maxchunks = file.bytes.clone();
+    of_maxchunks[file.commit_fields()] = 1;
+    for bytes in [of_blockcount, of_maxchunks] {
+        assert_ne!(bytes, file.bytes);
+        let streams = file.check(&bytes, "fewer chunks", &mut Count::default());
+        assert!(file.is_true(2, &streams[2]), "{:?}", streams[2].lens);
+        assert_eq!(streams[2].recovered.certainty, Certainty::Guess(Doubt::Meta2InPart));
+    }
+}
+
 #[test]
 fn what_is_whole_is_as_found() {
     let mut count = Count::default();

@@ -1,6 +1,7 @@
 //! META2 where no writer puts it, by the chunksizes.
 
 use super::*;
+use striae::sion::verify::{Ending, state};
 
 /// META2 of [`S02`], whose natural place is 7680.
 fn meta2() -> Vec<u8> {
@@ -16,6 +17,7 @@ fn meta2_anywhere_after_the_data_is_damage() {
         copy.put(0, start, &meta2).put(0, 1128, &i64_le(start as i64)).cut(0, start + 100);
         let place = FindingKind::Misplaced { offset: 1128, start, expected: 7680 };
         assert_eq!(copy.found().iter().map(|finding| &finding.what).collect::<Vec<_>>(), [&place]);
+        assert_eq!(state(&copy.path()).unwrap().ending, Ending::Misplaced);
     }
 }
 
@@ -27,6 +29,7 @@ fn meta2_at_the_start_of_a_sector_is_that_of_a_commit() {
     let [finding] = &copy.found()[..] else { panic!("{:?}", copy.lines()) };
     let field = CommitFields::start_of_varheader;
     assert!(matches!(finding.what, FindingKind::Unusual { field: f, .. } if f == field));
+    assert_eq!(state(&copy.path()).unwrap().ending, Ending::Committed);
 }
 
 /// No chunk moves in a file of one block, and its streams can be read; but nobody can know that the

@@ -410,7 +410,7 @@ fn a_seal_at_the_end_of_a_file_with_another_meta2_is_a_note() {
     let to = start - 64 * 3; // over block 2, which is used
     made.put(0, to, &old[..usize::try_from(meta2.len()).unwrap()]);
     made.put(0, 1128, &i64_le(i64::try_from(to).unwrap()));
-    assert_eq!(made.state(), (Ending::Committed, Sealing::Stale));
+    assert_eq!(made.state(), (Ending::Misplaced, Sealing::Stale));
     let stale = FindingKind::StaleSeal { offset: start + u64::try_from(len).unwrap() - TRAILER };
     let findings = made.found();
     assert!(findings.iter().any(|finding| finding.what == stale), "{findings:#?}");
@@ -485,6 +485,7 @@ fn what_a_seal_claims_costs_nothing_and_panics_nowhere() {
         let findings = made.found();
         let [finding] = &findings[..] else { panic!("{findings:?}") };
         assert_eq!(finding.severity, Severity::Note); // of a version of another day
+        assert_eq!(made.state().1, Sealing::Unknown);
         let field = SealTrailer::seal_version;
         assert!(matches!(finding.what, FindingKind::Unusual { field: f, .. } if f == field));
     }

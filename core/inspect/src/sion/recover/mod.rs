@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 use striae_core::integrity::Checksum;
 use striae_core::sion::recover::{self as core_recover, Doubt, Proof, Recovered, Sparse};
-use striae_core::sion::{Error, check_set};
+use striae_core::sion::{Error, Meta1, check_set};
 use striae_core::step::DriveError;
 
 /// Length of windows in bytes.
@@ -151,11 +151,16 @@ impl Recovery {
         if self.parts.len() < 2 { 0 } else { ntasks.fold(0, u64::saturating_add) }
     }
 
+    /// META1 of the first file that was added.
+    #[must_use]
+    pub fn first(&self) -> Option<&Meta1> {
+        self.parts.first().map(|part| &part.remains.head().meta1)
+    }
+
     /// Number of files of the set; 1 if this is not the first of several.
     #[must_use]
     pub fn nfiles(&self) -> u32 {
-        let first = self.parts.first().map(|part| part.remains.head().meta1);
-        first.filter(|meta1| meta1.is_first_of_several()).map_or(1, |meta1| meta1.nfiles())
+        self.first().filter(|meta1| meta1.is_first_of_several()).map_or(1, |meta1| meta1.nfiles())
     }
 
     /// Adds the next file of the set.

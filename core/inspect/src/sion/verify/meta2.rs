@@ -170,9 +170,7 @@ fn check_size(
     let Task { local, chunks, blockcount, .. } = state.task;
     if chunk >= blockcount {
         if !matches!(value, 0 | -1) {
-            let field = raw::BlocksizeEntry::blocksize;
-            let usual = format_args!("0 or -1, as task {local} did not use chunk {chunk}");
-            report.unusual(field, offset, value, usual);
+            report.add(FindingKind::UnusedSize { offset, task: local, chunk, value });
         }
         return;
     }

@@ -49,10 +49,14 @@ pub(super) fn check<F: Files + ?Sized>(
     let store = files.open(0).map_err(DriveError::Store)?;
     let Some(mut first) = part::check(&store, 0, report)? else { return Ok(()) };
     let is_numbered = !first.fixed.is_wrong(raw::Meta1::filenumber);
-    let is_set = first.head.meta1.is_first_of_several() && is_numbered;
+    let is_first = first.head.meta1.is_first_of_several() && is_numbered;
+    let is_set = is_first || is_misnumbered(files, &first.head.meta1);
     let mut tasks = Tasks::new(if is_set { first.head.meta1.nfiles() } else { 1 });
     tasks.add(0, &mut first);
     if is_set {
+        let has_number = first.head.meta1.filenumber() < Some(tasks.nfiles); // else it is reported
+        let own = differences(&first.head.meta1, 0, &first.head.meta1).next();
+        own.filter(|_| has_number).into_iter().for_each(|error| report.wrong(error));
         check_siblings(files, &first, &mut tasks, report);
         report.file = 0;
     } else {
@@ -68,6 +72,17 @@ pub(super) fn check<F: Files + ?Sized>(
     }
     check_ranks(tasks, report);
     Ok(())
+}
+
+/// Whether a file is file 0 of a set by its name, as later ones are beside it, and has another
+/// number.
+fn is_misnumbered<F: Files + ?Sized>(files: &F, meta1: &Meta1) -> bool {
+    let has_later =
+        || files.there().is_ok_and(|there| there.range(1..meta1.nfiles()).next().is_some());
+    meta1.nfiles() > 1
+        && meta1.filenumber().is_some_and(|number| number > 0)
+        && files.named() == Some(0)
+        && has_later()
 }
 
 /// A later file of a set that was opened alone has its number in its name, by which readers find

@@ -397,6 +397,7 @@ fn words_of_ending(states: &[State]) -> &'static str {
     match states.iter().map(|state| state.ending).min() {
         Some(Ending::Closed) => "yes",
         Some(Ending::Committed) => "no, but committed: all until the last commit is there",
+        Some(Ending::Misplaced) => "not known: META2 is where neither a close nor a commit puts it",
         Some(Ending::Unclosed) | None => "no",
     }
 }
@@ -406,12 +407,14 @@ fn words_of_seal(states: &[State]) -> String {
     let all = states.len();
     let count = |sealing| states.iter().filter(|state| state.sealing == sealing).count();
     let (sealed, stale) = (count(Sealing::Sealed), count(Sealing::Stale));
+    let unknown = count(Sealing::Unknown);
     let some = |count: usize| match all {
         1 => String::new(),
         _ => format!(" in {count} of {all} files"),
     };
     match count(Sealing::Damaged) {
         1.. => format!("damaged{}", some(count(Sealing::Damaged))),
+        0 if unknown > 0 => format!("of an unknown version{}: not checked", some(unknown)),
         0 if stale > 0 => format!("stale{}: changed later, not sealed again", some(stale)),
         0 if sealed == all => "yes: verify checks it".to_owned(),
         0 if sealed > 0 => format!("only{}", some(sealed)),
