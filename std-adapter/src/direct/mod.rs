@@ -30,9 +30,14 @@
 //!
 //! # Limits
 //! Data that are read again and again are faster through the page cache, which [`Policy::Off`]
-//! uses. Before Linux 5.19, a process with reads under way must not fork (open(2), notes on
-//! O_DIRECT). A child of fork(2) must not read with a [`DirectFile`] of its parent, whose ring it
-//! shares. If the parent has one thread, the child may drop it.
+//! uses.
+//!
+//! A process must not fork while direct reads are under way, with any kernel: that "can result in
+//! data corruption" (open(2), notes on O_DIRECT). Only memory that is registered with io_uring is
+//! safe from it, and not all memory is registered. A dropped [`Stream`] may leave reads under way;
+//! the drop of the [`DirectFile`] waits for them. A child of fork(2) must not read with a
+//! [`DirectFile`] of its parent, whose ring it shares. If the parent has one thread, the child may
+//! drop it.
 
 mod aio;
 mod batch;
