@@ -2,6 +2,7 @@
 
 mod cache;
 pub(crate) mod holes;
+mod open;
 mod pin;
 mod spans;
 mod store;
@@ -13,8 +14,8 @@ use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -131,21 +132,6 @@ impl PosixFile {
         self.durable
     }
 
-    /// Opens a file, which must be regular, without blocking.
-    fn opened(path: &Path, flags: OFlags, limit: u64) -> io::Result<Self> {
-        // NONBLOCK: a pipe without a writer would make open(2) wait for one.
-        let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let mode = Mode::from_raw_mode(0o666); // less umask
-        let fd = retry_on_intr(|| rustix::fs::open(path, flags, mode))?;
-        let file = Self::regular(fd, limit)?;
-        pin::check(path, file.identity)?;
-        if flags.contains(OFlags::DIRECT) {
-            // NONBLOCK was for opening: io_uring would say EAGAIN where it had to wait.
-            rustix::fs::fcntl_setfl(&file.fd, OFlags::DIRECT)?;
-        }
-        Ok(file)
-    }
-
     /// Takes an open file, which must be regular.
     fn regular(fd: OwnedFd, limit: u64) -> io::Result<Self> {
         let stat = rustix::fs::fstat(&fd)?;
@@ -178,21 +164,6 @@ impl PosixFile {
         Err(io::Error::new(io::ErrorKind::InvalidInput, refused))
     }
 
-    /// Opens the file at `path` for reading past the page cache.
-    pub(crate) fn open_direct(path: &Path) -> io::Result<Self> {
-        Self::opened(path, OFlags::RDONLY | OFlags::DIRECT, MAX_LEN)
-    }
-
-    /// Opens the same file again, even if it was renamed or removed.
-    ///
-    /// # Errors
-    /// An error of the operating system, also if there is no `/proc`.
-    pub(crate) fn reopen(&self, flags: OFlags) -> io::Result<Self> {
-        let limit = if flags.contains(OFlags::RDWR) { size_limit() } else { MAX_LEN };
-        let reopened = Self::opened(&self.proc_path(), flags, limit)?;
-        Ok(Self { durable: self.durable, syncs: Arc::clone(&self.syncs), ..reopened })
-    }
-
     /// This file, by the same descriptor, which is closed with the last of both.
     pub(crate) fn shared(&self) -> Self {
         let limit = AtomicU64::new(self.limit.load(Ordering::Relaxed));
@@ -204,17 +175,6 @@ impl PosixFile {
     #[cfg(test)]
     pub(crate) fn same(&self) -> io::Result<Self> {
         Ok(Self { fd: Arc::new(self.fd.try_clone()?), ..self.shared() })
-    }
-
-    /// The path of the open file in `/proc`.
-    fn proc_path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.fd.as_raw_fd()))
-    }
-
-    /// The path of the file as far as the kernel knows it, for messages.
-    pub(crate) fn some_path(&self) -> PathBuf {
-        let path = self.proc_path();
-        std::fs::read_link(&path).unwrap_or(path)
     }
 
     /// Writes some of `bytes` at `offset` and returns their number: at least one, unless `bytes` is

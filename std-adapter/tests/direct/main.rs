@@ -16,6 +16,7 @@ mod denied;
 mod devices;
 mod forked;
 mod rungs;
+mod tables;
 mod threads;
 
 use proptest::prelude::*;
