@@ -1,20 +1,25 @@
 //! Opening a file by its path, and opening an open one again.
 
 use super::{MAX_LEN, PosixFile, pin, size_limit};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::retry_on_intr;
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl PosixFile {
-    /// Opens a file, which must be regular, without blocking.
+    /// Opens a file, which must be regular. It waits for nobody but the holder of a lease.
     pub(super) fn opened(path: &Path, flags: OFlags, limit: u64) -> io::Result<Self> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
         // NONBLOCK: a pipe without a writer would make open(2) wait for one.
-        let mode = Mode::from_raw_mode(0o666); // less umask
-        let fd = retry_on_intr(|| rustix::fs::open(path, flags | OFlags::NONBLOCK, mode))?;
+        let fd = match open(path, flags | OFlags::NONBLOCK) {
+            // open(2): "The O_NONBLOCK flag was specified, and an incompatible lease was held on
+            // the file". Servers of SMB and NFS hold leases. open(2) without the flag waits for
+            // the holder, at most as many seconds as /proc/sys/fs/lease-break-time says.
+            Err(Errno::WOULDBLOCK) if is_regular(path) => open(path, flags)?,
+            opened => opened?,
+        };
         let file = Self::regular(fd, limit)?;
         pin::check(path, file.identity)?;
         if flags.contains(OFlags::DIRECT) {
@@ -64,4 +69,15 @@ impl PosixFile {
         let [of_thread, _] = paths;
         known.unwrap_or(of_thread)
     }
+}
+
+fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mode = Mode::from_raw_mode(0o666); // less umask
+    retry_on_intr(|| rustix::fs::open(path, flags, mode))
+}
+
+/// Whether there is a regular file at `path`.
+fn is_regular(path: &Path) -> bool {
+    let kind = rustix::fs::stat(path).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    kind == Ok(FileType::RegularFile)
 }

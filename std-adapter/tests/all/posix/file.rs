@@ -1,10 +1,10 @@
 //! `posix`.
 
 use super::in_a_process_with_file_limit;
-use rustix::fs::{CWD, Mode};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use seccompiler::SeccompCmpArgLen::Dword;
-use seccompiler::SeccompCmpOp::Eq;
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
 use seccompiler::{SeccompCondition, SeccompRule};
 use std::fs;
 use std::io::ErrorKind;
@@ -87,6 +87,32 @@ fn what_is_no_regular_file_is_refused_without_waiting() {
     }
     let refused = PosixFile::create(dir.path(), true).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::IsADirectory);
+}
+
+/// From now on, open(2) with O_NONBLOCK fails as if a server of SMB or NFS had a lease.
+fn lease(call: i64, argument: u8) {
+    let flag = u64::from(OFlags::NONBLOCK.bits());
+    let flags = SeccompCondition::new(argument, Dword, MaskedEq(flag), flag).unwrap();
+    deny_if(call, vec![SeccompRule::new(vec![flags]).unwrap()], Errno::WOULDBLOCK);
+}
+
+#[test]
+fn a_file_with_a_lease_is_waited_for_and_a_pipe_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, pipe) = (dir.path().join("a"), dir.path().join("pipe"));
+    fs::write(&path, "old").unwrap();
+    rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let leased = || {
+        lease(libc::SYS_openat, 2);
+        #[cfg(target_arch = "x86_64")]
+        lease(libc::SYS_open, 1);
+        PosixFile::open_rw(&path).unwrap().write_all_at(3, b"er").unwrap();
+        assert_eq!(PosixFile::open(&path).unwrap().size().unwrap(), 5);
+        for missed in [PosixFile::open(&pipe), PosixFile::open(dir.path())] {
+            assert_eq!(missed.unwrap_err().kind(), ErrorKind::WouldBlock);
+        }
+    };
+    std::thread::scope(|scope| scope.spawn(leased).join().unwrap());
 }
 
 #[test]
