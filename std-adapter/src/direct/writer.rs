@@ -22,7 +22,8 @@ const BUFFER: usize = 1 << 20;
 /// and written back. If the last block ends after the end of the file, the right length is set
 /// afterwards. So **nobody else may write to the file** meanwhile. The length is right only after a
 /// [`flush`](Self::flush), a [`sync`](Self::sync), or the drop of the writer. At other times, and
-/// after a power cut, the file may be too long: by less than a block, and by zeros.
+/// after a power cut, the file may be too long: by less than a block, and by zeros. A child of
+/// fork(2) may only drop the writer of its parent, and that writes nothing.
 #[derive(Debug)]
 pub struct Writer {
     file: PosixFile,
@@ -36,6 +37,8 @@ pub struct Writer {
     gathered: Span,
     /// Length of the file without the gathered data.
     file_len: u64,
+    /// The process that made the writer. The gathered data of a fork are those of this process.
+    owner: u32,
 }
 
 impl Writer {
@@ -58,8 +61,8 @@ impl Writer {
         let align = usize::try_from(alignment.memory).unwrap_or(usize::MAX).max(4096);
         let memory = Pool::new(align).take(BUFFER).ok_or(io::ErrorKind::OutOfMemory)?;
         let file_len = file.size()?;
-        let gathered = Span::ZERO;
-        Ok(Self { file, direct, why, policy, alignment, memory, gathered, file_len })
+        let (gathered, owner) = (Span::ZERO, std::process::id());
+        Ok(Self { file, direct, why, policy, alignment, memory, gathered, file_len, owner })
     }
 
     /// Whether writes bypass the page cache.
@@ -247,6 +250,9 @@ fn too_long(_: striae_core::align::Error) -> io::Error {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        if self.owner != std::process::id() {
+            return; // the other process writes them, and the file may be longer by now
+        }
         if let Err(error) = self.flush() {
             let path = self.file.some_path();
             log::error!("{}: the last {} bytes: {error}", shown::path(&path), self.gathered.len());

@@ -2,6 +2,8 @@
 #![expect(unsafe_code, reason = "std cannot fork")]
 
 use crate::*;
+use striae::direct::Writer;
+use striae::posix::PosixFile;
 
 /// The child drops what its parent has, and ends.
 fn drop_in_child<T>(file: T) -> T {
@@ -17,6 +19,31 @@ fn drop_in_child<T>(file: T) -> T {
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(libc::WEXITSTATUS(status), 7);
     file
+}
+
+/// A child that drops the writers of its parent writes nothing.
+fn drop_writers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.gsd");
+    let mut writer = striae::gsd::Builder::new().create(&path).unwrap();
+    writer.write("a", &[1_u8; 10], 1).unwrap();
+    writer.end_frame().unwrap();
+    assert!(!writer.is_forked());
+    let before = std::fs::read(&path).unwrap();
+    let mut writer = drop_in_child(writer);
+    assert!(std::fs::read(&path).unwrap() == before, "it wrote nothing");
+    let locked = striae::gsd::FileWriter::reopen(&path).unwrap_err();
+    assert!(matches!(locked.kind(), ErrorKind::Locked), "it unlocked nothing");
+    writer.close().unwrap();
+    assert_eq!(striae::gsd::File::open(&path).unwrap().frames(), 1);
+    let path = folder.path().join("a");
+    let file = PosixFile::create(&path, false).unwrap();
+    let mut writer = Writer::new(file, Policy::Preferred).unwrap();
+    writer.write_all_at(0, &[1; 5000]).unwrap();
+    let mut writer = drop_in_child(writer);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "it flushed nothing");
+    writer.sync().unwrap();
+    assert!(std::fs::read(&path).unwrap() == [1; 5000]);
 }
 
 #[test]
@@ -37,19 +64,7 @@ fn process() {
         check_all(&file, &bytes, &mut random);
         assert_eq!(file.rung(), rung, "{:?}", file.steps());
     }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.gsd");
-    let mut writer = striae::gsd::Builder::new().create(&path).unwrap();
-    writer.write("a", &[1_u8; 10], 1).unwrap();
-    writer.end_frame().unwrap();
-    assert!(!writer.is_forked());
-    let before = std::fs::read(&path).unwrap();
-    let mut writer = drop_in_child(writer);
-    assert!(std::fs::read(&path).unwrap() == before, "it wrote nothing");
-    let locked = striae::gsd::FileWriter::reopen(&path).unwrap_err();
-    assert!(matches!(locked.kind(), ErrorKind::Locked), "it unlocked nothing");
-    writer.close().unwrap();
-    assert_eq!(striae::gsd::File::open(&path).unwrap().frames(), 1);
+    drop_writers();
     println!("forked: dropped");
 }
 
