@@ -139,7 +139,7 @@ impl Pool {
     pub(super) const KEPT: usize = 32 << 20;
 
     /// The smallest size: the next read can rarely use less.
-    const SHORTEST: usize = 1 << 16;
+    pub(super) const SHORTEST: usize = 1 << 16;
 
     pub(super) fn new(align: usize) -> Arc<Self> {
         Arc::new(Self { align, inside: Mutex::default() })

@@ -3,6 +3,7 @@
 
 use super::file::{DirectFile, LaneGuard, invalid};
 use super::lane::Event;
+use super::memory::Pool;
 use crate::error::{Error, ErrorKind};
 use std::collections::VecDeque;
 use std::io;
@@ -21,7 +22,11 @@ pub enum Order {
     Completed,
 }
 
-/// A piece of a span: the whole span, unless it is longer than a read may be.
+/// A piece of a span: the whole span, unless the blocks of the device that it touches are together
+/// longer than a read may be.
+///
+/// A read has at most [`OpenOptions::max_io`](super::OpenOptions::max_io) bytes, and at most a
+/// quarter of [`OpenOptions::memory`](super::OpenOptions::memory) or 64 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'s> {
     /// Number of the span, from 0.
@@ -42,6 +47,8 @@ pub struct Piece<'s> {
 pub struct Stream<'f, I> {
     lane: LaneGuard<'f>,
     rules: Rules,
+    /// The most bytes of a window with several parts.
+    most: u64,
     order: Order,
     /// The spans to read; `None` after an error.
     spans: Option<I>,
@@ -87,10 +94,16 @@ const PARTS: usize = 1024;
 impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
     pub(super) fn new(file: &'f DirectFile, spans: I, order: Order) -> Result<Self, ErrorKind> {
         let rules = file.shared().rules()?;
+        let memory = file.shared().options.memory;
+        let most = memory.checked_div(usize_to_u64(WINDOWS)).unwrap_or(0);
+        let longest = most.max(usize_to_u64(Pool::SHORTEST)); // a window has so much anyway
+        let max_io = rules.max_io().min(longest).max(rules.granule());
+        let rules = rules.with_max_io(max_io).map_err(invalid)?;
         let (lane, windows) = (file.take(), VecDeque::new());
         Ok(Self {
             lane,
             rules,
+            most,
             order,
             spans: Some(spans),
             request: 0,
@@ -169,8 +182,6 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
 
     /// The spans of the next window, cut to the length of reads.
     fn next_parts(&mut self) -> Vec<Part> {
-        let windows = usize_to_u64(WINDOWS);
-        let most = self.lane.file().options.memory.checked_div(windows).unwrap_or(0);
         let (mut parts, mut room) = (Vec::new(), 0_u64);
         while parts.len() < PARTS
             && let Some(part) = self.rest.take().or_else(|| self.next_span())
@@ -186,7 +197,7 @@ impl<'f, I: Iterator<Item = Span>> Stream<'f, I> {
             let end = span.end().min(start.saturating_add(rules.max_io()));
             // A gap to the next span may be read, too.
             let need = rules.up(end).saturating_sub(start).saturating_add(rules.max_gap());
-            if !parts.is_empty() && room.saturating_add(need) > most {
+            if !parts.is_empty() && room.saturating_add(need) > self.most {
                 self.rest = Some(part);
                 break;
             }

@@ -226,6 +226,26 @@ fn a_stream_yields_all_in_front_of_a_span_behind_the_end() {
 }
 
 #[test]
+fn a_read_of_a_stream_has_a_quarter_of_its_memory_at_most() {
+    let bytes = content(1_000_000);
+    let made = made(&bytes);
+    for (memory, most) in [(800_000, 200_000), (1, 1 << 16)] {
+        for policy in [Policy::Preferred, Policy::Off] {
+            let options = OpenOptions::new().policy(policy).max_io(u64::MAX).memory(memory);
+            let file = options.open(made.path()).unwrap();
+            let mut stream = file.stream([span(1, 999_999)], Order::Asked).unwrap();
+            let mut end = 1;
+            while let Some(piece) = stream.next_piece().unwrap() {
+                assert!(piece.bytes.len() <= most, "{policy:?}: {:?}", piece.span);
+                assert_eq!(piece.span.offset(), end);
+                end = piece.span.end();
+            }
+            assert_eq!(end, 1_000_000);
+        }
+    }
+}
+
+#[test]
 fn a_span_behind_the_end_is_told() {
     let made = made(&content(1000));
     for policy in [Policy::Preferred, Policy::Off] {
