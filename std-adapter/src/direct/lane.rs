@@ -126,7 +126,9 @@ impl Lane {
     }
 
     fn set_up_ring(&mut self) {
-        match Ring::new(Arc::clone(&self.file.handles), self.file.options.depth) {
+        let options = &self.file.options;
+        let most = usize::try_from(options.memory).unwrap_or(usize::MAX).max(Pool::KEPT);
+        match Ring::new(Arc::clone(&self.file.handles), options.depth, most) {
             Ok((ring, why)) => {
                 if let Some(why) = why {
                     self.file.step_down(Rung::Registered, &format!("registering buffers: {why}"));

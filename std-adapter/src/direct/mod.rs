@@ -32,6 +32,11 @@
 //! Data that are read again and again are faster through the page cache, which [`Policy::Off`]
 //! uses.
 //!
+//! Each caller at a time has a ring, which pins the memory that it registers with io_uring: 32 MiB
+//! at most, or as much as a stream may have ([`OpenOptions::memory`]) if that is more. It counts for
+//! `ulimit -l`. What a [`Batch`] has given back may be pinned until the next read with its ring, or
+//! until the file is dropped.
+//!
 //! A process must not fork while direct reads are under way, with any kernel: that "can result in
 //! data corruption" (open(2), notes on O_DIRECT). Only memory that is registered with io_uring is
 //! safe from it, and not all memory is registered. A dropped [`Stream`] may leave reads under way;

@@ -19,6 +19,10 @@ pub(super) struct Ring {
     is_registered: bool,
     /// Free slots for registered buffers; `None` if buffers cannot be registered.
     slots: Option<Vec<u16>>,
+    /// The bytes that are registered in each slot.
+    lengths: Vec<usize>,
+    /// The most bytes that are registered at once: they are pinned.
+    most: usize,
     queue: Queue,
     /// The number of the process that made the ring. A child of fork(2) has the same ring.
     process: u32,
@@ -28,13 +32,18 @@ pub(super) struct Ring {
 const SLOTS: u16 = 64;
 
 impl Ring {
-    /// Makes a ring for up to `depth` simultaneous reads of a file that can be read directly. If
-    /// buffers cannot be registered, it also returns the reason.
+    /// Makes a ring for up to `depth` simultaneous reads of a file that can be read directly, which
+    /// registers buffers of at most `most` bytes in total. If buffers cannot be registered, it also
+    /// returns the reason.
     ///
     /// # Errors
     /// The kernel's error: `io_uring` is not available or is forbidden, or there is not enough
     /// memory for it.
-    pub(super) fn new(handles: Arc<Handles>, depth: u32) -> io::Result<(Self, Option<io::Error>)> {
+    pub(super) fn new(
+        handles: Arc<Handles>,
+        depth: u32,
+        most: usize,
+    ) -> io::Result<(Self, Option<io::Error>)> {
         let file = handles.direct.as_ref().ok_or(io::ErrorKind::Unsupported)?.as_fd().as_raw_fd();
         // Not COOP_TASKRUN: a read that one thread began would finish for another thread only after
         // the first thread enters the kernel.
@@ -42,16 +51,20 @@ impl Ring {
         let is_registered = ring.submitter().register_files(&[file]).is_ok();
         let why = ring.submitter().register_buffers_sparse(SLOTS.into()).err();
         let slots = why.is_none().then(|| (0..SLOTS).collect());
+        let lengths = vec![0; SLOTS.into()];
         let (queue, process) = (Queue::default(), std::process::id());
-        Ok((Self { ring, handles, file, is_registered, slots, queue, process }, why))
+        let new = Self { ring, handles, file, is_registered, slots, lengths, most, queue, process };
+        Ok((new, why))
     }
 
-    /// Registers memory as a buffer, if it is not registered yet and a slot is free.
+    /// Registers memory as a buffer, if it is not registered yet and there is room for it.
     ///
     /// # Errors
     /// An error of the kernel, such as more memory than may be locked.
     pub(super) fn register(&mut self, memory: &mut Memory) -> io::Result<()> {
-        let slot = self.slots.as_mut().filter(|_| memory.slot.is_none()).and_then(Vec::pop);
+        let all = self.lengths.iter().sum::<usize>().saturating_add(memory.len());
+        let is_wanted = memory.slot.is_none() && all <= self.most;
+        let slot = self.slots.as_mut().filter(|_| is_wanted).and_then(Vec::pop);
         let Some(slot) = slot else { return Ok(()) };
         let Some(target) = memory.target(0, memory.len()) else { return Ok(()) };
         let buffer = libc::iovec { iov_base: target.start.as_ptr().cast(), iov_len: target.len };
@@ -61,7 +74,10 @@ impl Ring {
         let done =
             unsafe { self.ring.submitter().register_buffers_update(slot.into(), &[buffer], None) };
         match done {
-            Ok(()) => memory.slot = Some(slot),
+            Ok(()) => {
+                memory.slot = Some(slot);
+                self.note(slot, memory.len());
+            }
             Err(_) => self.free([slot]),
         }
         done
@@ -76,6 +92,14 @@ impl Ring {
                 self.ring.submitter().register_buffers_update(slot.into(), &[nothing], None)
             }; // what stays registered is replaced by the next one, or goes with the ring
             self.slots.get_or_insert_default().push(slot);
+            self.note(slot, 0);
+        }
+    }
+
+    /// Notes the bytes that are registered in a slot.
+    fn note(&mut self, slot: u16, len: usize) {
+        if let Some(registered) = self.lengths.get_mut(usize::from(slot)) {
+            *registered = len;
         }
     }
 
@@ -150,10 +174,14 @@ impl Drop for Ring {
             return; // the reads, their results and the registered file are those of the parent
         }
         while self.next_done().is_some() {}
-        // Without this, the kernel would release a registered file long after the ring is closed,
-        // and the file system cannot be unmounted until then.
+        // Without this, the kernel would release what is registered long after the ring is closed,
+        // and not before all forks have closed it: until then, the file system cannot be unmounted,
+        // and the memory is pinned.
         if self.is_registered {
             let _ = self.ring.submitter().unregister_files();
+        }
+        if self.slots.is_some() {
+            let _ = self.ring.submitter().unregister_buffers();
         }
     }
 }

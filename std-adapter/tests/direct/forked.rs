@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "std cannot fork")]
 
 use crate::*;
+use std::io::Read;
 use striae::direct::Writer;
 use striae::posix::PosixFile;
 
@@ -71,4 +72,43 @@ fn process() {
 #[test]
 fn a_child_that_drops_a_file_takes_nothing_from_its_parent() {
     run(child("forked::process", "all"), &["forked: "]);
+}
+
+/// The KiB of this process's memory that are pinned.
+fn pinned() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmPin:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[test]
+#[ignore = "a process of its own, which forks and whose pinned memory is counted"]
+fn pinning() {
+    let Some(_) = argument() else { return };
+    let made = made(&[]);
+    made.as_file().set_len(20 << 20).unwrap(); // takes 32 MiB of memory
+    let (before, whole) = (pinned(), span(0, 20 << 20));
+    let file = DirectFile::open(made.path()).unwrap();
+    let batches = [0; 3].map(|_| file.read_spans(&[whole]).unwrap());
+    assert!(batches.iter().all(|batch| batch.get(0).unwrap().iter().all(|&byte| byte == 0)));
+    let most = pinned() - before;
+    assert!(most <= 32 << 10, "{most} KiB are pinned");
+    let (mut end, writer) = io::pipe().unwrap();
+    // SAFETY: the only thread of this process that does anything forks it; no other has a lock.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        drop(writer);
+        let _ = end.read(&mut [0]); // until the parent has ended, with the ring of the parent
+        // SAFETY: it takes a number.
+        unsafe { libc::_exit(0) };
+    }
+    assert!(child > 0);
+    drop((batches, file));
+    assert_eq!(pinned(), before);
+    println!("forked: {most} KiB were pinned");
+}
+
+#[test]
+fn memory_is_pinned_up_to_a_limit_and_until_its_file_is_dropped() {
+    run(child("forked::pinning", "all"), &["forked: "]);
 }
