@@ -147,7 +147,6 @@ impl Span {
     }
 
     /// The front of `buf`: as many bytes as the span has, or all of `buf` if it is shorter.
-    #[cfg(any(feature = "sion", feature = "gsd", feature = "ffrecord", feature = "cdf"))]
     pub(crate) fn front_of(self, buf: &mut [u8]) -> &mut [u8] {
         let len = usize::try_from(self.len).unwrap_or(usize::MAX).min(buf.len());
         buf.get_mut(..len).unwrap_or_default()

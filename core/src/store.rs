@@ -1,9 +1,10 @@
 //! Stores: bytes that are read and written by offset.
 //!
 //! striae needs only [`ReadAt`] and [`WriteAt`] of a file, a card or a block of memory. Byte slices
-//! are stores. [`ReadAhead`] makes few requests of many reads, for a store far away. [`BlockStore`]
-//! is a store on a device of blocks, such as an SD card. [`SeekStore`] turns anything with
-//! `embedded_io`'s `Read` and `Seek` into a store. The adapter crates add files.
+//! are stores. [`ReadAhead`] makes few requests of many reads, for a store far away. [`Section`] is
+//! a part of another store. [`BlockStore`] is a store on a device of blocks, such as an SD card.
+//! [`SeekStore`] turns anything with `embedded_io`'s `Read` and `Seek` into a store. The adapter
+//! crates add files.
 //!
 //! With the feature `async` there are asynchronous stores, `AsyncReadAt` and `AsyncWriteAt`.
 //! [`SeekStore`] also accepts `embedded_io_async`'s traits, [`BlockStore`] an `AsyncBlockDevice`,
@@ -15,6 +16,7 @@ mod block;
 mod disk;
 #[cfg(feature = "async")]
 mod ready;
+mod section;
 mod seek;
 
 #[cfg(feature = "async")]
@@ -25,6 +27,7 @@ pub(crate) use disk::{Disk, Proof, Swapped};
 
 pub use ahead::ReadAhead;
 pub use block::{BlockDevice, BlockStore, BlockStoreError, Cached, StoreBlocks};
+pub use section::Section;
 pub use seek::{SeekStore, SeekStoreError};
 
 use crate::span::Stride;

@@ -4,9 +4,13 @@ use core::cell::Cell;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadExactError, Seek, SeekFrom, Write};
 use striae_core::sion::open::Open;
 use striae_core::sion::{Error, Opened, Physical};
+use striae_core::span::{Span, Stride};
 use striae_core::step::{DriveError, ReadMachine, ReadStep, drive_read};
-use striae_core::store::{FixedSize, ReadAt, SeekStore, SeekStoreError, WriteAt};
+use striae_core::store::{
+    FixedSize, ReadAhead, ReadAt, Section, SeekStore, SeekStoreError, WriteAt,
+};
 use striae_kit::everything::read_everything;
+use striae_kit::far::Far;
 use striae_kit::golden_sets::{golden_set, golden_sets};
 
 /// A card: short reads and writes of 1 to 7 bytes by turns, no seek behind the end.
@@ -340,4 +344,49 @@ fn an_open_machine_takes_bytes_from_anyone() {
     };
     assert_eq!(head.meta1.ntasks(), 1);
     assert_eq!(ReadMachine::poll(&mut open), ReadStep::Done(head));
+}
+
+/// Each read of a section is that of a file which has only its bytes.
+#[test]
+fn a_section_is_a_store_of_the_bytes_of_its_span() {
+    let bytes: Vec<u8> = (0..100).collect();
+    let whole = bytes.as_slice();
+    let spans = [(0, 100), (0, 0), (10, 30), (90, 30), (100, 5), (200, 5), (u64::MAX - 9, 9)];
+    for (offset, len) in spans {
+        let section = Section::new(whole, Span::new(offset, len).unwrap());
+        let own = whole.get(offset.min(100) as usize..(offset + len).min(100) as usize).unwrap();
+        assert_eq!(section.size(), own.size(), "{offset}");
+        for at in (0..110).chain([u64::MAX - 3, u64::MAX]) {
+            let (mut read, mut expected) = ([0; 7], [0; 7]);
+            assert_eq!(section.read_at(at, &mut read), own.read_at(at, &mut expected));
+            assert_eq!(read, expected, "{offset}, {at}");
+            assert_eq!(section.reread_at(at, &mut read), own.read_at(at, &mut expected));
+            let stride = Stride::new(Span::new(at.min(500), 2).unwrap(), 5, 3).unwrap();
+            let spans = [[Stride::one(Span::new(0, 1).unwrap()), stride, Stride::NONE]; 7].concat();
+            let (mut read, mut expected) = ([0; 49], [0; 49]);
+            let done = section.read_spans_at(&spans, &mut read);
+            assert_eq!(done, own.read_spans_at(&spans, &mut expected), "{offset}, {at}");
+            assert!(done.is_err() || read == expected, "{offset}, {at}");
+        }
+    }
+}
+
+#[test]
+fn a_store_below_a_section_is_told_and_asked_once() {
+    let bytes: Vec<u8> = (0..4096_u32).map(|n| n as u8).collect();
+    let (far, mut memory) = (Far::new(&bytes), [0; 4096]);
+    let spans = [3000, 0, 1500].map(|at| Stride::one(Span::new(at, 20).unwrap()));
+    let section = Span::new(50, 4000).unwrap();
+    let mut read = [0; 60];
+
+    let below = Section::new(ReadAhead::new(&far, &mut memory), section);
+    below.will_read(&spans);
+    let told = far.asked().0;
+    assert_eq!(told, 2, "one for the length");
+    below.read_spans_at(&spans, &mut read).unwrap();
+    assert_eq!(far.asked().0, told);
+    assert_eq!([read[0], read[20], read[59]], [3050, 50, 1569].map(|n| n as u8));
+
+    Section::new(&far, section).read_spans_at(&spans, &mut read).unwrap();
+    assert_eq!(far.asked().0, told + 1);
 }

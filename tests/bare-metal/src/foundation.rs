@@ -8,7 +8,7 @@ use striae_core::field::FieldId;
 use striae_core::span::{Span, Stride, round_up};
 use striae_core::step::{ReadMachine, ReadStep, drive_read};
 use striae_core::store::{
-    BlockStore, Cached, ReadAhead, ReadAt, SeekStore, StoreBlocks, WriteAt, usize_to_u64,
+    BlockStore, Cached, ReadAhead, ReadAt, Section, SeekStore, StoreBlocks, WriteAt, usize_to_u64,
 };
 
 fn order(big: bool) -> ByteOrder {
@@ -110,6 +110,15 @@ entries! {
         store.read_spans_at(&[spans, Stride::NONE], buf).map_err(|_| Fail)?;
         core::hint::black_box(store.store());
         store.forget();
+        Ok(store.size()? ^ usize_to_u64(n))
+    }
+
+    fn gate_section(bytes, offset: u64, len: u64, at: u64) {
+        let span = Span::new(offset, len).ok_or(Fail)?;
+        let store = Section::new(Host { file: 0 }, span);
+        store.will_read(&[Stride::one(span)]);
+        store.read_spans_at(&[Stride::one(span), Stride::NONE], bytes).map_err(|_| Fail)?;
+        let n = store.read_at(at, bytes)?.max(store.reread_at(at, bytes)?);
         Ok(store.size()? ^ usize_to_u64(n))
     }
 
