@@ -122,7 +122,7 @@ fn a_read_of_no_bytes_takes_nothing_of_a_value() {
     let mut value = Records::new(&mut stream, ByteOrder::Little).unwrap().value(7);
     let mut buf = [0; 8];
     assert_eq!(value.read(&mut []), Ok(0));
-    assert_eq!(value.read(&mut buf), Ok(3));
+    assert_eq!(Read::read(&mut value, &mut buf), Ok(3));
     assert_eq!(buf, [1, 2, 3, 0, 0, 0, 0, 0]);
     assert_eq!((value.read(&mut []), value.read(&mut buf)), (Ok(0), Ok(0)));
 }

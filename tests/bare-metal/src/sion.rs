@@ -353,7 +353,7 @@ entries! {
         let file = closed(0, window)?;
         let mut stream = file.stream(file.task(local, window)?);
         let mut value = Records::new(&mut stream, file.meta1().order())?.value(key);
-        Ok(usize_to_u64(value.read(window)?))
+        Ok(usize_to_u64(Read::read(&mut value, window)?))
     }
 }
 

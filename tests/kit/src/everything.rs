@@ -338,7 +338,7 @@ fn read_records<S: ReadAt>(
         let mut value = Vec::new();
         let mut reader = Records::new(&mut stream, order).map_err(of_file).unwrap().value(key);
         let mut buf = [0; 64];
-        while let Ok(n @ 1..) = reader.read(&mut buf) {
+        while let Ok(n @ 1..) = Read::read(&mut reader, &mut buf) {
             value.extend_from_slice(&buf[..n]);
         }
         let of_key = found.iter().filter(|record| record.key == key);

@@ -184,6 +184,24 @@ impl<'m, S: ReadAt> Reader<'m, S> {
         Ok(bytes.len())
     }
 
+    /// Reads a name into the start of `buf`; `None` if `buf` is too short.
+    ///
+    /// # Errors
+    /// The store's own error; [`Error`] if the file has changed.
+    pub async fn name<'b>(
+        &self,
+        name: Span,
+        buf: &'b mut [u8],
+    ) -> Result<Option<&'b str>, ReadError<S>> {
+        let bytes = name.front_of(buf);
+        if usize_to_u64(bytes.len()) < name.len() {
+            return Ok(None);
+        }
+        read_exact(&self.store, name.offset(), bytes).await?;
+        let text = core::str::from_utf8(bytes);
+        Ok(Some(text.map_err(|_| Error::NotUtf8 { offset: name.offset() })?))
+    }
+
     /// Reads the first values of a region, as many as fit into `buf`, and returns the number of
     /// bytes.
     ///
@@ -260,20 +278,6 @@ impl<S: ReadAt> Reader<'_, S> {
             window,
             have: Span::ZERO,
         }
-    }
-
-    /// Reads a name into the start of `buf`; `None` if `buf` is too short.
-    ///
-    /// # Errors
-    /// The store's own error; [`Error`] if the file has changed.
-    pub fn name<'b>(&self, name: Span, buf: &'b mut [u8]) -> Result<Option<&'b str>, ReadError<S>> {
-        let bytes = name.front_of(buf);
-        if usize_to_u64(bytes.len()) < name.len() {
-            return Ok(None);
-        }
-        read_exact(&self.store, name.offset(), bytes)?;
-        let text = core::str::from_utf8(bytes);
-        Ok(Some(text.map_err(|_| Error::NotUtf8 { offset: name.offset() })?))
     }
 }
 

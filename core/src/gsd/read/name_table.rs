@@ -3,13 +3,20 @@
 use super::reader::Reader;
 use crate::gsd::disk::header::Version;
 use crate::gsd::disk::names::{NameByte, Splitter};
-use crate::gsd::error::{Error, ReadError};
+use crate::gsd::error::Error;
+#[twin(ReadError = AsyncError)]
+use crate::gsd::error::ReadError;
 use crate::gsd::layout::NAME_UNIT;
 use crate::gsd::raw::Header;
 use crate::sort::sort_by_key;
-use crate::span::Span;
-use crate::step::{DriveError, read_exact};
-use crate::store::{ReadAt, usize_to_u64};
+use crate::span::{Span, Stride};
+use crate::step::DriveError;
+#[twin(read_exact)]
+use crate::step::read_exact;
+#[twin(ReadAt)]
+use crate::store::ReadAt;
+use crate::store::usize_to_u64;
+use striae_twin::twin;
 
 /// The memory for one name of a [`NameTable`]: 12 bytes, for any length of the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +57,21 @@ pub struct NameTable<'m> {
     version: Version,
 }
 
+impl NameTable<'_> {
+    /// The number of names in the table.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether the table has no names.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+}
+
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<'m> NameTable<'m> {
     /// Fills a table with the names of a file. `window` must not be empty; a larger window makes
     /// fewer reads.
@@ -59,7 +81,7 @@ impl<'m> NameTable<'m> {
     /// # Errors
     /// [`Error::Memory`], with the bytes that are needed, if `memory` has fewer places than there
     /// are names; [`Error::TooLarge`] if the list is longer than 4 GiB; the store's own error.
-    pub fn fill<S: ReadAt>(
+    pub async fn fill<S: ReadAt>(
         file: &Reader<S>,
         memory: &'m mut [NamePlace],
         window: &mut [u8],
@@ -78,22 +100,12 @@ impl<'m> NameTable<'m> {
             let max = u64::from(u32::MAX) / NAME_UNIT;
             return Err(DriveError::Format(Error::TooLarge { field, offset: 32, value, max }));
         }
-        let filled = collect(file.store(), list, version, places, window)?;
+        let store = file.store();
+        store.will_read(&[Stride::one(list)]).await;
+        let filled = collect(store, list, version, places, window).await?;
         let (places, _) = places.split_at_mut_checked(filled).unwrap_or_default();
         sort_by_key(places, |place| (place.hash, place.id));
         Ok(Self { places, list, version })
-    }
-
-    /// The number of names in the table.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Whether the table has no names.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.places.is_empty()
     }
 
     /// The id of a name; `None` if the file does not have the name. If the list has the name twice,
@@ -101,7 +113,7 @@ impl<'m> NameTable<'m> {
     ///
     /// # Errors
     /// The store's own error.
-    pub fn id<S: ReadAt>(
+    pub async fn id<S: ReadAt>(
         &self,
         file: &Reader<S>,
         name: &[u8],
@@ -114,7 +126,7 @@ impl<'m> NameTable<'m> {
         let first = self.places.partition_point(|place| place.hash < hash);
         let same = self.places.get(first..).unwrap_or_default();
         for place in same.iter().take_while(|place| place.hash == hash) {
-            if self.is_at(file.store(), place.offset.into(), name, window)? {
+            if self.is_at(file.store(), place.offset.into(), name, window).await? {
                 return Ok(Some(place.id));
             }
         }
@@ -122,7 +134,7 @@ impl<'m> NameTable<'m> {
     }
 
     /// Whether `name` is the name at `offset` in the list.
-    fn is_at<S: ReadAt>(
+    async fn is_at<S: ReadAt>(
         &self,
         store: &S,
         offset: u64,
@@ -141,7 +153,7 @@ impl<'m> NameTable<'m> {
         while read < len {
             let left = usize::try_from(len.saturating_sub(read)).unwrap_or(usize::MAX);
             let bytes = front(window, left)?;
-            read_exact(store, place.offset().saturating_add(read), bytes)?;
+            read_exact(store, place.offset().saturating_add(read), bytes).await?;
             if !bytes.iter().all(|byte| wanted.next() == Some(byte)) {
                 return Ok(false);
             }
@@ -152,7 +164,8 @@ impl<'m> NameTable<'m> {
 }
 
 /// Fills `places` with the names of a list in the order of their ids, and returns their number.
-fn collect<S: ReadAt>(
+#[twin(ReadAt, ReadError = AsyncError)]
+async fn collect<S: ReadAt>(
     store: &S,
     list: Span,
     version: Version,
@@ -164,7 +177,7 @@ fn collect<S: ReadAt>(
     while read < list.len() && filled < places.len() {
         let left = usize::try_from(list.len().saturating_sub(read)).unwrap_or(usize::MAX);
         let bytes = front(window, left)?;
-        read_exact(store, list.offset().saturating_add(read), bytes)?;
+        read_exact(store, list.offset().saturating_add(read), bytes).await?;
         for &byte in &*bytes {
             read = read.saturating_add(1);
             let NameByte { at, end } = splitter.take(byte);

@@ -3,11 +3,15 @@
 use super::array::{Array, Attribute, Attributes, Dataset};
 use super::links::{Link, Links};
 use super::superblock;
-use crate::hdf5::error::{ReadError, Result};
+#[twin(ReadError = AsyncError)]
+use crate::hdf5::error::ReadError;
+use crate::hdf5::error::Result;
 use crate::source::{Restart, Source, View};
 use crate::span::{Span, Stride};
 use crate::step::DriveError;
+#[twin(ReadAt)]
 use crate::store::ReadAt;
+use striae_twin::twin;
 
 /// The pages of the caller's memory.
 const PAGES: usize = 4;
@@ -58,17 +62,18 @@ impl<S> Reader<S> {
     }
 }
 
+#[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Reader<S> {
     /// Opens a file. `memory` is divided into 4 pages.
     ///
     /// # Errors
     /// The store's error, the file's [`Error`](crate::hdf5::Error), or a miss: the file is cut, or
     /// the memory is too short.
-    pub fn open(store: S, memory: &mut [u8]) -> core::result::Result<Self, ReadError<S>> {
-        let file_len = store.size().map_err(DriveError::Store)?;
+    pub async fn open(store: S, memory: &mut [u8]) -> core::result::Result<Self, ReadError<S>> {
+        let file_len = store.size().await.map_err(DriveError::Store)?;
         let front = Span::new(0, FRONT.min(file_len)).unwrap_or(Span::ZERO);
-        store.will_read(&[Stride::one(front)]);
-        let root = run(&store, file_len, memory, (), |view, ()| superblock::root(view))?;
+        store.will_read(&[Stride::one(front)]).await;
+        let root = run(&store, file_len, memory, (), |view, ()| superblock::root(view)).await?;
         Ok(Self { store, file_len, root })
     }
 
@@ -76,7 +81,7 @@ impl<S: ReadAt> Reader<S> {
     ///
     /// # Errors
     /// See [`Reader::open`].
-    pub fn dataset(
+    pub async fn dataset(
         &self,
         name: &[u8],
         memory: &mut [u8],
@@ -85,13 +90,14 @@ impl<S: ReadAt> Reader<S> {
         run(&self.store, self.file_len, memory, known, |view, known| {
             known.dataset(view, self.root, name)
         })
+        .await
     }
 
     /// The attribute of this name of the root group.
     ///
     /// # Errors
     /// See [`Reader::open`].
-    pub fn attribute(
+    pub async fn attribute(
         &self,
         name: &[u8],
         memory: &mut [u8],
@@ -99,8 +105,11 @@ impl<S: ReadAt> Reader<S> {
         run(&self.store, self.file_len, memory, None, |view, known| {
             view.once(known, |view| Attributes::open(view, self.root))?.find(view, name)
         })
+        .await
     }
+}
 
+impl<S: ReadAt> Reader<S> {
     /// The links of the root group, in the order of the file.
     pub fn links<'m>(
         &'m self,
@@ -173,7 +182,8 @@ impl Search {
 }
 
 /// Calls a parser on a store until it has all bytes.
-fn run<'m, S, K, T, F>(
+#[twin(ReadAt, ReadError = AsyncError)]
+async fn run<'m, S, K, T, F>(
     store: &S,
     file_len: u64,
     memory: &'m mut [u8],
@@ -187,5 +197,5 @@ where
 {
     let view = View::new(memory, file_len);
     let reads = file_len.saturating_add(64); // each structure is read once or twice
-    Restart::new(view, known, reads, parse).read_from(store)
+    Restart::new(view, known, reads, parse).read_from(store).await
 }

@@ -45,6 +45,14 @@ impl<S, L> Stream<S, L> {
         self.position = position;
     }
 
+    /// The places in the physical file of the `len` bytes at stream position `position`, or of the
+    /// fewer bytes up to the end of the stream: one span for each chunk, in order. The position
+    /// moves over them.
+    pub const fn spans(&mut self, position: u64, len: u64) -> Spans<'_, S, L> {
+        self.position = position;
+        Spans { stream: self, left: len }
+    }
+
     /// The stretch that was used last, if it contains the position.
     fn known(&self) -> Option<Stretch> {
         self.stretch.filter(|stretch| stretch.contains(self.position))
@@ -157,9 +165,7 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
         };
         Ok(self.span_in(stretch, len))
     }
-}
 
-impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// The (chunk, offset) pointer of the next byte to read. At the end of the stream: the last
     /// chunk with a byte in it, and its length. `None` at the end of an empty stream.
     ///
@@ -168,10 +174,10 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     ///
     /// # Errors
     /// An error of reading the chunk lengths.
-    pub fn location(&mut self) -> Result<Option<(u64, u64)>, ReadError<S>> {
-        let stretch = match self.lengths.stretch_at(self.position)? {
+    pub async fn location(&mut self) -> Result<Option<(u64, u64)>, ReadError<S>> {
+        let stretch = match self.lengths.stretch_at(self.position).await? {
             None if self.position > 0 => {
-                self.lengths.stretch_at(self.position.saturating_sub(1))?
+                self.lengths.stretch_at(self.position.saturating_sub(1)).await?
             }
             stretch => stretch,
         };
@@ -184,8 +190,8 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     /// # Errors
     /// [`Error::NoChunk`] if the task did not use the chunk; [`Error::Position`] if the task used
     /// fewer bytes of it; an error of reading the chunk lengths.
-    pub fn position_of(&mut self, chunk: u64, offset: u64) -> Result<u64, ReadError<S>> {
-        let stretch = self.chunk(chunk)?;
+    pub async fn position_of(&mut self, chunk: u64, offset: u64) -> Result<u64, ReadError<S>> {
+        let stretch = self.chunk(chunk).await?;
         if offset > stretch.len {
             return Err(DriveError::Format(Error::Position));
         }
@@ -196,8 +202,8 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     ///
     /// # Errors
     /// [`Error::NoChunk`] if the task did not use the chunk; an error of reading the chunk lengths.
-    pub fn chunk(&mut self, chunk: u64) -> Result<Stretch, ReadError<S>> {
-        if let Some(stretch) = self.lengths.stretch(chunk)? {
+    pub async fn chunk(&mut self, chunk: u64) -> Result<Stretch, ReadError<S>> {
+        if let Some(stretch) = self.lengths.stretch(chunk).await? {
             return Ok(stretch);
         }
         let blockcount = self.lengths.count();
@@ -209,27 +215,19 @@ impl<S: ReadAt, L: Lengths<ReadError<S>>> Stream<S, L> {
     ///
     /// # Errors
     /// An error of reading the chunk lengths.
-    pub fn next_span(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
-        let span = self.span_here(len)?;
+    pub async fn next_span(&mut self, len: u64) -> Result<Option<Span>, ReadError<S>> {
+        let span = self.span_here(len).await?;
         self.position = self.position.saturating_add(span.map_or(0, Span::len));
         Ok(span)
     }
 
-    /// The places in the physical file of the `len` bytes at stream position `position`, or of the
-    /// fewer bytes up to the end of the stream: one span for each chunk, in order. The position
-    /// moves over them.
-    pub const fn spans(&mut self, position: u64, len: u64) -> Spans<'_, S, L> {
-        self.position = position;
-        Spans { stream: self, left: len }
-    }
-
     /// Says to the store that all `total` bytes of the stream will be read.
-    pub(super) fn will_read(&self, total: u64) {
+    pub(super) async fn will_read(&self, total: u64) {
         let count = self.lengths.count();
         let first = Span::new(self.chunks.start, self.chunks.chunksize.min(total));
         let step = self.chunks.globalskip.unwrap_or(0);
         let chunks = first.and_then(|first| Stride::new(first, step, count));
-        self.store.will_read(&[chunks.unwrap_or(Stride::NONE)]);
+        self.store.will_read(&[chunks.unwrap_or(Stride::NONE)]).await;
     }
 }
 

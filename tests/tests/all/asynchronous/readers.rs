@@ -2,15 +2,18 @@
 
 use std::fmt::Debug;
 use std::path::Path;
+use striae_core::endian::ByteOrder;
+use striae_core::gsd::{NamePlace, NameTable};
 use striae_core::integrity::crc32;
-use striae_core::sion::{Opened, Physical};
+use striae_core::sion::{Opened, Physical, Records};
+use striae_core::span::{Span, Stride};
 use striae_core::step::DriveError;
-use striae_core::store::FixedSize;
-use striae_core::{ffrecord, gsd, sion};
+use striae_core::store::{AsyncReadAt, FixedSize, ReadAt, Section};
+use striae_core::{cdf, ffrecord, gsd, hdf5, sion};
 use striae_kit::waiting::{Slow, Waits};
 
 /// Shows the files of a folder of `tests/golden` with this ending, whole and cut.
-fn each_file(folder: &str, ending: &str, mut show: impl FnMut(&[u8], &Waits)) {
+fn each_file(folder: &str, ending: &str, least: u64, mut show: impl FnMut(&[u8], &Waits)) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(folder);
     let mut files = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -28,7 +31,7 @@ fn each_file(folder: &str, ending: &str, mut show: impl FnMut(&[u8], &Waits)) {
             show(&bytes[..bytes.len() * percent / 100], &waits);
         }
     }
-    assert!(files >= 18, "golden files are missing: {files}");
+    assert!(files >= least, "golden files are missing: {files}");
 }
 
 /// Asserts that two lists are the same: one of items, and one that is waited for.
@@ -101,12 +104,49 @@ fn compare_streams(
             waiting.read_all_async(&mut other)
         });
         assert_eq!((read, buf, stream.position()), (waited, other, waiting.position()));
+        assert_eq!(stream.location(), got!(waits, waiting.location_async()));
+        for chunk in 0..3 {
+            assert_eq!(stream.chunk(chunk), got!(waits, waiting.chunk_async(chunk)));
+            let place = stream.position_of(chunk, position);
+            assert_eq!(place, got!(waits, waiting.position_of_async(chunk, position)));
+        }
+        let next = stream.next_span(total);
+        assert_eq!(next, got!(waits, waiting.next_span_async(total)));
+        assert_eq!(stream.position(), waiting.position());
+    }
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let records = Records::new(&mut stream, order).unwrap();
+        let mut waiting = got!(waits, Records::new_async(&mut waiting, order)).unwrap();
+        let mut key = None;
+        for record in records {
+            key = record.as_ref().ok().map(|record| record.key).or(key);
+            assert_eq!(got!(waits, waiting.next_async()), Some(record));
+        }
+        assert_eq!(got!(waits, waiting.next_async()), None);
+        let Some(key) = key else { continue };
+        let mut value = Records::new(&mut stream, order).unwrap().value(key);
+        let records = got!(waits, Records::behind_async(waiting.stream(), order, 0)).unwrap();
+        let mut waiting = records.value(key);
+        let (mut bytes, mut others, mut buf) = (Vec::new(), Vec::new(), [0; 50]);
+        let end = loop {
+            match value.read(&mut buf) {
+                Ok(n @ 1..) => bytes.extend_from_slice(&buf[..n]),
+                end => break end,
+            }
+        };
+        let waiting_end = loop {
+            match got!(waits, waiting.read_async(&mut buf)) {
+                Ok(n @ 1..) => others.extend_from_slice(&buf[..n]),
+                end => break end,
+            }
+        };
+        assert_eq!((bytes, end), (others, waiting_end));
     }
 }
 
 #[test]
 fn readers_of_sion_files_agree() {
-    each_file("sion", "sion", compare_sion);
+    each_file("sion", "sion", 18, compare_sion);
 }
 
 fn compare_gsd(bytes: &[u8], waits: &Waits) {
@@ -133,6 +173,16 @@ fn compare_gsd(bytes: &[u8], waits: &Waits) {
             assert_eq!(id, got!(waits, waiting.name_id_async(&name, &mut [0; 100])));
         }
     }
+    let (mut memory, mut waiting_memory) = ([NamePlace::EMPTY; 200], [NamePlace::EMPTY; 200]);
+    let table = NameTable::fill(&file, &mut memory, &mut [0; 50]).unwrap();
+    waits.drop_at(usize::MAX); // a table that was begun borrows the memory
+    let window = &mut [0; 50];
+    let filled = waits.run(NameTable::fill_async(&waiting, &mut waiting_memory, window));
+    let waiting_table = filled.unwrap().unwrap();
+    for name in [&b"log/quantity_042"[..], b"configuration/step", b"no such name"] {
+        let waited = got!(waits, waiting_table.id_async(&waiting, name, &mut [0; 20]));
+        assert_eq!(table.id(&file, name, &mut [0; 20]), waited);
+    }
     for frames in [0..u64::MAX, 1..3] {
         let chunks = file.chunks_of(frames.clone(), vec![0; 100]).unwrap();
         let waited = got!(waits, waiting.chunks_of_async(frames.clone(), vec![0; 100]));
@@ -152,7 +202,7 @@ fn compare_gsd(bytes: &[u8], waits: &Waits) {
 
 #[test]
 fn readers_of_gsd_files_agree() {
-    each_file("gsd", "gsd", compare_gsd);
+    each_file("gsd", "gsd", 18, compare_gsd);
 }
 
 fn compare_ffrecord(bytes: &[u8], waits: &Waits) {
@@ -183,5 +233,68 @@ fn compare_ffrecord(bytes: &[u8], waits: &Waits) {
 
 #[test]
 fn readers_of_ffrecord_files_agree() {
-    each_file("ffrecord", "ffr", compare_ffrecord);
+    each_file("ffrecord", "ffr", 18, compare_ffrecord);
+}
+
+fn compare_cdf(bytes: &[u8], waits: &Waits) {
+    let (mut lengths, mut other, mut window) = ([0; 64], [0; 64], [0; 300]);
+    let Ok(file) = cdf::Reader::open(bytes, &mut lengths, &mut window) else { return };
+    waits.drop_at(usize::MAX); // a file that was begun borrows the memory
+    let store = Slow::new(bytes, waits);
+    let opened = waits.run(cdf::Reader::open_async(store, &mut other, &mut window));
+    let waiting = opened.unwrap().unwrap();
+    for variable in file.variables([0; 300]) {
+        let name = variable.unwrap().var.name;
+        for len in [256, 1] {
+            let (mut buf, mut other) = (vec![0; len], vec![0; len]);
+            let waited = got!(waits, async {
+                let name = waiting.name_async(name, &mut other).await;
+                name.map(|name| name.map(str::to_owned))
+            });
+            assert_eq!(file.name(name, &mut buf).map(|name| name.map(str::to_owned)), waited);
+        }
+    }
+}
+
+#[test]
+fn readers_of_cdf_files_agree() {
+    each_file("cdf", "nc", 18, compare_cdf);
+}
+
+fn compare_hdf5(bytes: &[u8], waits: &Waits) {
+    let mut memory = [0; hdf5::Reader::<()>::MEMORY];
+    let mut other = memory;
+    let waiting = got!(waits, hdf5::Reader::open_async(Slow::new(bytes, waits), &mut other));
+    let (file, waiting) = match (hdf5::Reader::open(bytes, &mut memory), waiting) {
+        (Ok(file), Ok(waiting)) => (file, waiting),
+        (file, waiting) => return assert_eq!(file.err(), waiting.err()),
+    };
+    assert_eq!(file.root(), waiting.root());
+    for name in [&b"header_blob"[..], b"data_blob", b"D1", b"no such name"] {
+        let array = file.dataset(name, &mut memory);
+        assert_eq!(array, got!(waits, waiting.dataset_async(name, &mut other)));
+        let attribute = file.attribute(name, &mut memory);
+        assert_eq!(attribute, got!(waits, waiting.attribute_async(name, &mut other)));
+        let Ok(Some(array)) = array else { continue };
+        compare_sections((file.store(), waiting.store()), array.values, waits);
+    }
+}
+
+fn compare_sections((store, waiting): (&&[u8], &Slow<&[u8]>), span: Span, waits: &Waits) {
+    let (section, waiting) = (Section::new(store, span), Section::new(waiting, span));
+    assert_eq!(section.size(), got!(waits, waiting.size()));
+    for at in [0, span.len() / 2, span.len(), u64::MAX] {
+        let (mut buf, mut other) = ([0; 9], [0; 9]);
+        let read = section.read_exact_at(at, &mut buf);
+        assert_eq!(read, got!(waits, waiting.read_exact_at(at, &mut other)));
+        let one = [Stride::one(Span::new(at / 2, 9).unwrap())];
+        let read = section.read_spans_at(&one, &mut buf);
+        assert_eq!(read, got!(waits, waiting.read_spans_at(&one, &mut other)));
+        assert!(read.is_err() || buf == other);
+    }
+}
+
+#[test]
+fn readers_of_hdf5_files_agree() {
+    each_file("hdf5", "h5", 14, compare_hdf5);
 }
