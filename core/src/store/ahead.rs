@@ -19,7 +19,8 @@ const PIECES: usize = 16;
 /// a sixteenth of the memory; where reads go on in order, for half of it, and a file that is no
 /// longer than half of the memory is read whole. What readers say that they will read
 /// ([`ReadAt::will_read`]) is read by one call of [`ReadAt::read_spans_at`], as far as three
-/// quarters of the memory hold it. Reads longer than half of the memory go past it.
+/// quarters of the memory hold it, and at most 16 spans of it: spans with no more than a sixteenth
+/// of the memory between them become one. Reads longer than half of the memory go past it.
 ///
 /// So opening a file takes at most three requests, with the one for its length, and a list or a
 /// contiguous read takes one, if the memory holds it twice (`spec/limits.md#requests`).
@@ -91,26 +92,34 @@ fn has(these: Stride, spans: Stride) -> bool {
 
 /// What one request asks for.
 struct Plan {
-    spans: [Stride; PIECES],
+    /// At most [`PIECES`], and one that may be joined with another.
+    spans: [Stride; PIECES + 1],
     count: usize,
     len: u64,
 }
 
 impl Plan {
-    const EMPTY: Self = Self { spans: [Stride::NONE; PIECES], count: 0, len: 0 };
+    const EMPTY: Self = Self { spans: [Stride::NONE; PIECES + 1], count: 0, len: 0 };
 
     fn one(span: Span) -> Self {
         let mut plan = Self::EMPTY;
-        plan.add(Stride::one(span), u64::MAX);
+        plan.add(Stride::one(span), 0, u64::MAX);
         plan
     }
 
-    /// Adds spans, if all are then no more than `room` bytes.
-    fn add(&mut self, spans: Stride, room: u64) {
+    /// Adds spans, if all are then no more than `room` bytes, and no more than [`PIECES`] after
+    /// they were [joined](Self::join).
+    fn add(&mut self, spans: Stride, gap: u64, room: u64) {
         let len = self.len.saturating_add(spans.len());
         if let Some(place) = self.spans.get_mut(self.count).filter(|_| len <= room) {
             *place = spans;
             (self.count, self.len) = (self.count.saturating_add(1), len);
+        }
+        if self.count > PIECES {
+            self.join(gap, room);
+        }
+        if self.count > PIECES {
+            (self.count, self.len) = (PIECES, self.len.saturating_sub(spans.len()));
         }
     }
 
@@ -121,6 +130,11 @@ impl Plan {
             for second in 0..self.count {
                 self.join_two(first, second, gap, room);
             }
+        }
+        let all = core::mem::replace(self, Self { len: self.len, ..Self::EMPTY });
+        let joined = all.spans().iter().filter(|spans| !spans.is_empty());
+        for (place, spans) in self.spans.iter_mut().zip(joined) {
+            (*place, self.count) = (*spans, self.count.saturating_add(1));
         }
     }
 
@@ -205,7 +219,7 @@ impl Memory<'_> {
             let is_held = self.held.iter().any(|held| has(held.spans, spans))
                 || plan.spans().iter().any(|&planned| has(planned, spans));
             if !spans.is_empty() && !is_held && hull.fits(len) {
-                plan.add(spans, room);
+                plan.add(spans, page, room);
             }
         }
         plan.join(page, room);
@@ -229,7 +243,7 @@ impl Memory<'_> {
 
     /// Notes that the bytes of a plan are now at `at`.
     fn hold(&mut self, plan: &Plan, mut at: usize) {
-        for &spans in plan.spans().iter().filter(|spans| !spans.is_empty()) {
+        for &spans in plan.spans() {
             let held = Held { spans, at };
             if let Some(place) = self.held.get_mut(self.entry) {
                 *place = held;

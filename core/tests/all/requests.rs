@@ -346,6 +346,48 @@ fn an_index_that_the_memory_does_not_hold_takes_one_request_more() {
     }
 }
 
+#[test]
+fn spans_near_each_other_are_one_request_however_many_they_are() {
+    let (bytes, mut memory) = (vec![7; 1 << 20], vec![0; 1 << 14]);
+    let far = Far::new(&bytes);
+    let store = ReadAhead::new(&far, &mut memory);
+    let read = |spans: &[Span]| {
+        store.forget();
+        let before = far.asked().0;
+        let spans: Vec<_> = spans.iter().map(|&span| Stride::one(span)).collect();
+        store.will_read(&spans);
+        for span in spans {
+            store.read_exact_at(span.first().offset(), &mut [0; 8]).unwrap();
+        }
+        far.asked().0 - before - 1 // that for the length
+    };
+    let span = |offset| Span::new(offset, 8).unwrap();
+    // three tables of each of 15 parts of the file, which are far from each other; then of 16
+    let tables: Vec<_> = (0..15 * 3).map(|n| span((n % 15 << 16) + n / 15 * 8)).collect();
+    assert_eq!(read(&tables), 1);
+    let tables: Vec<_> = (0..16 * 3).map(|n| span((n / 3 << 16) + n % 3 * 8)).collect();
+    assert_eq!(read(&tables), 1);
+    // of 17 parts one has no place
+    let tables: Vec<_> = (0..17).map(|n| span(n << 15)).collect();
+    assert_eq!(read(&tables), 2);
+}
+
+#[test]
+fn a_table_of_names_is_filled_by_one_request() {
+    let bytes = wide_gsd(8, 3000, 1 << 15, 4 << 20);
+    let far = Far::new(&bytes);
+    let file = gsd::Reader::open(&far, &mut [0; WINDOW]).unwrap();
+    // three quarters hold the list, and half of it does not
+    let mut memory = vec![0; file.head().name_list().len() as usize * 3 / 2];
+    let file = gsd::Reader::open(ReadAhead::new(&far, &mut memory), &mut [0; WINDOW]).unwrap();
+    file.store().forget();
+    let before = far.asked().0;
+    let mut places = vec![gsd::NamePlace::EMPTY; 3000];
+    let names = gsd::NameTable::fill(&file, &mut places, &mut [0; 100]).unwrap();
+    assert_eq!(names.len(), 3000);
+    assert_eq!(far.asked().0 - before, 2, "one is for the length");
+}
+
 /// The numbers of an xorshift generator.
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
