@@ -331,9 +331,8 @@ pub struct Gather<'a, M> {
     slab: Slab<'a>,
     /// The next row of the slab: elements that follow each other in the array.
     row: u64,
-    /// The elements of that row that were found already, and those of all rows.
+    /// The elements of that row that were passed already.
     done: u64,
-    to: u64,
 }
 
 impl<'a, M: AsRef<[Run]>> Gather<'a, M> {
@@ -348,7 +347,7 @@ impl<'a, M: AsRef<[Run]>> Gather<'a, M> {
         region: Region<'a>,
     ) -> Result<Self, crate::cdf::Error> {
         let layout = Layout { first: Span::ZERO, recsize: None, value_len: 1 };
-        Ok(Self { runs, slab: Slab::new(layout, shape, region)?, row: 0, done: 0, to: 0 })
+        Ok(Self { runs, slab: Slab::new(layout, shape, region)?, row: 0, done: 0 })
     }
 
     /// The number of elements of the region.
@@ -365,10 +364,18 @@ impl<'a, M: AsRef<[Run]>> Gather<'a, M> {
 
     /// The next elements of the region that are not in holes, sorted by place: as many as fit into
     /// `memory`. After the last ones, it is empty.
+    ///
+    /// The steps are a few for each run and for each entry of `memory`, however long the region and
+    /// its holes are.
     pub fn fill<'b>(&mut self, memory: &'b mut [Take]) -> &'b [Take] {
         let mut count = 0_usize;
         while let Some(row) = self.slab.run(self.row) {
             let span = row.skip(self.done);
+            let next = self.runs.from(span.offset()).first().map_or(u64::MAX, |run| run.offset);
+            if next >= row.end() {
+                (self.row, self.done) = (self.row_with(next), 0);
+                continue;
+            }
             let mut is_full = false;
             for piece in self.runs.pieces(span) {
                 if let Some(place) = piece.place {
@@ -376,11 +383,11 @@ impl<'a, M: AsRef<[Run]>> Gather<'a, M> {
                         is_full = true;
                         break;
                     };
-                    *free = Take { place, len: piece.len, to: self.to };
+                    let to = self.row.saturating_mul(row.len()).saturating_add(self.done);
+                    *free = Take { place, len: piece.len, to };
                     count = count.saturating_add(1);
                 }
                 self.done = self.done.saturating_add(piece.len);
-                self.to = self.to.saturating_add(piece.len);
             }
             if is_full {
                 break;
@@ -390,5 +397,18 @@ impl<'a, M: AsRef<[Run]>> Gather<'a, M> {
         let taken = memory.get_mut(..count).unwrap_or_default();
         sort_by_key(taken, |take| (take.place, take.to));
         taken
+    }
+
+    /// The first of the next rows that ends after `element`: rows are in the order of the array.
+    fn row_with(&self, element: u64) -> u64 {
+        let (mut row, mut end) = (self.row, self.slab.count());
+        while row < end {
+            let middle = row.saturating_add(end.saturating_sub(row) / 2);
+            match self.slab.run(middle) {
+                Some(span) if span.end() <= element => row = middle.saturating_add(1),
+                _ => end = middle,
+            }
+        }
+        row
     }
 }

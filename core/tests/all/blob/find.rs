@@ -1,5 +1,6 @@
 //! Elements are found where a table of all elements has them.
 
+use core::cell::Cell;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use striae_core::blob::find::{Gather, Place, Run, Runs, Take, overlap, resolve, sort};
@@ -141,4 +142,44 @@ fn runs_that_are_not_in_order_are_refused() {
     assert!(Runs::new([run(0, 2), run(2, 1)]).is_some());
     assert!(Runs::new([run(0, 3), run(2, 1)]).is_none());
     assert!(Runs::new([run(2, 1), run(0, 1)]).is_none());
+}
+
+/// Runs that fail when they are looked at very often.
+struct Seldom<'r> {
+    runs: &'r [Run],
+    looks: Cell<u32>,
+}
+
+impl AsRef<[Run]> for Seldom<'_> {
+    fn as_ref(&self) -> &[Run] {
+        self.looks.set(self.looks.get() + 1);
+        assert!(self.looks.get() < 100, "the steps are in proportion to the rows");
+        self.runs
+    }
+}
+
+#[test]
+fn the_steps_through_a_region_do_not_depend_on_the_length_of_its_holes() {
+    const ROWS: u64 = 1 << 40;
+    let gather = |runs: &[Run]| {
+        let runs = Runs::new(Seldom { runs, looks: Cell::new(0) }).unwrap();
+        // of each row the first of two elements
+        let region = Region { start: &[0, 0], count: &[ROWS, 1], stride: None };
+        let mut gather = Gather::new(&runs, &[ROWS, 2], region).unwrap();
+        let mut memory = [Take::default(); 2];
+        let (mut found, mut takes) = (Vec::new(), gather.fill(&mut memory));
+        while !takes.is_empty() {
+            found.extend(takes.iter().map(|take| (take.place.position, take.len, take.to)));
+            takes = gather.fill(&mut memory);
+        }
+        found
+    };
+    let run =
+        |offset, len, position| Run { offset, len, place: Place { position, ..Place::default() } };
+    assert_eq!(gather(&[]), []);
+    let last = 2 * ROWS - 2;
+    let runs = [run(1 << 20, 4, 0), run(1 << 30 | 1, 1, 4), run(last - 1, 3, 5)];
+    let found = [(0, 1, 1 << 19), (2, 1, (1 << 19) + 1), (6, 1, ROWS - 1)];
+    assert_eq!(gather(&runs), found);
+    assert_eq!(gather(&[run(2 * ROWS, 7, 0)]), []); // after the array
 }
