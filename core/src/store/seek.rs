@@ -15,6 +15,15 @@ use striae_twin::twin;
 /// that drops bytes that it failed to write must itself keep failing (see [`WriteAt::sync`]).
 ///
 /// The device is in a [`RefCell`]: one thread can share the store, several threads cannot.
+///
+/// [`reread_at`](ReadAt::reread_at) is a usual read, as `embedded_io` has no other. So if the
+/// device has a cache, a writer that looks after an error whether its medium is another one may be
+/// shown the cache. The `VolumeManager` of embedded-sdmmc 0.10 keeps one block, mostly that of the
+/// last data; the header is read from the card, unless it is in that block, as it never is in a GSD
+/// log with `align` 512. So another card is noticed if its header differs, but it may not be if
+/// only the last data differ. Either call `VolumeManager::device` before the failed call is
+/// repeated: it forgets the block. Or keep the log on blocks of the card, in a
+/// [`BlockStore`](super::BlockStore), which reads all of it anew.
 #[derive(Debug)]
 pub struct SeekStore<T>(RefCell<T>);
 
