@@ -15,11 +15,17 @@
 //! | moving bytes | [`store`], [`step`] | stores that read and write by offset; machines and drivers |
 //! | following pointers | [`source`] | parsers that are called again when bytes are missing |
 //! | devices | `align` | plans of aligned reads and writes |
-//! | formats | `sion`, `gsd`, `ffrecord`, `cdf`, `blob` | one folder for each format, with like modules |
+//! | formats | `sion`, `gsd`, `ffrecord`, `cdf`, `hdf5`, `blob` | a folder each, with like modules |
 //!
 //! Inside a format, `raw` holds the structures of the specification. The views (`meta1`, ...) check
 //! bytes and give access to them. `layout` turns numbers into [`span::Span`]s. Most callers want
-//! `reader` and `writer`.
+//! the `Reader` of a format, and `sion::Writer`, `gsd::Logger` or `cdf::Writer`.
+//!
+//! ffrecord has no writer here, and of HDF5 `Container` writes only what surrounds a subfile's
+//! header and blobs. `blob` has neither reader nor writer: it has the places of elements, the
+//! machines that find blobs, and what every writer of a set computes. The package `striae-inspect`
+//! joins the header of a subfile with the tables of its blobs (`blob::subfile`); the package
+//! `striae` writes ffrecord, and reads and writes sets of blob files.
 //!
 //! # Reading is machines, writing is text
 //!
@@ -71,10 +77,18 @@
 //!
 //! # Asynchronous code
 //!
-//! With the feature `async`, most functions that read or write a store have an asynchronous twin:
-//! `open_async`, `write_async`, `drive_async`, ... The stores are `AsyncReadAt` and `AsyncWriteAt`
-//! in [`store`]. Dropping a future before it is ready counts as a failed call: the file is as the
-//! last commit left it, and the caller can go on.
+//! With the feature `async`, functions that read or write a store have an asynchronous twin:
+//! `open_async`, `write_async`, `drive_read_async`, ... The stores are `AsyncReadAt` and
+//! `AsyncWriteAt` in [`store`]. Dropping a future before it is ready counts as a failed call: the
+//! file is as the last commit left it, and the caller can go on. These have no twin:
+//!
+//! | blocking only | instead |
+//! |---|---|
+//! | `cdf::Reader::{dims, attrs, variables}` | `cdf::Scan` by `drive_read_async`: all of a header |
+//! | `hdf5::Reader::{links, attributes}` | `hdf5::Links`, `hdf5::Attributes` in a `source::Restart` |
+//! | `sion::Stream::spans` | `next_span_async`, again and again |
+//! | `embedded_io`'s `Read` and `Seek` of streams | their own `read_async` and `seek_to` |
+//! | `blob::map::Table`, `sion::seal::checksum_of`, `sion::recover` | |
 //!
 #![cfg_attr(all(feature = "sion", feature = "async"), doc = "```")]
 #![cfg_attr(not(all(feature = "sion", feature = "async")), doc = "```ignore")]
@@ -148,9 +162,9 @@
 //! # Features
 //!
 //! `sion`, `gsd`, `ffrecord`, `cdf`, `blob` and `align` (all default): SIONlib, GSD, ffrecord and
-//! classic netCDF files, blob files of E3SM-IO, and aligned reading and writing. `async`:
-//! asynchronous stores, readers and writers, and `embedded_io_async`. `defmt`: `defmt::Format` for
-//! errors and small types. Features only add.
+//! classic netCDF files, blob files of E3SM-IO with the HDF5 of their subfiles, and aligned reading
+//! and writing. `async`: asynchronous stores, readers and writers, and `embedded_io_async`.
+//! `defmt`: `defmt::Format` for errors and small types. Features only add.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -24,6 +24,9 @@
 //! *subfile* holds the blobs of some processes and a header in the grammar of [`cdf`](crate::cdf).
 //! In the variable-centric layout it is a CDF-5 file, and the blobs of a variable follow each
 //! other. In the process-centric layout it is an HDF5 file, and so do the variables of a blob.
+//!
+//! There is no reader of a subfile here. What its tables say of each blob is joined with its header
+//! in the package `striae-inspect` (`blob::subfile`), in memory as long as the tables.
 
 mod disk;
 pub mod error;

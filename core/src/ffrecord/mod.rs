@@ -13,7 +13,7 @@
 //! | | [`reader`] | read a file ([`Reader`]) |
 //!
 //! These are the files of ffrecord up to 1.4.0: with a checksum of the tables, or without one, as
-//! in the first versions.
+//! in the first versions. Their writer is in the package `striae`; it uses [`Layout`].
 
 pub mod error;
 pub mod layout;

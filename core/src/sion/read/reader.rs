@@ -77,7 +77,8 @@ pub const TASKS_WINDOW: usize = super::tasks::NEED;
 
 #[twin(ReadAt, ReadError = AsyncError)]
 impl<S: ReadAt> Physical<S> {
-    /// Opens the file in `store`. `window` needs [`Meta1::MAX_LEN`] bytes.
+    /// Opens the file in `store`: a slice, such as a map of memory; a `BlockStore` of a card; or
+    /// another one of [`store`](crate::store). `window` needs [`Meta1::MAX_LEN`] bytes.
     ///
     /// # Errors
     /// [`Error`] if the file is not a SIONlib file or is damaged; the store's own error.

@@ -42,7 +42,43 @@ impl<S> Reader<[Physical<S>; 1], S> {
 }
 
 impl<F: AsRef<[Physical<S>]>, S> Reader<F, S> {
-    /// Makes a set of these files, which must be in the order of their numbers.
+    /// Makes a set of these files, which must be in the order of their numbers. File 0 says how
+    /// many there are, and [`Sibling`](crate::sion::filename::Sibling) how they are called.
+    ///
+    /// ```
+    /// use striae_core::sion::filename::Sibling;
+    /// use striae_core::sion::{Opened, Physical, Reader};
+    ///
+    /// # const FILES: [&[u8]; 2] = [
+    /// #     include_bytes!("../../../doc/m06_np4_2files_lcomm.sion"),
+    /// #     include_bytes!("../../../doc/m06_np4_2files_lcomm.sion.000001"),
+    /// # ];
+    /// # let store = |name: &str| match name {
+    /// #     "log.sion" => Ok(FILES[0]),
+    /// #     "log.sion.000001" => Ok(FILES[1]),
+    /// #     _ => Err("no such file"),
+    /// # };
+    /// # type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+    /// let open = |number| -> Result<Physical<_>> {
+    ///     let store = store(&format!("log.sion{}", Sibling(number)))?; // any `ReadAt`
+    ///     match Physical::open(store, &mut [0; 2048])? {
+    ///         Opened::Closed(file) => Ok(file),
+    ///         Opened::Unclosed(_) => Err("the file was never closed".into()),
+    ///     }
+    /// };
+    /// let mut files = vec![open(0)?];
+    /// for number in 1..files[0].meta1().files_in_set() {
+    ///     files.push(open(number)?);
+    /// }
+    /// let (set, mut window) = (Reader::of_set(files)?, [0; 2048]);
+    /// let task = set.find_globalrank(3, &mut window)?.ok_or("there is no rank 3")?;
+    /// let (file, task) = set.task(task, &mut window)?;
+    /// let mut stream = file.stream(task);
+    /// let mut bytes = vec![0; usize::try_from(stream.total()?)?];
+    /// stream.read_all(&mut bytes)?;
+    /// assert_eq!((bytes.len(), &bytes[..3]), (150, &[122, 129, 136][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::SetOf`] if their number is not the nfiles of file 0; [`Error::Differs`] if a file
