@@ -363,9 +363,9 @@ fn spans_near_each_other_are_one_request_however_many_they_are() {
     };
     let span = |offset| Span::new(offset, 8).unwrap();
     // three tables of each of 15 parts of the file, which are far from each other; then of 16
-    let tables: Vec<_> = (0..15 * 3).map(|n| span((n % 15 << 16) + n / 15 * 8)).collect();
+    let tables: Vec<_> = (0..15 * 3).map(|n| span(((n % 15) << 16) + n / 15 * 8)).collect();
     assert_eq!(read(&tables), 1);
-    let tables: Vec<_> = (0..16 * 3).map(|n| span((n / 3 << 16) + n % 3 * 8)).collect();
+    let tables: Vec<_> = (0..16 * 3).map(|n| span(((n / 3) << 16) + n % 3 * 8)).collect();
     assert_eq!(read(&tables), 1);
     // of 17 parts one has no place
     let tables: Vec<_> = (0..17).map(|n| span(n << 15)).collect();
