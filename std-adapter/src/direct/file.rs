@@ -87,10 +87,45 @@ impl Shared {
         Ok(rules.with_max_gap(self.options.max_gap))
     }
 
+    /// The rest of a read of which a rung has returned `got` bytes, after `idle` times without one.
+    ///
+    /// # Errors
+    /// [`Errno::OPNOTSUPP`] if only the page cache has the rest, and must not be used.
+    pub(super) fn rest(
+        &self,
+        (rung, idle): (Rung, u32),
+        read: Read,
+        got: usize,
+        rules: &Rules,
+    ) -> Result<Rest, Errno> {
+        // Reads through the page cache may stop at any byte.
+        let rules = if rung.is_direct() { *rules } else { rules.unaligned() };
+        match read.rest(usize_to_u64(got), &rules) {
+            // The file was shorter for a moment; or it is one of FUSE with FOPEN_DIRECT_IO, which
+            // may stop within the first block, where no direct read can continue.
+            Rest::Ended { offset } if rung.is_direct() && got > 0 && self.has(offset) => {
+                let why = format!("a read stopped at offset {offset}, within a block");
+                match idle < STOPS || self.step_down(rung, &why) {
+                    true => Ok(Rest::Again { skip: 0, read }),
+                    false => Err(Errno::OPNOTSUPP),
+                }
+            }
+            rest => Ok(rest),
+        }
+    }
+
+    /// Whether the file has a byte at `offset`.
+    fn has(&self, offset: u64) -> bool {
+        self.handles.buffered.size().is_ok_and(|size| offset < size)
+    }
+
     pub(super) fn error(&self, kind: impl Into<ErrorKind>) -> Error {
         Error::new(&self.path, kind)
     }
 }
+
+/// How often a read that stops within its first block, before the end of the file, is repeated.
+const STOPS: u32 = 2;
 
 /// Turns an error of the alignment arithmetic into an error of a file.
 pub(super) fn invalid(error: align::Error) -> ErrorKind {
@@ -244,15 +279,13 @@ impl DirectFile {
         let (mut piece, mut idle) = (buf, 0_u32);
         let mut read = Read { number: 0, span, valid: valid(span, rules), place: 0 };
         loop {
-            let rest = match self.read_some(read.span.offset(), piece) {
-                Ok((rung, got)) => {
-                    let rules = if rung.is_direct() { *rules } else { rules.unaligned() };
-                    read.rest(usize_to_u64(got), &rules)
-                }
-                Err(Errno::AGAIN) => Rest::Again { skip: 0, read },
-                Err(errno) => return Err(failed(read, errno)),
+            let done = self.read_some(read.span.offset(), piece);
+            let rest = match done {
+                Ok((rung, got)) => self.shared.rest((rung, idle), read, got, rules),
+                Err(Errno::AGAIN) => Ok(Rest::Again { skip: 0, read }),
+                Err(errno) => Err(errno),
             };
-            match rest {
+            match rest.map_err(|errno| failed(read, errno))? {
                 Rest::Done => return Ok(()),
                 Rest::Ended { offset } => return Err(ErrorKind::Ended { offset }),
                 Rest::Again { skip, read: again } => {

@@ -267,11 +267,8 @@ impl Lane {
     fn finish(&mut self, done: Completion) -> Option<Event> {
         let begun = self.begun.try_remove(usize::try_from(done.token).ok()?)?;
         let flight = self.flights.get_mut(begun.flight)?;
-        // Reads through the page cache may stop at any byte.
-        let is_direct = begun.rung.is_direct();
-        let rules = if is_direct { flight.rules } else { flight.rules.unaligned() };
         let rest = match done.result {
-            Ok(got) => Ok(begun.read.rest(usize_to_u64(got), &rules)),
+            Ok(got) => self.file.rest((begun.rung, begun.idle), begun.read, got, &flight.rules),
             Err(errno) if done.is_refused || Standing::is_refusal(errno) => {
                 let why = format!("reading at offset {}: {errno}", begun.read.span.offset());
                 match self.file.step_down(begun.rung, &why) {

@@ -13,7 +13,7 @@ use super::aio::Pace;
 use super::engine::Completion;
 use super::lane::Fault;
 use super::memory::Pool;
-use super::{DirectFile, OpenOptions, Order, Policy, Rung};
+use super::{DirectFile, OpenOptions, Order, Policy, Rung, Step};
 use crate::error::ErrorKind;
 use crate::posix::PosixFile;
 use rustix::io::Errno;
@@ -93,6 +93,48 @@ fn a_read_that_stops_within_a_block_is_gone_on_with() {
             *got = (*got / 2 + 1).max(4096).min(*got);
         }
     });
+}
+
+/// As from FUSE with FOPEN_DIRECT_IO, if its server returns little at a time.
+#[test]
+fn a_read_that_stops_within_its_first_block_is_made_through_the_page_cache() {
+    const STOP: Fault = |_, done| {
+        if let Ok(got) = &mut done.result {
+            *got = (*got).min(100);
+        }
+    };
+    for rung in Rung::ALL {
+        let (made, file) = file(rung, STOP);
+        let is_direct = file.rung().is_direct();
+        check(&file);
+        assert!(!file.rung().is_direct());
+        let why = |step: &Step| step.why.contains("a read stopped at offset ");
+        assert!(!is_direct || file.steps().iter().any(why), "{:?}", file.steps());
+        let options = OpenOptions::new().top(rung).policy(Policy::Required);
+        let Ok(file) = options.open(made.path()) else { continue };
+        file.take().fault = Some(STOP);
+        let error = file.read_spans(&spans()).unwrap_err();
+        let ErrorKind::Io(error) = error.kind() else { panic!("{error}") };
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}");
+    }
+}
+
+/// As when the file is cut, and written again before its length is looked at.
+#[test]
+fn a_read_that_stops_within_its_first_block_once_is_made_again() {
+    for rung in Rung::ALL {
+        let (_made, file) = file(rung, |turn, done| {
+            if let (Ok(got), true) = (&mut done.result, turn.is_multiple_of(9)) {
+                *got = (*got).min(100);
+            }
+        });
+        check(&file);
+        assert!(
+            file.steps().iter().all(|step| !step.why.contains("stopped")),
+            "{:?}",
+            file.steps()
+        );
+    }
 }
 
 #[test]
