@@ -75,9 +75,11 @@ pub enum Rest {
         /// The read to do.
         read: Read,
     },
-    /// The file ends at this offset: it has become shorter.
+    /// The device has returned nothing, or less than a granule and no whole units, so that no
+    /// aligned read can continue. Most devices stop there only at the end of the file: then the
+    /// file has become shorter, and ends at this offset or before it.
     Ended {
-        /// The offset.
+        /// The offset after the last byte that was returned.
         offset: u64,
     },
 }
