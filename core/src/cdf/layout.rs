@@ -2,6 +2,7 @@
 
 use super::error::Error;
 use super::kind::Version;
+use super::raw::Var1;
 use crate::span::{Span, round_up};
 use crate::store::usize_to_u64;
 use core::num::NonZeroU64;
@@ -56,6 +57,92 @@ impl RecordSize {
     #[must_use]
     pub const fn get(self) -> u64 {
         if self.count == 1 { self.last } else { self.padded }
+    }
+}
+
+/// The number of records whose values are all in a file of `file_len` bytes; the padding after the
+/// last one may be missing. `first` is the first record, from its first value to its last one. 0 if
+/// the record size is 0.
+#[must_use]
+pub const fn whole_records(first: Span, recsize: u64, file_len: u64) -> u64 {
+    let Some(room) = file_len.checked_sub(first.end()) else { return 0 };
+    match room.checked_div(recsize) {
+        Some(more) => more.saturating_add(1),
+        None => 0,
+    }
+}
+
+/// Where the variables of a header begin: the fixed variables after the header, the record
+/// variables after them, and of both kinds each one after the one before
+/// (`spec/cdf.md#variables`).
+///
+/// ```
+/// use striae_core::cdf::Error;
+/// use striae_core::cdf::layout::Sections;
+/// use striae_core::span::Span;
+///
+/// let mut sections = Sections::default();
+/// let (fixed, record) = (Span::new(512, 8).unwrap(), Span::new(516, 4).unwrap());
+/// sections.add(fixed, 120, false)?;
+/// sections.add(record, 160, true)?;
+/// let [of_fixed, of_records] = sections.finish(200);
+/// assert!(of_fixed.is_ok());
+/// assert!(matches!(of_records, Err(Error::TooSmall { offset: 160, value: 516, min: 520, .. })));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sections {
+    fixed: Section,
+    record: Section,
+}
+
+/// The fixed variables, or the record variables of the first record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Section {
+    /// The `begin` of its first variable, and the offset of that field.
+    first: Option<(u64, u64)>,
+    end: u64,
+}
+
+impl Sections {
+    /// Adds the next variable: its values, or those of its first record, and the offset of its
+    /// `begin` in the header.
+    ///
+    /// # Errors
+    /// [`Error::TooSmall`] if it begins before the end of the one before. It is added all the same.
+    pub fn add(&mut self, first: Span, begin_at: u64, is_record: bool) -> Result<(), Error> {
+        let section = if is_record { &mut self.record } else { &mut self.fixed };
+        let begin = Some((first.offset(), begin_at));
+        let checked = check_begin(begin, section.end);
+        section.first = section.first.or(begin);
+        section.end = section.end.max(first.end());
+        checked
+    }
+
+    /// Checks the places of both sections, after all variables: the first fixed variable begins
+    /// after the header of `header_len` bytes, and the first record after both.
+    #[must_use]
+    pub fn finish(&self, header_len: u64) -> [Result<(), Error>; 2] {
+        let Self { fixed, record } = self;
+        [check_begin(fixed.first, header_len), check_begin(record.first, header_len.max(fixed.end))]
+    }
+
+    /// The first record, from its first value to its last one; `None` if there is no record
+    /// variable.
+    #[must_use]
+    pub fn first_record(&self) -> Option<Span> {
+        let (begin, _) = self.record.first?;
+        Span::between(begin, self.record.end)
+    }
+}
+
+/// Checks that a variable does not begin before `min`.
+fn check_begin(begin: Option<(u64, u64)>, min: u64) -> Result<(), Error> {
+    match begin {
+        Some((value, offset)) if value < min => {
+            Err(Error::TooSmall { field: Var1::begin, offset, value, min })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{Fail, entries};
 use core::fmt::Write;
 use core::ops::ControlFlow::{Break, Continue};
 use striae_core::cdf::define::{check_name, is_plain_name};
-use striae_core::cdf::layout::{LargeVars, RecordSize, padded};
+use striae_core::cdf::layout::{LargeVars, RecordSize, Sections, padded, whole_records};
 use striae_core::cdf::{
     Cursor, Error, Item, Layout, ListKind, Reader, Region, Scan, Slab, Survey, Variable, Version,
 };
@@ -169,6 +169,15 @@ entries! {
         let size = RecordSize::default().with(len).ok_or(Fail)?.get();
         let record = layout.record(number).ok_or(Fail)?;
         Ok(sum ^ size ^ record.end() ^ padded(len).ok_or(Fail)? ^ u64::from(slab.is_empty()))
+    }
+
+    fn gate_cdf_sections(_bytes, begin: u64, len: u64, recsize: u64, header_len: u64, at: u64) {
+        let (first, mut sections) = (Span::new(begin, len).ok_or(Fail)?, Sections::default());
+        sections.add(first, at, false)?;
+        sections.add(first.skip(recsize), at, true)?;
+        sections.finish(header_len).into_iter().collect::<Result<(), _>>()?;
+        let first = sections.first_record().ok_or(Fail)?;
+        Ok(whole_records(first, recsize, at))
     }
 
     fn gate_text64_cdf_error(_bytes, table: u8, at: u16, offset: u64, value: u64, tag: u32) {

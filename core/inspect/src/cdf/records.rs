@@ -1,7 +1,8 @@
 //! The records that a file has, whatever its header says.
 
 use super::header::Header;
-use striae_core::cdf::layout::padded;
+use striae_core::cdf::Error;
+use striae_core::cdf::layout::{Sections, padded, whole_records};
 use striae_core::span::Span;
 
 impl Header {
@@ -24,10 +25,23 @@ impl Header {
     /// be missing.
     #[must_use]
     pub fn whole_records(&self) -> u64 {
-        let Some(first) = self.first_record() else { return 0 };
-        let room = self.head().file_len.checked_sub(first.end());
-        let recsize = self.head().recsize;
-        room.map_or(0, |room| room.checked_div(recsize).map_or(0, |more| more.saturating_add(1)))
+        let Self { head, .. } = self;
+        let whole = |first| whole_records(first, head.recsize, head.file_len);
+        self.first_record().map_or(0, whole)
+    }
+
+    /// Checks where the variables begin, as [`read`](Self::read) does and [`parse`](Self::parse)
+    /// does not.
+    ///
+    /// # Errors
+    /// [`Error::TooSmall`] if one begins in the header or before the end of the one before.
+    pub fn check_begins(&self) -> Result<(), Error> {
+        let mut sections = Sections::default();
+        for variable in self.variables() {
+            let (var, first) = (variable.var(), variable.layout().first);
+            sections.add(first, var.begin_at, variable.is_record())?;
+        }
+        sections.finish(self.head().header_len).into_iter().collect()
     }
 
     /// The end of the fixed variables, with the padding of the last one.

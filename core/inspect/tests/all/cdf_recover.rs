@@ -119,6 +119,22 @@ fn the_values_after_a_hole_in_a_record_with_gaps_are_saved() {
     }
 }
 
+/// Readers, verify and recover count alike.
+#[test]
+fn the_padding_after_the_last_record_of_a_stream_may_be_missing() {
+    let vars = [("a", 0, BYTE, 4, 0), ("b", 0, BYTE, 4, 4)];
+    let start = header(u32::MAX, &[0], &vars);
+    for (len, expected) in [(0, 0), (4, 0), (5, 1), (8, 1), (12, 1), (13, 2), (15, 2), (16, 2)] {
+        let data = [&start[..], &vec![1; len]].concat();
+        let header = Header::read(&data[..]).unwrap();
+        assert_eq!((header.numrecs(), header.whole_records()), (expected, expected), "{len}");
+        let recovery = Recovery::examine(&data[..]).unwrap();
+        assert_eq!(recovery.records(), Records { claimed: None, saved: expected }, "{len}");
+        let summary = verify(&&data[..], &mut |_| ()).unwrap();
+        assert_eq!(summary.numrecs, expected, "{len}");
+    }
+}
+
 /// What follows the last record of a file with gaps is named from its end on.
 #[test]
 fn bytes_after_a_record_with_gaps_belong_to_nothing() {

@@ -3,8 +3,8 @@
 use super::cursor::{Cursor, Item, Var};
 use crate::cdf::error::Error;
 use crate::cdf::kind::{ListKind, Version};
-use crate::cdf::layout::{Layout, RecordSize, Region, Slab};
-use crate::cdf::raw::{Header1, Var1};
+use crate::cdf::layout::{Layout, RecordSize, Region, Sections, Slab, whole_records};
+use crate::cdf::raw::Header1;
 use crate::endian::ByteOrder;
 use crate::source::{Fault, Miss, Window};
 use crate::span::{Span, Stride};
@@ -23,7 +23,8 @@ pub struct Head {
     pub header_len: u64,
     /// The number of records.
     pub numrecs: u64,
-    /// Whether the header has no number of records, so that it is computed from the file's length.
+    /// Whether the header has no number of records, so that it is that of the
+    /// [whole ones](whole_records) in the file.
     pub is_streaming: bool,
     /// The bytes from one record to the next; 0 if there is no record variable.
     pub recsize: u64,
@@ -303,35 +304,6 @@ impl Extent {
     }
 }
 
-/// The fixed variables, or the record variables of the first record: each begins after the one
-/// before.
-#[derive(Debug, Clone, Copy, Default)]
-struct Section {
-    /// The `begin` of its first variable, and the offset of that field.
-    first: Option<(u64, u64)>,
-    end: u64,
-}
-
-impl Section {
-    fn add(&mut self, measured: &Measured, judge: Judge<'_>) -> Result<(), Error> {
-        let begin = Some((measured.var.begin, measured.var.begin_at));
-        check_begin(begin, self.end, judge)?;
-        self.first = self.first.or(begin);
-        self.end = self.end.max(measured.first.end());
-        Ok(())
-    }
-}
-
-/// Checks that a variable does not begin before `min`.
-fn check_begin(begin: Option<(u64, u64)>, min: u64, judge: Judge<'_>) -> Result<(), Error> {
-    match begin {
-        Some((value, offset)) if value < min => {
-            judge(Error::TooSmall { field: Var1::begin, offset, value, min })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Collects the [`Head`] from the items of a header, and the lengths of the dimensions in the
 /// caller's memory. [`Scan`] passes it the items.
 #[derive(Debug)]
@@ -340,8 +312,7 @@ pub struct Survey<'m> {
     head: Head,
     extent: Extent,
     records: RecordSize,
-    fixed: Section,
-    record: Section,
+    sections: Sections,
     measured: Option<Measured>,
     /// Whether `begin` is the place of values.
     has_values: bool,
@@ -376,10 +347,9 @@ impl<'m> Survey<'m> {
             gatts: start,
             vars: start,
         };
-        let (fixed, record) = (Section::default(), Section::default());
         let (extent, records) = (Extent::new(start), RecordSize::default());
-        let (measured, has_values) = (None, false);
-        Self { lengths, head, extent, records, fixed, record, measured, has_values }
+        let (sections, measured, has_values) = (Sections::default(), None, false);
+        Self { lengths, head, extent, records, sections, measured, has_values }
     }
 
     /// Takes the next item and the cursor after it. Breaks at the end of the header.
@@ -466,8 +436,11 @@ impl<'m> Survey<'m> {
                 None => judge(Error::Size { begin: measured.var.begin })?,
             }
         }
-        let section = if measured.is_record { &mut self.record } else { &mut self.fixed };
-        if self.has_values { section.add(measured, judge) } else { Ok(()) }
+        if !self.has_values {
+            return Ok(());
+        }
+        let Measured { var, first, is_record, .. } = *measured;
+        self.sections.add(first, var.begin_at, is_record).or_else(judge)
     }
 
     fn set_length(&mut self, dimid: u64, length: u64) {
@@ -476,14 +449,14 @@ impl<'m> Survey<'m> {
     }
 
     fn finish(&mut self, judge: Judge<'_>) -> Result<Head, Error> {
-        let Self { mut head, fixed, record, records, .. } = *self;
-        check_begin(fixed.first, head.header_len, judge)?;
-        check_begin(record.first, head.header_len.max(fixed.end), judge)?;
+        let Self { mut head, sections, records, .. } = *self;
+        let [fixed, record] = sections.finish(head.header_len);
+        fixed.or_else(&mut *judge)?;
+        record.or_else(judge)?;
         head.recsize = records.get();
         if head.is_streaming {
-            let data =
-                head.file_len.saturating_sub(record.first.map_or(u64::MAX, |(begin, _)| begin));
-            head.numrecs = data.checked_div(head.recsize).unwrap_or(0);
+            let whole = |first| whole_records(first, head.recsize, head.file_len);
+            head.numrecs = sections.first_record().map_or(0, whole);
         }
         if let Some(record_dim) = head.record_dim {
             self.set_length(record_dim, head.numrecs);

@@ -102,7 +102,9 @@ fn a_number_of_records_that_is_not_there_is_what_the_file_has() {
     for version in Version::ALL {
         let vars: &[MadeVar<'_>] = &[(&[0, 1], 3, 8, 256), (&[0], 1, 4, 264)];
         let mut file = of_version(version, version.streaming(), &[0, 3], vars, 0);
-        for (len, numrecs) in [(256, 0), (267, 0), (268, 1), (279, 1), (280, 2), (292, 3)] {
+        // The values of the last record end 3 bytes before its padding, which may be missing.
+        for (len, numrecs) in [(256, 0), (264, 0), (265, 1), (276, 1), (277, 2), (280, 2), (289, 3)]
+        {
             file.resize(len, 0);
             let mut lengths = [0; 64];
             let opened = open(&file, &mut lengths).unwrap();

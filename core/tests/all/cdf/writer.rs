@@ -1,6 +1,7 @@
 //! Files that are written: those of the reference programs again, appended ones, filled ones.
 
 use super::encode::alignment;
+use super::made::Made;
 use super::{File, format_error, golden_file, golden_names, open};
 use striae_core::cdf::{
     Alignment, AttrDef, Definition, DimDef, Error, Fill, Plan, Region, Slab, Slot, Type, Values,
@@ -50,6 +51,25 @@ fn put_all(writer: &mut Written, file: &File<'_, '_>, from: u64, swap: bool) {
             put(writer, variable, record);
         }
         assert_eq!(writer.end_record().unwrap(), record);
+    }
+}
+
+/// The padding after the last record of a stream is missing. No value of it is.
+#[test]
+fn the_last_record_of_a_stream_is_counted_without_its_padding() {
+    let mut made = Made::new(Version::Cdf1, ByteOrder::Big, Version::Cdf1.streaming());
+    made.dims(&[0, 3]);
+    made.vars(&[(&[0, 1], 1, 4, 200), (&[0, 1], 1, 4, 204)]);
+    let mut bytes = made.bytes;
+    bytes.resize(200, 0);
+    bytes.extend([1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0, 10, 11, 12]);
+    for fill in [Fill::None, Fill::Values] {
+        let mut writer = reopen(&bytes, fill).unwrap();
+        assert_eq!((writer.records(), writer.committed()), (2, 2));
+        writer.close().unwrap();
+        let closed = writer.into_store().0;
+        assert_eq!(closed[4..8], [0, 0, 0, 2]);
+        assert_eq!(closed[200..], [&bytes[200..], &[0]].concat());
     }
 }
 

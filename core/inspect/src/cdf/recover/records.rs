@@ -8,7 +8,7 @@ use crate::subject::{Failed, Subject, WINDOW, read, stored};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use striae_core::cdf::Error;
-use striae_core::cdf::layout::padded;
+use striae_core::cdf::layout::{padded, whole_records};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
@@ -161,12 +161,11 @@ pub(super) fn doubt_of_size(old: &Header, variable: Variable<'_>) -> Option<Doub
 
 /// The number of records that the file has room for.
 fn whole(old: &Header, first: Span, recsize: Option<u64>) -> u64 {
-    let room = old.head().file_len.checked_sub(first.end());
-    let room = room.filter(|_| old.head().header_len <= first.offset() && !first.is_empty());
-    room.map_or(0, |room| {
-        let more = recsize.and_then(|recsize| room.checked_div(recsize));
-        more.unwrap_or(0).saturating_add(1)
-    })
+    if first.offset() < old.head().header_len || first.is_empty() {
+        return 0;
+    }
+    let next = recsize.unwrap_or(u64::MAX); // of a single record nothing is known
+    whole_records(first, next, old.head().file_len)
 }
 
 /// Whether the variables of a record follow each other, after the header.
