@@ -182,10 +182,12 @@ impl Ends {
 pub(super) fn is_usual_size(header: &Header, variable: Variable<'_>) -> bool {
     let (version, len) = (header.version(), variable.layout().first.len());
     let (stored, computed) = (variable.vsize(), version.stored_vsize(len));
-    // Of the only record variable, SciPy stores the size without padding, as records have none;
-    // and of each 0 if there are no records, which is not changed when other programs add some.
+    // Of the only record variable, SciPy stores the size without padding, as records have none; and
+    // of each 0 if there are no records. Other programs can add records to such a file only if it
+    // has one record variable, as SciPy gives all the same place; they leave the 0.
     let is_only = variable.is_record() && header.head().recsize == len;
-    let is_of_scipy = is_only && stored == len || variable.is_record() && stored == 0;
+    let is_unset = is_only || variable.is_record() && header.numrecs() == 0;
+    let is_of_scipy = is_only && stored == len || is_unset && stored == 0;
     // What does not fit was stored by old versions as its low bits, or as 0.
     let low = padded(len).unwrap_or(u64::MAX) & version.streaming();
     let is_cut = computed == version.streaming() && (stored == low || stored == 0);

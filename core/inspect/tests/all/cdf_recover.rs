@@ -269,6 +269,15 @@ fn a_size_that_a_library_stores_is_no_guess() {
         let (recovery, _) = saved(&store);
         assert_eq!(recovery.tally().is_sound(), is_usual, "{vsize}: {recovery:?}");
     }
+    // SciPy gives all record variables the same place if there are no records. If it stores 0 for
+    // one of several, it has written records that have no room for it.
+    for (numrecs, kind) in [(0, "vsize"), (1, "wrong_vsize")] {
+        let mut data = header(numrecs, &[0], &[("a", 0, SHORT, 4, 0), ("b", 0, SHORT, 0, 4)]);
+        data.resize(data.len() + 8 * numrecs as usize, 1);
+        let mut found = Vec::new();
+        verify(&&data[..], &mut |what: FindingKind| found.push(what.facts().kind)).unwrap();
+        assert_eq!(found, [kind]);
+    }
     // Of one of several it is padded by all.
     let mut data = header(1, &[0], &[("a", 0, SHORT, 2, 0), ("b", 0, SHORT, 4, 4)]);
     data.resize(data.len() + 8, 1);
