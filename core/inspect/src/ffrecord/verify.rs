@@ -54,7 +54,7 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
     let tables = head.layout.header_len();
     // So that the work is bounded by the length of the file, whatever offsets say. With one wrong
     // offset samples have at most twice its bytes: the others are still compared.
-    let mut left = head.file_len.saturating_sub(tables).saturating_mul(2);
+    let mut left = Some(head.file_len.saturating_sub(tables).saturating_mul(2));
     let (mut batch, mut told) = (Vec::new(), None);
     let mut samples = reader.samples(0..n, &mut window);
     if n == 0 {
@@ -81,12 +81,13 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
             gap(tables, sample.span.offset(), report);
         }
         report.summary.data.add(sample.span.len());
-        let Some(rest) = left.checked_sub(sample.span.len()) else {
+        let Some(rest) = left else { continue }; // of the others only the offsets are checked
+        left = rest.checked_sub(sample.span.len());
+        if left.is_none() {
             check_data(subject, &mut batch, report)?;
             report.add(FindingKind::Shared { number });
-            return Ok(());
-        };
-        left = rest;
+            continue;
+        }
         batch.push(sample);
         if batch.len() == BATCH {
             check_data(subject, &mut batch, report)?;

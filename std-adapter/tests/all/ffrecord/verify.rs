@@ -150,15 +150,18 @@ fn work_is_bounded_by_the_length_of_the_file_whatever_offsets_say() {
     bytes.resize(tables + data, 7);
     let made = made("a.ffr", &bytes);
     let read = AtomicU64::new(0);
-    let mut shared = 0;
+    let (mut shared, mut wrong) = (0, 0);
     let mut each = |finding: Finding| {
         shared += usize::from(matches!(finding.what, FindingKind::Shared { number: 4 }));
+        wrong += usize::from(matches!(finding.what, FindingKind::Sample { .. }));
     };
     let progress = |len| {
         read.fetch_add(len, Ordering::Relaxed);
     };
     let summary = Verify::new().progress(&progress).ffrecord(&made.path, &mut each).unwrap();
     assert_eq!((shared, summary.checked), (1, 2));
+    // The checksums of two, and the ends of all between two others: the last one is empty.
+    assert_eq!(wrong, 2 + n / 2 - 1);
     assert_eq!(read.into_inner(), 200_000);
     assert_eq!(checked_bytes(&made.path), 100_000);
 }
