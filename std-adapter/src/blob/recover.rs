@@ -14,6 +14,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod doubts;
+
 use super::convert::Convert;
 use super::grammar::Variable;
 use super::set::{Lost, OpenOptions, Set};
@@ -22,6 +24,7 @@ use super::verify::{Finding, FindingKind, SetFinding, Severity};
 use crate::cdf;
 use crate::error::Error;
 use crate::verb::{Options, Output, Plain, Verify};
+use doubts::Doubts;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
@@ -74,6 +77,7 @@ pub struct Recovery {
     output: Output,
     uncovered: Vec<Uncovered>,
     lost_values: Vec<LostValues>,
+    doubts: Doubts,
     damage: Vec<Finding>,
     tally: Tally,
 }
@@ -89,13 +93,19 @@ impl Recover {
     /// operating system.
     pub fn examine(&self, path: impl AsRef<Path>) -> Result<Recovery, Error> {
         let set = OpenOptions::new().mend(true).checked(true).open(path)?;
-        let (mut damage, mut wrong) = (Vec::new(), Wrong::new());
+        let (mut damage, mut wrong, mut damaged) = (Vec::new(), Wrong::new(), BTreeSet::new());
         let summary = Verify::new().found(set.path(), &mut |number, finding| {
             if finding.severity() == Severity::Note {
                 return;
             }
-            if let SetFinding::Set(FindingKind::Wrong(flaw @ Flaw::NotAsSealed { .. })) = &finding {
-                wrong.entry(number).or_default().push(flaw.clone());
+            match &finding {
+                SetFinding::Set(FindingKind::Wrong(flaw @ Flaw::NotAsSealed { .. })) => {
+                    wrong.entry(number).or_default().push(flaw.clone());
+                }
+                SetFinding::Cdf(_) => {
+                    damaged.insert(number);
+                }
+                _ => {}
             }
             damage.push(Finding::new(&Arc::from(set.subfile_path(number)), finding));
         })?;
@@ -112,13 +122,14 @@ impl Recover {
             uncovered.push(Uncovered { id, elements, surplus, is_hole, ranges });
         }
         let lost_values = lost_values(&set, &subfiles)?;
+        let doubts = Doubts::find(&set, &subfiles, &damaged)?;
         let mut tally = Tally::default();
         tally.is_contradicted = !damage.is_empty() || !is_whole;
         let bytes = subfiles.iter().map(|one| stored(&set, &one.subfile));
         tally.coverage.add(bytes.fold(0, u64::saturating_add));
         tally.coverage.add_checked(summary.data.checked.min(tally.coverage.bytes));
         let mut recovery =
-            Recovery { set, output: self.output, uncovered, lost_values, damage, tally };
+            Recovery { set, output: self.output, uncovered, lost_values, doubts, damage, tally };
         recovery.words().for_each(|(_, word)| tally.add(word, 1));
         recovery.tally = tally;
         Ok(recovery)
@@ -389,7 +400,8 @@ impl Recovery {
         if is_lost || own().any(|one| one.elements > 0 && !one.is_hole) {
             return Word::Lost;
         }
-        match (own().any(|one| one.surplus > 0), is_checked) {
+        let is_doubtful = self.doubts.has(variable.name(), id);
+        match (is_doubtful || own().any(|one| one.surplus > 0), is_checked) {
             (true, _) => Word::Guess,
             (false, true) => Word::Exact,
             (false, false) => Word::AsFound,

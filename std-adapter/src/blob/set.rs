@@ -376,8 +376,8 @@ impl Set {
             Subfile::open(file, of_set, how, judge)?
         };
         subfile.is_mended = mended.is_some();
-        if let Some(error) = mended {
-            self.lose(number, Flaw::Format(error).into(), Some(0)).map_err(Error::into_kind)?;
+        if let Some(flaw) = mended {
+            self.lose(number, flaw.into(), Some(0)).map_err(Error::into_kind)?;
         }
         self.check_records(number, file, &head)?;
         Ok(subfile)

@@ -72,8 +72,8 @@ impl Subfile {
             return Ok(Self { inner, sealed: None, mends: false, is_mended: false });
         }
         let sealed = match Sealed::read_live(file, head, inner.numrecs) {
-            Err(DriveError::Format(Flaw::Format(error))) => {
-                judge(error).map_err(Flaw::Format)?;
+            Err(DriveError::Format(flaw @ Flaw::Format(_))) => {
+                judge(flaw)?;
                 None
             }
             sealed => sealed?,

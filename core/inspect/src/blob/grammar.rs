@@ -204,6 +204,19 @@ impl Grammar {
         let canonical = Canonical { dims, variables, decompositions, nprocs, nsubfiles };
         Ok(Self { canonical, numrecs, recsize, nblobs, locals, places, is_in_order })
     }
+
+    /// The first record in a variable-centric subfile, from its first value to its last one; `None`
+    /// if no variable has records.
+    #[must_use]
+    pub fn first_record(&self) -> Option<Span> {
+        let all = self.canonical.variables.iter().zip(&self.places);
+        let records = all.filter(|(variable, _)| variable.is_record);
+        let spans = records.map(|(_, place)| place.values);
+        spans.reduce(|one, other| {
+            let begin = one.offset().min(other.offset());
+            Span::between(begin, one.end().max(other.end())).unwrap_or(one)
+        })
+    }
 }
 
 /// A header whose dimensions are known.

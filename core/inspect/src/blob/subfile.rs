@@ -6,16 +6,18 @@ use super::before::Before;
 use super::container::{memory, parts};
 use super::definition::Definition;
 use super::flaw::Flaw;
-use super::grammar::{Canonical, Grammar, Local};
+use super::grammar::{Canonical, Grammar, Local, Placed};
 pub use super::tables::Judge;
 use super::tables::{TABLES, Tables};
 use crate::cdf::Header;
 use crate::subject::Failed;
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::blob::layout::{maps_len, width_of_blob};
 use striae_core::blob::walk::Data;
-use striae_core::blob::{Error, Share, Walk};
+use striae_core::blob::{Share, Walk};
+use striae_core::cdf::layout::whole_records;
 use striae_core::cdf::{Layout, Type};
 use striae_core::endian::ByteOrder;
 use striae_core::span::{Span, Stride};
@@ -37,8 +39,8 @@ struct Requests {
 /// Where the values are.
 #[derive(Debug)]
 enum Places {
-    /// For each canonical variable the offset of its values.
-    Variables { begins: Box<[u64]>, recsize: u64, requests: Box<[Requests]> },
+    /// For each canonical variable the offset of its values; `None` if it is in the header.
+    Variables { begins: Box<[Option<u64>]>, recsize: u64, requests: Box<[Requests]> },
     /// For each blob its offset. The widths of the variables before each variable follow.
     Processes { starts: Vec<u64>, order: ByteOrder, before: Before, is_stray: bool },
 }
@@ -66,14 +68,14 @@ fn walk<S: ReadAt>(
             let mut walk = walk.mend();
             let done = drive_read(&mut walk, store, &mut [0; 64]);
             if let Some(error) = walk.mended() {
-                judge(error).map_err(format)?;
+                judge(error.into()).map_err(DriveError::Format)?;
             }
             (done, walk.found())
         }
     };
     match done {
         Ok(()) => {}
-        Err(DriveError::Format(error)) => judge(error).map_err(format)?,
+        Err(DriveError::Format(error)) => judge(error.into()).map_err(DriveError::Format)?,
         Err(error) => return Err(Flaw::of_blob(error)),
     }
     let lost = shares.iter_mut().skip(found.saturating_mul(locals.len()));
@@ -115,10 +117,6 @@ pub struct Head {
     pub(super) header_end: u64,
 }
 
-const fn format<E>(error: Error) -> DriveError<E, Flaw> {
-    DriveError::Format(Flaw::Format(error))
-}
-
 impl Head {
     /// Reads the header of a subfile.
     ///
@@ -150,14 +148,12 @@ impl Head {
     /// The most records of which the file, of `file_len` bytes, may have values.
     #[must_use]
     pub fn records_in(&self, file_len: u64) -> u64 {
-        let Grammar { canonical, numrecs, recsize, places, .. } = &self.grammar;
-        let records = canonical.variables.iter().zip(places).filter(|(var, _)| var.is_record);
-        let first = records.map(|(_, place)| place.values.offset()).min();
-        let most = match (self.data, first) {
+        let Grammar { numrecs, recsize, .. } = &self.grammar;
+        let most = match (self.data, self.grammar.first_record()) {
             (Some(data), _) => data.len().min(file_len),
             (None, None) => 0,
             (None, Some(first)) => {
-                let rest = file_len.saturating_sub(first);
+                let rest = file_len.saturating_sub(first.offset());
                 let last = u64::from(rest.checked_rem(*recsize).unwrap_or(0) > 0);
                 rest.checked_div(*recsize).map_or(0, |n| n.saturating_add(last))
             }
@@ -227,11 +223,13 @@ impl Subfile {
         Self::examine(store, &head, &mut Err)
     }
 
-    /// Reads the places of the blobs, and passes errors of the tables to `judge`.
+    /// Reads the places of the blobs, and passes errors of the tables to `judge`; of CDF-5 also that
+    /// a variable begins where it cannot.
     ///
     /// If `judge` lets an error pass, the tables are mended: the elements before a blob follow from
     /// the numbers of elements, or in CDF-5 the numbers of elements follow from those before each
-    /// blob. A blob whose number of elements nothing proves has none.
+    /// blob. A blob whose number of elements nothing proves has none. Of a variable that begins in
+    /// the header no place is known; if it is one of a decomposition, of no blob.
     ///
     /// # Errors
     /// [`Flaw`], that of `judge` if it returns one; an error of the store.
@@ -241,37 +239,31 @@ impl Subfile {
         judge: Judge<'_>,
     ) -> Result<Self, Failed<S, Flaw>> {
         match head.data {
-            None => Self::of_variables(store, &head.grammar, judge),
+            None => Self::of_variables(store, head, judge),
             Some(data) => Self::of_processes(store, &head.grammar, (head.order, data), judge),
         }
     }
 
     fn of_variables<S: ReadAt>(
         store: &S,
-        grammar: &Grammar,
+        Head { grammar, header, .. }: &Head,
         judge: Judge<'_>,
     ) -> Result<Self, Failed<S, Flaw>> {
         let file_len = store.size().map_err(DriveError::Store)?;
-        let &Grammar { numrecs, recsize, nblobs, ref canonical, ref locals, ref places, .. } =
-            grammar;
-        let records = canonical.variables.iter().zip(places).filter(|(var, _)| var.is_record);
-        let first = records.map(|(_, place)| place.values.offset()).min().unwrap_or(u64::MAX);
-        let whole = || file_len.saturating_sub(first).checked_div(recsize).unwrap_or(0);
-        let numrecs = numrecs.unwrap_or_else(whole);
+        let begins = header.check_begins().map_err(Flaw::Cdf);
+        begins.or_else(&mut *judge).map_err(DriveError::Format)?;
+        let &Grammar { numrecs, recsize, nblobs, ref locals, ref places, .. } = grammar;
+        let whole = |first| whole_records(first, recsize, file_len);
+        let numrecs = numrecs.unwrap_or_else(|| grammar.first_record().map_or(0, whole));
         let nblobs = blobs_in(file_len, nblobs, 4).map_err(DriveError::Format)?;
-        let ndecompositions = locals.len();
-        // The number of blobs is a claim: their shares have memory only if the file has the tables.
-        let missing = locals.iter().try_for_each(|local| Tables::must_fit(local, file_len));
-        missing.map_err(DriveError::Format)?;
-        let mut shares = memory(nblobs.saturating_mul(ndecompositions))?;
-        let tables = locals.iter().flat_map(|local| local.variables.iter().take(TABLES.len()));
-        let tables: Vec<_> = tables.map(|placed| Stride::one(placed.values)).collect();
-        store.will_read(&tables);
-        for (index, local) in locals.iter().enumerate() {
-            let tables = Tables::read(store, local)?;
-            let own = shares.iter_mut().skip(index).step_by(ndecompositions);
-            tables.shares(index, local, own, &mut *judge).map_err(format)?;
-        }
+        let begin = |placed: &Placed| {
+            let begin = placed.values.offset();
+            Some(begin).filter(|_| header.head().header_len <= begin)
+        };
+        let mut maps = locals.iter().flat_map(|local| &local.variables);
+        let found = if maps.all(|placed| begin(placed).is_some()) { nblobs } else { 0 };
+        let shares =
+            if found > 0 { shares(store, locals, (file_len, found), judge)? } else { vec![] };
         let requests = locals.iter().map(|local| {
             let [.., offsets, lengths] = local.variables;
             let values = [offsets.values, lengths.values];
@@ -279,9 +271,10 @@ impl Subfile {
             let parts = local.variables.map(|placed| placed.values);
             Requests { values, types, row: local.max_nreqs, parts }
         });
-        let begins = places.iter().map(|place| place.values.offset()).collect();
+        let begins = places.iter().map(begin).collect();
         let places = Places::Variables { begins, recsize, requests: requests.collect() };
-        Ok(Self { file_len, numrecs, nblobs, found: nblobs, ndecompositions, shares, places })
+        let ndecompositions = locals.len();
+        Ok(Self { file_len, numrecs, nblobs, found, ndecompositions, shares, places })
     }
 
     fn of_processes<S: ReadAt>(
@@ -419,7 +412,7 @@ impl Subfile {
     ) -> Option<u64> {
         match &self.places {
             Places::Variables { begins, recsize, .. } => {
-                begins.get(variable)?.checked_add(record.checked_mul(*recsize)?)
+                (*begins.get(variable)?)?.checked_add(record.checked_mul(*recsize)?)
             }
             Places::Processes { .. } => {
                 let skip = self.share(blob, decomposition).count.checked_mul(width)?;
@@ -438,7 +431,7 @@ impl Subfile {
     ) -> Option<Layout> {
         let len = count.checked_mul(value_len)?;
         let (begin, recsize) = match &self.places {
-            Places::Variables { begins, recsize, .. } => (*begins.get(variable)?, *recsize),
+            Places::Variables { begins, recsize, .. } => ((*begins.get(variable)?)?, *recsize),
             Places::Processes { .. } => (self.in_blob(variable, 0)?, len),
         };
         let recsize = is_record.then_some(recsize);
@@ -454,6 +447,28 @@ impl Subfile {
         let skip = maps_len(shares)?.checked_add(width_of_blob(fixed, elements, blob, shares)?)?;
         starts.get(number)?.checked_add(skip)
     }
+}
+
+/// Reads the shares of all blobs in a variable-centric subfile.
+fn shares<S: ReadAt>(
+    store: &S,
+    locals: &[Local],
+    (file_len, nblobs): (u64, usize),
+    judge: Judge<'_>,
+) -> Result<Vec<Share>, Failed<S, Flaw>> {
+    // The number of blobs is a claim: their shares have memory only if the file has the tables.
+    let missing = locals.iter().try_for_each(|local| Tables::must_fit(local, file_len));
+    missing.map_err(DriveError::Format)?;
+    let mut shares = memory(nblobs.saturating_mul(locals.len()))?;
+    let tables = locals.iter().flat_map(|local| local.variables.iter().take(TABLES.len()));
+    let tables: Vec<_> = tables.map(|placed| Stride::one(placed.values)).collect();
+    store.will_read(&tables);
+    for (index, local) in locals.iter().enumerate() {
+        let tables = Tables::read(store, local)?;
+        let own = shares.iter_mut().skip(index).step_by(locals.len());
+        tables.shares(index, local, own, &mut *judge).map_err(DriveError::Format)?;
+    }
+    Ok(shares)
 }
 
 /// The number of blobs, which have at least `least` bytes each in `len` bytes.

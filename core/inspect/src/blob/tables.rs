@@ -11,9 +11,9 @@ use striae_core::cdf;
 use striae_core::endian::ByteOrder;
 use striae_core::store::ReadAt;
 
-/// What to do with an error of the tables: the first one ends the reading, or it goes on with the
-/// value that the other tables prove.
-pub type Judge<'a> = &'a mut dyn FnMut(Error) -> Result<(), Error>;
+/// What to do with an error of the tables, or of the places of variables: the first one ends the
+/// reading, or it goes on with what is proved otherwise.
+pub type Judge<'a> = &'a mut dyn FnMut(Flaw) -> Result<(), Flaw>;
 
 /// The tables of a decomposition in a variable-centric subfile: `nreqs`, `blob_start` and
 /// `blob_count` of each blob.
@@ -65,7 +65,8 @@ impl Tables {
         local: &Local,
         into: impl Iterator<Item = &'a mut Share>,
         judge: Judge<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Flaw> {
+        let mut judge = |error: Error| judge(error.into());
         let id = id_of(index).unwrap_or(NonZeroU32::MAX);
         let [nreqs, starts, counts] = &self.0;
         let sum = counts

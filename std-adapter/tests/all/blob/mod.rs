@@ -12,6 +12,7 @@ mod kinds;
 mod laws;
 mod lost;
 mod made;
+mod places;
 mod program;
 mod recover;
 mod regions;

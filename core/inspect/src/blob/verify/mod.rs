@@ -237,8 +237,11 @@ impl<F: Files + ?Sized> Check<'_, F> {
         belongs.map_err(DriveError::Format)?;
         compare(set, (&head.grammar, &definition), report);
         let max_nreqs = head.grammar.locals.iter().map(|local| local.max_nreqs).collect();
-        let subfile = Subfile::examine(&store, &head, &mut |error| {
-            report.add(FindingKind::Tables(error).into());
+        let subfile = Subfile::examine(&store, &head, &mut |flaw| {
+            match flaw {
+                Flaw::Cdf(_) => {} // reported as of any netCDF file
+                flaw => report.wrong(flaw),
+            }
             Ok(())
         })?;
         let sum = &mut report.summary;

@@ -140,7 +140,10 @@ const fn why(word: Word) -> &'static str {
     match word {
         Word::Exact => "all values are saved, and were compared with seals",
         Word::AsFound => "all values are saved; headers, tables and maps agree",
-        Word::Guess => "maps name elements of it twice, or outside of the array",
+        Word::Guess => {
+            "maps name elements of it twice or outside of the array, or a header contradicts itself \
+             in where it or its map is"
+        }
         Word::Lost => "values are lost",
     }
 }
