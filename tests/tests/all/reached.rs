@@ -28,8 +28,11 @@ const GSD: &[Elsewhere] = &[
     OF_SETS,
 ];
 
-const CDF: &[Elsewhere] =
-    &[("streaming", "core/inspect/tests/all/cdf.rs", "\"streaming\""), OF_SETS];
+const CDF: &[Elsewhere] = &[
+    ("begin", "std-adapter/tests/all/blob/kinds.rs", "\"begin\""),
+    ("streaming", "core/inspect/tests/all/cdf.rs", "\"streaming\""),
+    OF_SETS,
+];
 
 const FFRECORD: &[Elsewhere] =
     &[("shared", "std-adapter/tests/all/ffrecord/verify.rs", "FindingKind::Shared"), OF_SETS];

@@ -19,7 +19,7 @@ use striae_core::blob::map::Request;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetFinding {
-    /// In a CDF-5 subfile, as in any netCDF file.
+    /// In a CDF-5 subfile, as in any netCDF file, or in the header of an HDF5 subfile.
     Cdf(cdf::FindingKind),
     /// In the set.
     Set(FindingKind),

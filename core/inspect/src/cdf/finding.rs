@@ -100,6 +100,11 @@ findings! {
     |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::begin, *offset) }.value(*value)
     => "var.begin at offset {offset} is {value}, which is no multiple of 4";
 
+    /// In a header without values, which is in an HDF5 file, a variable has a place. Nobody reads it.
+    Note "begin" Begin { number: u64, offset: u64, value: u64 }
+    |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::begin, *offset) }.value(*value)
+    => "var.begin of variable {number} at offset {offset} is {value}, must be 0 in header_blob";
+
     /// The header has no number of records: readers compute it from the length of the file, or
     /// refuse the file.
     Note "streaming" Streaming {
@@ -119,6 +124,26 @@ findings! {
     also
     /// The header is damaged.
     Damage Wrong(Error) error_facts, ERRORS;
+}
+
+#[cfg(feature = "blob")]
+impl FindingKind {
+    /// The finding in a header that begins at offset `by` of its file.
+    pub(crate) fn moved(mut self, by: u64) -> Self {
+        match &mut self {
+            Self::SameName { offset, .. }
+            | Self::Name { offset, .. }
+            | Self::Vsize { offset, .. }
+            | Self::WrongVsize { offset, .. }
+            | Self::Begin { offset, .. } => *offset = offset.saturating_add(by),
+            Self::Padding { span, .. } | Self::Tail { span } => {
+                let offset = span.offset().saturating_add(by);
+                *span = Span::new(offset, span.len()).unwrap_or(*span);
+            }
+            _ => {}
+        }
+        self
+    }
 }
 
 fn at(facts: Facts, field: FieldId, offset: u64) -> Facts {

@@ -30,4 +30,6 @@ pub use items::{Attribute, Dimension, Variable};
 pub(crate) use map::Variables;
 pub use map::map;
 pub use values::{Element, OwnedValues};
+#[cfg(feature = "blob")]
+pub(crate) use verify::verify_header;
 pub use verify::{Summary, verify};

@@ -155,6 +155,39 @@ fn a_fault_in_the_header_of_an_hdf5_file_is_where_it_is_in_the_file() {
     assert!(says.starts_with(start), "{says}");
 }
 
+/// Of the header in HDF5 the same is checked as of that in CDF-5, but for places.
+#[test]
+fn numbers_that_no_reader_of_an_hdf5_header_needs_are_checked() {
+    let (_dir, set) = copied(&golden_dir().join("f4_n4_s1/blob_h1.h5"));
+    let path = subfile(&set, 0);
+    let sound = std::fs::read(&path).unwrap();
+    assert!(verify(&path).is_empty());
+    // The last variable ends with its size and its place.
+    let end = 2048
+        + usize::try_from(
+            striae_inspect::blob::subfile::Head::read(&&sound[..])
+                .unwrap()
+                .header
+                .head()
+                .header_len,
+        )
+        .unwrap();
+    for (at, bytes, kind, field) in [
+        (end - 8, &7_u64.to_le_bytes()[..], "begin", Some("var.begin")),
+        (end - 16, &9_u64.to_le_bytes(), "wrong_vsize", Some("var.vsize")),
+        (after(&path, "ndbase") - 2, b"x", "padding", None),
+    ] {
+        patch(&path, at, bytes);
+        let findings = verify(&path);
+        let [found] = &findings[..] else { panic!("{kind}: {findings:?}") };
+        let facts = found.facts();
+        assert_eq!((facts.kind, facts.field.as_deref()), (kind, field), "{findings:?}");
+        let offset = facts.offset.and_then(|offset| usize::try_from(offset).ok());
+        assert_eq!(offset, Some(at), "{findings:?}");
+        std::fs::write(&path, &sound).unwrap();
+    }
+}
+
 /// What a cut file has, and what it must have.
 #[test]
 fn a_cut_says_where_the_file_ends_and_where_it_should() {
@@ -197,7 +230,7 @@ fn numbers_of_the_set_are_compared() {
     assert_eq!((facts.value, facts.expected), (Some(Value::from(8_u64)), Some(9)));
     assert_eq!(found.severity, Severity::Damage);
 
-    // In HDF5 no place depends on it.
+    // In HDF5 no place depends on it, but the sizes of two variables.
     let (_dir, set) = copied(&golden_dir().join("f8_n8_s3rr/blob_h1.h5"));
     let path = subfile(&set, 2);
     let at = after(&path, "D2.max_nreqs");
@@ -205,7 +238,8 @@ fn numbers_of_the_set_are_compared() {
         std::fs::read(&path).unwrap()[at..at + 8].try_into().map(u64::from_le_bytes).unwrap();
     number(&path, at, usual + 5);
     let findings = verify(&set);
-    let [found] = &findings[..] else { panic!("{findings:?}") };
+    let [offsets, lengths, found] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!([offsets, lengths].map(|one| one.facts().kind), ["wrong_vsize"; 2]);
     let facts = found.facts();
     assert_eq!((facts.kind, facts.decomposition), ("max_nreqs", Some(2)));
     let numbers = (Some(Value::from(usual + 5)), Some(i128::from(usual)));

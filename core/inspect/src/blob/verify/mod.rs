@@ -200,16 +200,7 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let store = self.files.open(number).map_err(DriveError::Store)?;
         let before = report.summary.damage;
         if container(&store)? == Container::Cdf {
-            let is_sound = |found: &Vec<cdf::FindingKind>| {
-                found.iter().all(|what| what.severity() == Severity::Note)
-            };
-            let found = steady(is_sound, || {
-                let mut found = Vec::new();
-                cdf::verify(&store, &mut |what| found.push(what)).map(|_| found)
-            });
-            for what in found.map_err(DriveError::Store)? {
-                report.add(SetFinding::Cdf(what));
-            }
+            Self::as_netcdf(&store, report)?;
         }
         let is_damaged = report.summary.damage > before;
         let head = match Head::read(&store) {
@@ -219,6 +210,11 @@ impl<F: Files + ?Sized> Check<'_, F> {
             }
             head => head?,
         };
+        if head.data.is_some() {
+            let at = head.header_end.saturating_sub(head.header.head().file_len);
+            let mut found = |what| report.add(SetFinding::Cdf(what));
+            cdf::verify_header(&head.header, at, &mut found);
+        }
         let definition = head.definition();
         if let Err(error) = definition.plan() {
             let name = definition.name_of(&error).into();
@@ -261,6 +257,21 @@ impl<F: Files + ?Sized> Check<'_, F> {
         let checked = Self::seal(&store, (&head, &subfile), set, report);
         self.members.push(Member { number, subfile, max_nreqs, is_damaged });
         checked
+    }
+
+    /// Checks a subfile as any netCDF file.
+    fn as_netcdf(store: &F::Subject, report: &mut Report<'_>) -> Result<(), Failure<F>> {
+        let is_sound = |found: &Vec<cdf::FindingKind>| {
+            found.iter().all(|what| what.severity() == Severity::Note)
+        };
+        let found = steady(is_sound, || {
+            let mut found = Vec::new();
+            cdf::verify(store, &mut |what| found.push(what)).map(|_| found)
+        });
+        for what in found.map_err(DriveError::Store)? {
+            report.add(SetFinding::Cdf(what));
+        }
+        Ok(())
     }
 
     /// Compares the numbers of records and of blobs.
