@@ -121,7 +121,6 @@ impl Sections {
 
     /// Checks the places of both sections, after all variables: the first fixed variable begins
     /// after the header of `header_len` bytes, and the first record after both.
-    #[must_use]
     pub fn finish(&self, header_len: u64) -> [Result<(), Error>; 2] {
         let Self { fixed, record } = self;
         [check_begin(fixed.first, header_len), check_begin(record.first, header_len.max(fixed.end))]

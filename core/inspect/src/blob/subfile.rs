@@ -223,8 +223,8 @@ impl Subfile {
         Self::examine(store, &head, &mut Err)
     }
 
-    /// Reads the places of the blobs, and passes errors of the tables to `judge`; of CDF-5 also that
-    /// a variable begins where it cannot.
+    /// Reads the places of the blobs, and passes errors of the tables to `judge`; in CDF-5 also the
+    /// error that a variable begins where it cannot.
     ///
     /// If `judge` lets an error pass, the tables are mended: the elements before a blob follow from
     /// the numbers of elements, or in CDF-5 the numbers of elements follow from those before each

@@ -100,7 +100,8 @@ findings! {
     |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::begin, *offset) }.value(*value)
     => "var.begin at offset {offset} is {value}, which is no multiple of 4";
 
-    /// In a header without values, which is in an HDF5 file, a variable has a place. Nobody reads it.
+    /// In a header without values, which is in an HDF5 file, a variable has a place. Nobody reads
+    /// it.
     Note "begin" Begin { number: u64, offset: u64, value: u64 }
     |facts| Facts { variable: Some(*number), ..at(facts, raw::Var1::begin, *offset) }.value(*value)
     => "var.begin of variable {number} at offset {offset} is {value}, must be 0 in header_blob";

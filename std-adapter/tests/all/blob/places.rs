@@ -1,5 +1,5 @@
-//! Variables of CDF-5 subfiles that begin where they cannot: readers refuse the subfile, and recover
-//! calls none of them found.
+//! Variables of CDF-5 subfiles that begin where they cannot: readers refuse the subfile, and
+//! recover calls none of them found.
 
 use super::made::Made;
 use super::{copied, golden_dir};
