@@ -33,9 +33,9 @@
 //! uses.
 //!
 //! Each caller at a time has a ring, which pins the memory that it registers with io_uring: 32 MiB
-//! at most, or as much as a stream may have ([`OpenOptions::memory`]) if that is more. It counts for
-//! `ulimit -l`. What a [`Batch`] has given back may be pinned until the next read with its ring, or
-//! until the file is dropped.
+//! at most, or as much as a stream may have ([`OpenOptions::memory`]) if that is more. It counts
+//! for `ulimit -l`. What a [`Batch`] has given back may be pinned until the next read with its
+//! ring, or until the file is dropped.
 //!
 //! A process must not fork while direct reads are under way, with any kernel: that "can result in
 //! data corruption" (open(2), notes on O_DIRECT). Only memory that is registered with io_uring is

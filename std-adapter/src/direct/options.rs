@@ -115,8 +115,8 @@ impl OpenOptions {
         self
     }
 
-    /// Sets the approximate bytes of memory of a stream. A read of it has at most a quarter of them,
-    /// or 64 KiB, or a block of the device, whichever is more.
+    /// Sets the approximate bytes of memory of a stream. A read of it has at most a quarter of
+    /// them, or 64 KiB, or a block of the device, whichever is more.
     #[must_use]
     pub const fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
