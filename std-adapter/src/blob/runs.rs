@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use striae_core::blob::find::{Place, Run, Runs, overlap, resolve};
 use striae_core::blob::map::Request;
-use striae_core::blob::{Error, Part};
+use striae_core::blob::{Error, Name, Part};
 use striae_core::span::Span;
 
 /// Where the elements of the arrays of a decomposition are.
@@ -143,7 +143,7 @@ fn add_blob(
     [offsets, lengths]: &mut [Vec<u8>; 2],
 ) -> Result<(), AnyError> {
     let id = id_of(index).unwrap_or(NonZeroU32::MIN);
-    let none = || Flaw::NoPlace { what: "requests", blob: blob.into() };
+    let none = || Flaw::Size { name: Name::Of { id, part: Part::Offsets }.to_string().into() };
     let spans = subfile.requests(blob_index, index).ok_or_else(none)?;
     let [(first_span, first), (second_span, second)] = spans;
     read(bulk, subfile, first_span, offsets)?;

@@ -174,7 +174,7 @@ impl Reading<'_> {
     /// Where a group is in the subfile, if its blob is as sealed.
     fn span(&self, (task, group): (&Task<'_>, &Group), blob: u32) -> Result<Span, AnyError> {
         let (subfile, bulk) = &self.opened;
-        let none = || Flaw::NoPlace { what: "values", blob: blob.into() };
+        let none = || Flaw::Size { name: task.variable.to_string().into() }; // never: it is there
         let variable = self.set.decomposed_variable(task.variable).ok_or_else(none)?;
         if variable.is_record && task.record >= subfile.numrecs {
             let (last, length) = (task.record, subfile.numrecs);

@@ -32,8 +32,6 @@ error_facts! {
     "no_numrecs" NoNumrecs {} |facts| facts;
     /// The file ends before bytes that it must have.
     "cut" Cut { end, file_len } |facts| facts.value(file_len).min(end);
-    /// The values or the requests of a blob have no place in the file.
-    "no_place" NoPlace { what, blob } |facts| Facts { blob: Some(blob), ..facts.text(what) };
     /// The file is an HDF5 file without one of the two datasets.
     "no_dataset" NoDataset { name } |facts| facts.text(name);
     /// The header does not have this attribute.

@@ -49,13 +49,6 @@ texts! {
         end: u64,
         file_len: u64,
     } => "the file is cut: it ends at offset {file_len}, and has bytes up to {end} by its tables";
-    /// The values or the requests of a blob have no place in the file.
-    NoPlace {
-        /// Which of them.
-        what: &'static str,
-        /// The number of the blob.
-        blob: u64,
-    } => "blob {blob}: its {what} are outside of what the file has for them";
     /// The file is an HDF5 file without one of the two datasets.
     NoDataset { name: &'static str } => "is an HDF5 file without a dataset {name}; {ONLY}";
     /// The header does not have this attribute.

@@ -344,8 +344,7 @@ impl Sealed {
         let (is_record, records) = (variable.is_record(set), self.records(set, variable));
         let span = |record| {
             let span = span(subfile, set, (variable, blob), record);
-            let what = if matches!(variable, Sealable::Map(..)) { "requests" } else { "values" };
-            span.ok_or(DriveError::Format(Flaw::NoPlace { what, blob: blob.into() }))
+            span.ok_or_else(|| DriveError::Format(Flaw::Size { name: variable.name(set) }))
         };
         let Some(last) = records.checked_sub(1).map(span).transpose()? else { return Ok(0) };
         let known = self.known.get(row);

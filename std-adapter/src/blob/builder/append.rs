@@ -17,7 +17,7 @@ use std::path::Path;
 use striae_core::blob::append::{Reseal, count, settle, take_back};
 use striae_core::blob::book::Sum;
 use striae_core::blob::map::Request;
-use striae_core::blob::{Column, Fingerprint, Records};
+use striae_core::blob::{Column, Fingerprint, Name, Part, Records};
 use striae_core::cdf::raw::Header5;
 use striae_core::cdf::{self, Fill, Slot};
 use striae_core::store::usize_to_u64;
@@ -72,16 +72,16 @@ impl Old {
     /// The requests of a blob.
     fn requests(&self, file: &PosixFile, blob: usize) -> Result<Vec<Vec<Request>>, ErrorKind> {
         let of = |index: usize| {
-            let none = || Flaw::NoPlace { what: "requests", blob: usize_to_u64(blob) };
+            let id = id_of(index).unwrap_or(NonZeroU32::MIN);
+            let none =
+                || Flaw::Size { name: Name::Of { id, part: Part::Offsets }.to_string().into() };
             let spans = self.subfile.requests(blob, index).ok_or_else(none)?;
             let [offsets, lengths] = spans.map(|(span, nc_type)| {
                 let bytes = subfile::bytes_of(file, span)?;
-                Ok::<_, ErrorKind>(
-                    numbers(&bytes, nc_type, self.subfile.order()).collect::<Vec<_>>(),
-                )
+                let values = numbers(&bytes, nc_type, self.subfile.order());
+                Ok::<_, ErrorKind>(values.collect::<Vec<_>>())
             });
-            let place =
-                (id_of(index).unwrap_or(NonZeroU32::MIN), u32::try_from(blob).unwrap_or(u32::MAX));
+            let place = (id, u32::try_from(blob).unwrap_or(u32::MAX));
             let pairs = offsets?.into_iter().zip(lengths?);
             let all = pairs.map(|(offset, len)| request(place, [offset, len]));
             Ok(all.collect::<Result<_, _>>().map_err(Flaw::Format)?)

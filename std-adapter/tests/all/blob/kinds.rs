@@ -7,6 +7,7 @@ use crate::run::output;
 use std::path::{Path, PathBuf};
 use striae::blob::verify::Finding;
 use striae::finding::{Severity, Value};
+use striae_core::hdf5::Container;
 
 fn find(bytes: &[u8], what: &[u8]) -> usize {
     bytes.windows(what.len()).position(|part| part == what).unwrap()
@@ -205,6 +206,26 @@ fn a_cut_says_where_the_file_ends_and_where_it_should() {
     let says =
         format!("the file is cut: it ends at offset 9000, and has bytes up to {end} by its tables");
     assert_eq!(found.what.to_string(), says);
+}
+
+/// A header of more bytes than any has is not read into memory, whether the file has them or not.
+#[test]
+fn a_header_in_hdf5_of_more_than_64_mib_is_refused() {
+    const MOST: u64 = 1 << 26;
+    for (len, kind) in [(MOST, "header_blob"), (MOST + 1, "long_header")] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("set.h5.0000");
+        let container = Container::new(len, 8).unwrap();
+        std::fs::write(&path, container.metadata()).unwrap();
+        cut(&path, container.data().end()); // it gets longer
+        let findings = verify(&path);
+        let [found] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!(found.facts().kind, kind, "{findings:?}");
+        if kind == "long_header" {
+            let says = "header_blob has 67108865 bytes, and at most 67108864 are read";
+            assert_eq!(found.what.to_string(), says);
+        }
+    }
 }
 
 #[test]
