@@ -1,7 +1,7 @@
 //! The program `striae`: it turns arguments into library calls, and prints text or JSON.
 //!
-//! Exit status 0: done and sound. 1: the file is damaged, or the answer is no or a guess. 2: usage
-//! or I/O error; a file of no format that the program knows is one.
+//! Exit status 0: done, and sound as far as it was looked at. 1: the file is damaged, or the answer
+//! is no or a guess. 2: usage or I/O error; a file of no format that the program knows is one.
 
 mod args;
 mod bench;
