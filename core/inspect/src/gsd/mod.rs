@@ -7,6 +7,7 @@
 //! | `dump` | its structures, as lists of fields |
 //! | `finding` | the findings |
 //! | `map` | whose bytes are where |
+//! | `sorted` | passes items in the order of their keys |
 //! | `size` | how large a new file is at most |
 //! | `stale` | the properties in a commit record that is older than gsd's last append |
 
@@ -15,6 +16,7 @@ mod finding;
 mod map;
 pub mod recover;
 mod size;
+mod sorted;
 mod stale;
 pub mod verify;
 

@@ -3,7 +3,7 @@
 use striae_core::gsd::raw::IndexEntry;
 use striae_core::gsd::{Attributes, ChunkType, Reader, Slot, Version, Writer};
 use striae_inspect::finding::{Found as _, Severity};
-use striae_inspect::gsd::recover::{Certainty, IntoWriter, Loss, Recovery};
+use striae_inspect::gsd::recover::{Certainty, IntoWriter, Loss, Proof, Recovery, Run};
 use striae_inspect::gsd::verify::{Depth, verify};
 use striae_kit::growing::Growing;
 use striae_kit::piled::{chunk, file};
@@ -122,6 +122,44 @@ fn a_frame_that_no_writer_takes_hides_no_frames_before_it() {
         recovery.save(&bytes, &mut output).unwrap();
         writer.close().unwrap();
         assert_eq!(writer.frames(), frames, "{count} entries");
+    }
+}
+
+/// The results of three frames of one chunk of ten bytes each, which start there.
+fn placed(starts: [u64; 3]) -> Vec<Certainty> {
+    let chunks = [0, 1, 2].map(|it| chunk(it as u64, 0, ChunkType::U8, 10, starts[it]));
+    let bytes = file("", Version::LAYER, &["a"], &chunks, &[7; 100]);
+    let recovery = Recovery::examine(&bytes.as_slice()).unwrap();
+    assert_eq!(recovery.is_complete(), damage(&bytes).is_empty(), "{starts:?}");
+    let kept: u64 = recovery.runs().filter(|run| run.certainty.is_saved()).map(len).sum();
+    assert_eq!(recovery.bytes(), 10 * kept, "{starts:?}");
+    let each = |run: &Run| std::iter::repeat_n(run.certainty, len(run) as usize);
+    recovery.runs().flat_map(each).collect()
+}
+
+fn len(run: &Run) -> u64 {
+    run.frames.end - run.frames.start
+}
+
+/// Chunks may be anywhere, in any order. Those that share bytes may be of frames far apart.
+#[test]
+fn frames_are_lost_if_they_share_bytes_and_not_if_they_are_in_another_order() {
+    let places = [0_u64, 5, 10, 20, 37];
+    for a in places {
+        for b in places {
+            for c in places {
+                let starts = [a, b, c];
+                let shares = |one: usize| {
+                    let mut others = (0..3).filter(|&other| other != one);
+                    others.any(|other| starts[one].abs_diff(starts[other]) < 10)
+                };
+                let expected = [0, 1, 2].map(|frame| match shares(frame) {
+                    true => Certainty::Lost(Loss::Overlap),
+                    false => Certainty::AsFound(Proof::Shown),
+                });
+                assert_eq!(placed(starts), expected, "{starts:?}");
+            }
+        }
     }
 }
 

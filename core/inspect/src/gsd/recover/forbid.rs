@@ -119,9 +119,7 @@ struct Checked<'a, S, I> {
 impl<S, I> Checked<'_, S, I> {
     /// Limits the present frame, of which this number of bytes is not saved.
     fn limit(&mut self, limit: Certainty, old: u64, bytes: u64) {
-        let right = &self.recovery.judged.right;
-        let after = right.partition_point(|frames| frames.end <= old);
-        let is_right = right.get(after).is_some_and(|frames| frames.contains(&old));
+        let is_right = self.recovery.judged.is_right(old);
         let coverage = match limit.is_saved() {
             true => &mut self.found.late,
             false => &mut self.found.unsaved,

@@ -3,6 +3,7 @@
 use super::evidence::Evidence;
 use super::frames::{Entries, Torn, each_frame};
 use super::names::Names;
+use super::sharing::{self, hull, share_bytes};
 use super::sums::{self, SumVerdict};
 use super::torn::{self, Tail};
 use super::trajectory::{self, FirstFrame};
@@ -37,7 +38,15 @@ pub(super) struct Judged {
     pub(super) taken: Option<FirstFrame>,
 }
 
-/// A frame that waits for the next one, with which it may share bytes.
+impl Judged {
+    /// Whether the checksums of a saved frame are right.
+    pub(super) fn is_right(&self, frame: u64) -> bool {
+        let after = self.right.partition_point(|frames| frames.end <= frame);
+        self.right.get(after).is_some_and(|frames| frames.contains(&frame))
+    }
+}
+
+/// A frame that waits for the next one, which may show that entries of it are missing.
 struct Held {
     frame: u64,
     certainty: Certainty,
@@ -60,6 +69,8 @@ struct Judge<'a, S> {
     held: Option<Held>,
     /// The end of the chunks of saved frames.
     data_end: u64,
+    /// Whether the chunks of a saved frame start before this end.
+    are_disordered: bool,
     /// The bytes of the file after the last frame's chunks.
     tail: Tail,
     /// Ids of saved chunks whose names are unknown.
@@ -76,15 +87,29 @@ pub(super) fn judge<S: Subject>(
     names: &mut Names,
 ) -> Result<Judged, Failed<S>> {
     let (judged, unknown) = (Judged::default(), BTreeSet::new());
-    let (held, data_end) = (None, 0);
+    let (held, data_end, are_disordered) = (None, 0, false);
     let [room, saved] = [Room::damaged(evidence.file_len), Room::damaged(evidence.file_len)];
     let tail = Tail::new();
-    let mut judge =
-        Judge { subject, evidence, names, judged, held, data_end, tail, unknown, room, saved };
+    let mut judge = Judge {
+        subject,
+        evidence,
+        names,
+        judged,
+        held,
+        data_end,
+        are_disordered,
+        tail,
+        unknown,
+        room,
+        saved,
+    };
     judge.learn_sums()?;
     each_frame(subject, evidence, |entries| judge.take(entries))?;
     judge.release();
-    let Judge { mut judged, names, unknown, .. } = judge;
+    let Judge { mut judged, names, unknown, are_disordered, .. } = judge;
+    if are_disordered {
+        sharing::judge(subject, evidence, names.sums, &mut judged)?;
+    }
     unknown.into_iter().for_each(|id| names.invent(id));
     let mut runs = mem::take(&mut judged.runs);
     if judged.has_text && !evidence.version.is_sorted() && names.replace_cut() {
@@ -129,17 +154,12 @@ impl<S: Subject> Judge<'_, S> {
         let mut certainty =
             said.map_or_else(Certainty::Lost, |said| self.certainty(entries, &said));
         let data = hull(&entries.chunks);
-        // Frames follow one another. Where they do not, and nothing is proven, one of two
-        // has an entry that is wrong.
+        // Frames follow one another in most files. Where they do not, some may share bytes.
         let held = self.held.as_ref().filter(|held| held.certainty.is_saved());
         let held_end = held.and_then(|held| held.data.map(Span::end));
         let behind = self.data_end.max(held_end.unwrap_or(0));
-        if certainty.is_saved() && data.is_some_and(|data| data.offset() < behind) {
-            self.doubt_held();
-            if !is_right {
-                doubt(&mut certainty);
-            }
-        }
+        self.are_disordered |=
+            certainty.is_saved() && data.is_some_and(|data| data.offset() < behind);
         let is_sum = |chunk: &&Chunk| Some(chunk.id) == self.names.sums;
         let mut own = entries.chunks.iter().filter(|chunk| !is_sum(chunk));
         if certainty.is_saved() && own.any(|chunk| self.saved.take(chunk).is_err()) {
@@ -296,12 +316,6 @@ impl<S: Subject> Judge<'_, S> {
         }
     }
 
-    fn doubt_held(&mut self) {
-        if let Some(held) = self.held.as_mut().filter(|held| !held.is_right) {
-            doubt(&mut held.certainty);
-        }
-    }
-
     /// Ends the wait: the held frame gets its final certainty.
     fn release(&mut self) {
         let Some(mut held) = self.held.take() else { return };
@@ -332,37 +346,5 @@ impl<S: Subject> Judge<'_, S> {
             certainty => certainty,
         };
         Run::push(&mut self.judged.runs, frames, certainty);
-    }
-}
-
-/// The bytes from the first one of these chunks to the last, if they have any.
-fn hull(chunks: &[Chunk]) -> Option<Span> {
-    let spans = chunks.iter().map(|chunk| chunk.span).filter(|span| !span.is_empty());
-    spans.reduce(|all, span| {
-        let (start, end) = (all.offset().min(span.offset()), all.end().max(span.end()));
-        Span::between(start, end).unwrap_or(all)
-    })
-}
-
-/// Whether two of these chunks share bytes. Most of them follow one another in the file.
-fn share_bytes(chunks: &[Chunk]) -> bool {
-    if chunks.is_sorted_by(|a, b| a.span.end() <= b.span.offset()) {
-        return false;
-    }
-    // A span without bytes would hide that those on both sides of it share some.
-    let spans = chunks.iter().map(|chunk| chunk.span).filter(|span| !span.is_empty());
-    let mut spans: Vec<Span> = spans.collect();
-    spans.sort_unstable_by_key(|span| span.offset());
-    spans.iter().zip(spans.iter().skip(1)).any(|(a, b)| a.overlaps(*b))
-}
-
-/// Records that the frame shares bytes with another one: one of them is wrong, unless it is proven.
-fn doubt(certainty: &mut Certainty) {
-    if matches!(
-        certainty,
-        Certainty::AsFound(Proof::Unnamed | Proof::Shown)
-            | Certainty::Guess(Doubt::Header | Doubt::Index | Doubt::Superseded | Doubt::Torn)
-    ) {
-        *certainty = Certainty::Lost(Loss::Overlap);
     }
 }

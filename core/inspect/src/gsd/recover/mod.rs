@@ -20,6 +20,7 @@
 //! | `names` | the name list, or an older one |
 //! | `frames` | the entries of a frame, and the doubts about them |
 //! | `judge` | decides which frames are saved, and how certain they are |
+//! | `sharing` | frames that share bytes with one another |
 //! | `trajectory` | the schema hoomd: frames take values from frame 0 |
 //! | `forbid` | the schema hoomd: frames that no reader of the new file could read |
 //! | `sums` | the checksums of a frame |
@@ -35,6 +36,7 @@ mod judge;
 mod names;
 mod of_gsd;
 mod scan;
+mod sharing;
 mod sums;
 mod torn;
 mod trajectory;

@@ -4,6 +4,7 @@ use super::Report;
 use super::head::Head;
 use super::part::Part;
 use crate::gsd::finding::FindingKind;
+use crate::gsd::sorted::each_sorted;
 use crate::gsd::{Failed, each_entry};
 use crate::subject::Subject;
 use alloc::vec::Vec;
@@ -16,9 +17,6 @@ use striae_core::span::Span;
 /// The number of chunks, or of runs of them, that are kept to be sorted by place, if that is nearly
 /// the order of the index: more than a frame can have.
 const NEAR: usize = 1 << 17;
-
-/// The number of chunks that are sorted in one pass over the index otherwise.
-const BATCH: usize = 1 << 20;
 
 /// A part of the file and its bytes.
 #[derive(Debug, Clone, Copy)]
@@ -231,55 +229,31 @@ pub(super) struct Index<'a, S> {
 }
 
 impl<S: Subject> Index<'_, S> {
-    /// Passes all chunks to `each` until `each` returns `false`.
-    fn each(&self, each: &mut dyn FnMut(Spot) -> bool) -> Result<(), Failed<S>> {
+    /// Passes all chunks to `each`.
+    fn each(&self, each: &mut dyn FnMut(Spot)) -> Result<(), Failed<S>> {
         let mut last = None;
         each_entry(self.subject, self.head.shown, 0..self.entries, |slot, entry| {
             let is_copy = last == Some(*entry);
             last = Some(*entry).filter(IndexEntry::is_used).or(last);
             let chunk = Chunk::parse(entry, self.head.shown, slot, self.limits);
-            match chunk {
-                Ok(Some(chunk)) if !chunk.span.is_empty() && !is_copy => {
-                    Ok(each((chunk.span, slot)))
-                }
-                _ => Ok(true),
+            if let Some(chunk) = chunk.ok().flatten().filter(|it| !it.span.is_empty() && !is_copy) {
+                each((chunk.span, slot));
             }
+            Ok(true)
         })
     }
 
-    /// Reads the index again for each [`BATCH`] of chunks, in the order of their places.
+    /// Takes all chunks in the order of their places, however that differs from the index.
     fn sweep_batches(&self, report: &mut Report<'_>) -> Result<(), Failed<S>> {
         let mut sweep = Sweep::new(self.head);
-        let mut done = None;
-        loop {
-            let mut batch: Vec<Spot> = Vec::new();
-            let mut most = None;
-            self.each(&mut |spot| {
-                let at = key(&spot);
-                if done.is_none_or(|done| at > done) && most.is_none_or(|most| at <= most) {
-                    batch.push(spot);
-                }
-                if batch.len() >= BATCH.saturating_mul(2) {
-                    let (_, last, _) =
-                        batch.select_nth_unstable_by_key(BATCH.saturating_sub(1), key);
-                    most = Some(key(last));
-                    batch.truncate(BATCH);
-                }
-                true
-            })?;
-            let is_last = batch.len() < BATCH;
-            batch.sort_unstable_by_key(key);
-            batch.truncate(BATCH);
-            let Some(last) = batch.last().map(key) else { break };
-            done = Some(last);
-            for (span, slot) in batch {
+        each_sorted(
+            key,
+            |each| self.each(each),
+            |(span, slot)| {
                 sweep.take(slot, span);
                 sweep.report_found(report);
-            }
-            if is_last {
-                break;
-            }
-        }
+            },
+        )?;
         sweep.finish(report);
         Ok(())
     }
