@@ -125,6 +125,41 @@ fn a_frame_that_no_writer_takes_hides_no_frames_before_it() {
     }
 }
 
+/// What is left out is counted, whether the number is damaged or not: nothing is complete then.
+#[test]
+fn an_entry_whose_frame_no_writer_takes_is_counted_as_lost() {
+    let bytes = vec![7; 3 << 20];
+    let far = 1 << 21; // more than 2^20 above any slot
+    for (frames, lost) in [(vec![0, 1, 2], 0), (vec![0, far], 1), (vec![0, far, far + 1], 2)] {
+        let each = (0_u64..).zip(&frames);
+        let chunks = each.map(|(at, &it)| chunk(it, 0, ChunkType::U8, 1 << 10, at << 10));
+        let bytes = file("", Version::LAYER, &["a"], &chunks.collect::<Vec<_>>(), &bytes);
+        assert_eq!(damage(&bytes), [], "gsd makes such files");
+        let recovery = Recovery::examine(&bytes.as_slice()).unwrap();
+        assert_eq!(recovery.lost_entries(), Some(lost), "{frames:?}");
+        assert_eq!(recovery.frames(), frames.len() as u64 - lost, "{frames:?}");
+        assert_eq!(recovery.is_complete(), lost == 0, "{frames:?}");
+    }
+}
+
+/// One such number makes no others too large: a file of gsd has more frames than slots.
+#[test]
+fn a_frame_that_no_writer_takes_hides_no_frames_after_it() {
+    let bytes = vec![7; 3 << 20];
+    let chunks = [0, 200, 400, 600].map(|it| chunk(it, 0, ChunkType::U8, 1 << 10, it << 10));
+    for (slot, whole) in chunks.iter().enumerate() {
+        let mut chunks = chunks;
+        chunks[slot].frame = whole.frame | 1 << 21;
+        let bytes = file("", Version::LAYER, &["a"], &chunks, &bytes);
+        let recovery = Recovery::examine(&bytes.as_slice()).unwrap();
+        assert_eq!(recovery.lost_entries(), Some(1), "{slot}");
+        for other in chunks.iter().filter(|other| other.frame < 1 << 21) {
+            let run = recovery.runs().find(|run| run.frames.contains(&other.frame)).unwrap();
+            assert!(run.certainty.is_saved(), "{slot}: {run:?}");
+        }
+    }
+}
+
 /// The results of three frames of one chunk of ten bytes each, which start there.
 fn placed(starts: [u64; 3]) -> Vec<Certainty> {
     let chunks = [0, 1, 2].map(|it| chunk(it as u64, 0, ChunkType::U8, 10, starts[it]));

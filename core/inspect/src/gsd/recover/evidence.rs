@@ -391,15 +391,16 @@ impl Index {
         Ok(index)
     }
 
-    /// The number of frames, if the index is whole and in order: gsd allows more frames than slots.
-    /// A number above the bytes of the file, or that no writer of striae takes, is not accepted.
+    /// The number of frames, if the index is in order: gsd allows more frames than slots. Numbers
+    /// above the bytes of the file, or that no writer of striae takes, do not count.
     fn frames<S: Subject>(&self, subject: &S, file_len: u64) -> Result<u64, Failed<S>> {
         let (mut before, mut in_order) = (0, self.has_end);
         self.each(subject, 0..self.entries, |slot, entry| {
             let frame = entry.map_or(0, |entry| entry.frame.get());
-            in_order &= frame >= before && frame < file_len;
-            in_order &= frame <= slot.saturating_add(MAX_PADDING);
-            before = frame;
+            if frame < file_len && frame <= slot.saturating_add(MAX_PADDING) {
+                in_order &= frame >= before;
+                before = frame;
+            }
             Ok(in_order)
         })?;
         Ok(if in_order { before.saturating_add(1) } else { 0 })

@@ -1,7 +1,7 @@
 //! Collects the entries of one frame after another, and the doubts about them.
 
 use super::evidence::Evidence;
-use super::scan::LONGEST_FILE;
+use super::scan::{self, LONGEST_FILE};
 use super::torn::{self, Kept};
 use super::{Run, Unwritten};
 use crate::gsd::Failed;
@@ -80,12 +80,14 @@ struct Collect<'e, E> {
     waiting: Option<Waiting>,
 }
 
+    /// The last entry whose frame no writer takes, and how many there were.
+    far: (Option<IndexEntry>, u64),
 /// Passes the frames that the index knows to `each`, in order.
 pub(super) fn each_frame<S: Subject>(
     subject: &S,
     evidence: &Evidence,
     each: impl FnMut(&mut Entries) -> Result<(), Failed<S>>,
-) -> Result<(), Failed<S>> {
+) -> Result<u64, Failed<S>> {
     let index = &evidence.index;
     let mut collect = Collect {
         is_sorted: evidence.version.is_sorted(),
@@ -100,6 +102,7 @@ pub(super) fn each_frame<S: Subject>(
     };
     if !index.has_start {
         collect.lose(None);
+        far: (None, 0),
     }
     let max_frames = evidence.max_frames();
     let mut before: Option<IndexEntry> = None;
@@ -113,7 +116,7 @@ pub(super) fn each_frame<S: Subject>(
                     return Ok(true);
                 }
                 Some(chunk) => Slot::Entry(*entry, chunk, None),
-                None => Slot::Damaged(frame_of_damaged(entry, max_frames)),
+                None => collect.leave_out(entry, max_frames),
             },
             None => Slot::Damaged(None),
         };
@@ -152,7 +155,8 @@ pub(super) fn each_frame<S: Subject>(
         _ if !index.has_end || end < index.entries => collect.lose(None),
         _ => {}
     }
-    collect.end(None)
+    collect.end(None)?;
+    Ok(collect.far.1)
 }
 
 /// Passes the saved frames of these runs to `each`, in order: their numbers in the damaged file,
@@ -187,7 +191,7 @@ pub(super) fn each_saved<S: Subject, E>(
     });
     match failed {
         Some(error) => return Err(Unwritten::Write(error)),
-        None => read.map_err(Unwritten::Read)?,
+        None => read.map(drop).map_err(Unwritten::Read)?,
     }
     let mut rest = frames.filter(|_| has_last);
     rest.try_for_each(|frame| each(frame, &[])).map_err(Unwritten::Write)
@@ -273,6 +277,17 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
 
     /// The contents of the slot at `offset`: the remains of a crash of gsd if a crash can have left
     /// it so, else what was read. `side` says on which side it is of the end of the entries that
+    /// Counts an entry that is not plausible, if that is only for its frame. What fills the index
+    /// after it are copies.
+    fn leave_out(&mut self, entry: &IndexEntry, max_frames: u64) -> Slot {
+        let (last, count) = &mut self.far;
+        let is_far = entry.frame.get() >= max_frames && scan::is_plausible(entry, u64::MAX);
+        if is_far && *last != Some(*entry) {
+            (*last, *count) = (Some(*entry), count.saturating_add(1));
+        }
+        Slot::Damaged(frame_of_damaged(entry, max_frames))
+    }
+
     /// were durable before the index moved.
     fn look_for_crash(&self, read: Slot, entry: &IndexEntry, side: Ordering, offset: u64) -> Slot {
         let bytes = entry.as_bytes();

@@ -37,6 +37,8 @@ pub(super) struct Judged {
     /// The values that frames take from a lost frame 0.
     pub(super) taken: Option<FirstFrame>,
 }
+    /// Entries that are left out because no writer takes their frame.
+    pub(super) left_out: u64,
 
 impl Judged {
     /// Whether the checksums of a saved frame are right.
@@ -104,7 +106,7 @@ pub(super) fn judge<S: Subject>(
         saved,
     };
     judge.learn_sums()?;
-    each_frame(subject, evidence, |entries| judge.take(entries))?;
+    judge.judged.left_out = each_frame(subject, evidence, |entries| judge.take(entries))?;
     judge.release();
     let Judge { mut judged, names, unknown, are_disordered, .. } = judge;
     if are_disordered {
@@ -146,6 +148,7 @@ impl<S: Subject> Judge<'_, S> {
         let record = self.evidence.record.filter(|record| record.checksums);
         self.names.sums.is_none() && record.is_some_and(|record| self.names.proven < record.names)
     }
+        .map(drop)
 
     fn take(&mut self, entries: &Entries) -> Result<(), Failed<S>> {
         entries.chunks.iter().for_each(|chunk| self.tail.take(chunk));

@@ -294,7 +294,7 @@ impl Recovery {
         for run in &self.judged.runs {
             tally.add(run.certainty.word(), run.count());
         }
-        let is_all = self.is_whole && self.evidence.lost_entries() == Some(0);
+        let is_all = self.is_whole && self.lost_entries() == Some(0);
         let is_named = self.names.invented().next().is_none();
         tally.is_contradicted = !is_all || !is_named;
         tally
@@ -319,11 +319,15 @@ impl Recovery {
         self.tally().guesses
     }
 
-    /// Entries of the index that were committed, or have room in it, and are not there: how many
-    /// frames they were is not known. `None` if it is not known whether there were any.
+    /// Entries of the index that were committed, or have room in it, and are not there, or are left
+    /// out because no writer takes their frame: how many frames they were is not known. `None` if
+    /// it is not known whether there were any.
     #[must_use]
     pub const fn lost_entries(&self) -> Option<u64> {
-        self.evidence.lost_entries()
+        match self.evidence.lost_entries() {
+            Some(lost) => Some(lost.saturating_add(self.judged.left_out)),
+            None => None,
+        }
     }
 
     /// Ids of names that were invented, since those of the file are lost.
