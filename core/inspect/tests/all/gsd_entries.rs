@@ -198,6 +198,33 @@ fn frames_are_lost_if_they_share_bytes_and_not_if_they_are_in_another_order() {
     }
 }
 
+/// Whatever entry has the number of another frame: no frame is saved without a chunk of its own.
+#[test]
+fn a_frame_whose_entry_has_another_number_is_not_saved_without_it() {
+    for layer in [Version { major: 1, minor: 0 }, Version::LAYER] {
+        let chunks: Vec<_> = (0..15_u16)
+            .map(|slot| chunk((slot / 3).into(), slot % 3, ChunkType::U8, 4, u64::from(slot) * 4))
+            .collect();
+        for slot in 0..15 {
+            for bit in [1, 2, 4] {
+                let mut chunks = chunks.clone();
+                let own = chunks[slot].frame;
+                chunks[slot].frame ^= bit;
+                if slot == 14 && chunks[slot].frame > own {
+                    continue; // a chunk of a later frame, as far as anyone can tell
+                }
+                let bytes = file("", layer, &["a", "b", "c"], &chunks, &[7; 60]);
+                assert!(!damage(&bytes).is_empty(), "{slot} {bit}");
+                let recovery = Recovery::examine(&bytes.as_slice()).unwrap();
+                let run = recovery.runs().find(|run| run.frames.contains(&own));
+                let is_saved = run.is_some_and(|run| run.certainty.is_saved());
+                assert!(!is_saved, "{layer:?} {slot} {bit}: {run:?}");
+                assert!(recovery.frames() >= 2, "{layer:?} {slot} {bit}: {recovery:?}");
+            }
+        }
+    }
+}
+
 /// Names of more than 64 KiB are told apart by their ends, too.
 #[test]
 fn long_names_that_begin_alike_are_different_names() {

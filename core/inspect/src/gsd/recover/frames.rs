@@ -30,8 +30,10 @@ pub(super) struct Entries {
     pub(super) lost_before: bool,
     /// Whether entries after its own are damaged and their frame is unknown.
     pub(super) lost_after: bool,
-    /// Whether they are out of order, or two have the same name.
+    /// Whether they are out of order, in layer 2.
     pub(super) is_disordered: bool,
+    /// The ids of the first and the last of them, in layer 1, if two have the same name.
+    repeats: Option<(u16, u16)>,
     /// How a crash of gsd may have cut the frame.
     pub(super) torn: Option<Torn>,
 }
@@ -78,11 +80,12 @@ struct Collect<'e, E> {
     /// Whether the last entry may belong to the next frame.
     is_last_doubtful: bool,
     waiting: Option<Waiting>,
-}
-
     /// The last entry whose frame no writer takes, and how many there were.
     far: (Option<IndexEntry>, u64),
-/// Passes the frames that the index knows to `each`, in order.
+}
+
+/// Passes the frames that the index knows to `each`, in order. Returns the number of entries that
+/// are left out because no writer takes their frame.
 pub(super) fn each_frame<S: Subject>(
     subject: &S,
     evidence: &Evidence,
@@ -99,10 +102,10 @@ pub(super) fn each_frame<S: Subject>(
         crash: None,
         is_last_doubtful: false,
         waiting: None,
+        far: (None, 0),
     };
     if !index.has_start {
         collect.lose(None);
-        far: (None, 0),
     }
     let max_frames = evidence.max_frames();
     let mut before: Option<IndexEntry> = None;
@@ -227,8 +230,9 @@ impl Entries {
         self.chunks.clear();
         let Self { chunks: _, frame: own, slots, torn, .. } = self;
         (*own, *slots, *torn) = (frame, u64::MAX..u64::MAX, None);
-        let Self { has_lost, lost_before, lost_after, is_disordered, .. } = self;
+        let Self { has_lost, lost_before, lost_after, is_disordered, repeats, .. } = self;
         (*has_lost, *lost_before, *lost_after, *is_disordered) = (false, false, false, false);
+        *repeats = None;
     }
 
     /// Adds the next entry.
@@ -243,9 +247,22 @@ impl Entries {
 
     /// Sorts the entries by name, and keeps the last one of each, as readers of layer 1 do.
     fn keep_last(&mut self) {
+        let (ends, count) = (self.ends(), self.chunks.len());
         self.chunks.reverse();
         self.chunks.sort_by_key(|chunk| chunk.id); // stable
         self.chunks.dedup_by_key(|chunk| chunk.id);
+        self.repeats = ends.filter(|_| self.chunks.len() < count);
+    }
+
+    /// The ids of its first and of its last entry.
+    fn ends(&self) -> Option<(u16, u16)> {
+        Some((self.chunks.first()?.id, self.chunks.last()?.id))
+    }
+
+    /// The ids of its first and of its last entry, if these may be entries of the frames before and
+    /// after it with a wrong number: its entries are out of order, or two have the same name.
+    pub(super) fn strays(&self) -> Option<(u16, u16)> {
+        if self.is_disordered { self.ends() } else { self.repeats }
     }
 
     /// Whether all entries of the frame are known, if its names were at most the names 0 to
@@ -260,6 +277,17 @@ impl Entries {
 }
 
 impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
+    /// Counts an entry that is not plausible, if that is only for its frame. What fills the index
+    /// after it are copies.
+    fn leave_out(&mut self, entry: &IndexEntry, max_frames: u64) -> Slot {
+        let (last, count) = &mut self.far;
+        let is_far = entry.frame.get() >= max_frames && scan::is_plausible(entry, u64::MAX);
+        if is_far && *last != Some(*entry) {
+            (*last, *count) = (Some(*entry), count.saturating_add(1));
+        }
+        Slot::Damaged(frame_of_damaged(entry, max_frames))
+    }
+
     fn last_frame(&self) -> Option<u64> {
         self.present.as_ref().map(|present| present.frame)
     }
@@ -277,17 +305,6 @@ impl<F, E: FnMut(&mut Entries) -> Result<(), F>> Collect<'_, E> {
 
     /// The contents of the slot at `offset`: the remains of a crash of gsd if a crash can have left
     /// it so, else what was read. `side` says on which side it is of the end of the entries that
-    /// Counts an entry that is not plausible, if that is only for its frame. What fills the index
-    /// after it are copies.
-    fn leave_out(&mut self, entry: &IndexEntry, max_frames: u64) -> Slot {
-        let (last, count) = &mut self.far;
-        let is_far = entry.frame.get() >= max_frames && scan::is_plausible(entry, u64::MAX);
-        if is_far && *last != Some(*entry) {
-            (*last, *count) = (Some(*entry), count.saturating_add(1));
-        }
-        Slot::Damaged(frame_of_damaged(entry, max_frames))
-    }
-
     /// were durable before the index moved.
     fn look_for_crash(&self, read: Slot, entry: &IndexEntry, side: Ordering, offset: u64) -> Slot {
         let bytes = entry.as_bytes();

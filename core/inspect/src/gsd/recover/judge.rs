@@ -13,6 +13,7 @@ use crate::gsd::Failed;
 use crate::subject::Subject;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::mem;
 use core::ops::Range;
 use striae_core::gsd::{Chunk, ChunkType};
@@ -36,9 +37,9 @@ pub(super) struct Judged {
     pub(super) has_text: bool,
     /// The values that frames take from a lost frame 0.
     pub(super) taken: Option<FirstFrame>,
-}
     /// Entries that are left out because no writer takes their frame.
     pub(super) left_out: u64,
+}
 
 impl Judged {
     /// Whether the checksums of a saved frame are right.
@@ -61,6 +62,10 @@ struct Held {
     ids: Vec<u16>,
     has_text: bool,
     lost_after: bool,
+    /// Whether it is known which chunks it has, whatever its neighbours are.
+    is_proven: bool,
+    /// The id of its last entry, if that may be one of the next frame.
+    stray: Option<u16>,
 }
 
 struct Judge<'a, S> {
@@ -69,6 +74,8 @@ struct Judge<'a, S> {
     names: &'a mut Names,
     judged: Judged,
     held: Option<Held>,
+    /// The ids of the chunks of the frame that waits.
+    held_ids: Vec<u16>,
     /// The end of the chunks of saved frames.
     data_end: u64,
     /// Whether the chunks of a saved frame start before this end.
@@ -98,6 +105,7 @@ pub(super) fn judge<S: Subject>(
         names,
         judged,
         held,
+        held_ids: Vec::new(),
         data_end,
         are_disordered,
         tail,
@@ -140,6 +148,7 @@ impl<S: Subject> Judge<'_, S> {
             }
             Ok(())
         })
+        .map(drop)
     }
 
     /// Whether frames have checksums, and the name of these was lost and not found again. Of names
@@ -148,7 +157,6 @@ impl<S: Subject> Judge<'_, S> {
         let record = self.evidence.record.filter(|record| record.checksums);
         self.names.sums.is_none() && record.is_some_and(|record| self.names.proven < record.names)
     }
-        .map(drop)
 
     fn take(&mut self, entries: &Entries) -> Result<(), Failed<S>> {
         entries.chunks.iter().for_each(|chunk| self.tail.take(chunk));
@@ -163,14 +171,20 @@ impl<S: Subject> Judge<'_, S> {
         let behind = self.data_end.max(held_end.unwrap_or(0));
         self.are_disordered |=
             certainty.is_saved() && data.is_some_and(|data| data.offset() < behind);
+        let is_proven = is_right || is_proven(certainty);
+        let strays = entries.strays().filter(|_| !is_proven);
+        self.doubt_neighbours(entries, strays, &mut certainty, is_proven);
         let is_sum = |chunk: &&Chunk| Some(chunk.id) == self.names.sums;
         let mut own = entries.chunks.iter().filter(|chunk| !is_sum(chunk));
         if certainty.is_saved() && own.any(|chunk| self.saved.take(chunk).is_err()) {
             certainty = Certainty::Lost(Loss::Overlap);
         }
-        let before = self.held.as_ref().map(|held| (held.frame, held.lost_after));
+        let is_doubtful = |held: &Held| held.lost_after || held.stray.is_some();
+        let before = self.held.as_ref().map(|held| (held.frame, is_doubtful(held)));
         self.release();
-        self.gap(before, entries);
+        self.gap(before, entries, strays.is_some());
+        self.held_ids.clear();
+        self.held_ids.extend(entries.chunks.iter().map(|chunk| chunk.id));
         let held = self.held.insert(Held {
             frame: entries.frame,
             certainty,
@@ -181,6 +195,8 @@ impl<S: Subject> Judge<'_, S> {
             ids: Vec::new(),
             has_text: false,
             lost_after: entries.lost_after,
+            is_proven,
+            stray: strays.map(|(_, last)| last),
         });
         for chunk in entries.chunks.iter().filter(|chunk| Some(chunk.id) != self.names.sums) {
             held.bytes = held.bytes.saturating_add(chunk.span.len());
@@ -193,13 +209,43 @@ impl<S: Subject> Judge<'_, S> {
         Ok(())
     }
 
-    /// Records the frames without chunks before these entries, if there are any.
-    fn gap(&mut self, before: Option<(u64, bool)>, entries: &Entries) {
+    /// Entries that are out of order may have a wrong frame: then the first of these entries is one
+    /// of the frame that waits, or the last of that one is one of theirs.
+    fn doubt_neighbours(
+        &mut self,
+        entries: &Entries,
+        strays: Option<(u16, u16)>,
+        certainty: &mut Certainty,
+        is_proven: bool,
+    ) {
+        let Some(held) = &mut self.held else { return };
+        // In layer 2, an id is that of an entry after all entries of a frame, or before all.
+        let is_sorted = self.evidence.version.is_sorted();
+        let fits = |own: u16, id: u16, side| match is_sorted {
+            true => own.cmp(&id) == side,
+            false => own != id,
+        };
+        let lost = Certainty::Lost(Loss::Neighbour);
+        if let Some((first, _)) = strays.filter(|_| !held.is_proven && held.certainty.is_saved())
+            && self.held_ids.iter().all(|&id| fits(id, first, Ordering::Less))
+        {
+            held.certainty = lost;
+        }
+        if let Some(last) = held.stray.filter(|_| !is_proven && certainty.is_saved())
+            && entries.chunks.iter().all(|chunk| fits(chunk.id, last, Ordering::Greater))
+        {
+            *certainty = lost;
+        }
+    }
+
+    /// Records the frames without chunks before these entries, if there are any. `has_strays` says
+    /// whether the entries may be theirs.
+    fn gap(&mut self, before: Option<(u64, bool)>, entries: &Entries, has_strays: bool) {
         let start = before.map_or(0, |(frame, _)| frame.saturating_add(1));
         if start >= entries.frame {
             return;
         }
-        let is_lost = entries.lost_before || before.is_some_and(|(_, lost)| lost);
+        let is_lost = has_strays || entries.lost_before || before.is_some_and(|(_, lost)| lost);
         let certainty = match is_lost {
             true => Certainty::Lost(Loss::Neighbour),
             // They are only as certain as the entry before them: it may have been one of theirs.
@@ -350,4 +396,14 @@ impl<S: Subject> Judge<'_, S> {
         };
         Run::push(&mut self.judged.runs, frames, certainty);
     }
+}
+
+/// Whether it is known which chunks a frame of this certainty has.
+const fn is_proven(certainty: Certainty) -> bool {
+    matches!(
+        certainty,
+        Certainty::Exact
+            | Certainty::AsFound(Proof::Committed)
+            | Certainty::Guess(Doubt::Checksums)
+    )
 }
