@@ -215,8 +215,7 @@ fn extreme_values_of_entries_are_refused_in_their_place() {
     for file in [Specimen::made(2), Specimen::made(1)] {
         let whole = file.whole();
         let location = i64::try_from(file.names.0).unwrap(); // of bytes that are there
-        for slot in 0..5 {
-            let frame = FRAMES[slot];
+        for (slot, frame) in FRAMES.into_iter().enumerate() {
             let good = Entry { frame, n: 1, location, m: 1, id: 1, kind: 3, flags: 0 };
             let check = |entry| check_entry(&file, &whole, slot, entry);
             for value in EXTREMES {
