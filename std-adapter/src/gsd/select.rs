@@ -27,9 +27,9 @@ impl File {
     ///
     /// # Errors
     /// [`Order`](striae_core::gsd::Error::Order) if the frames are not in order;
-    /// [`Shared`](striae_core::gsd::Error::Shared) if all chunks together are longer than the file; an error for a damaged entry; as
-    /// [`check_names`](Self::check_names) and [`chunks_of_frames`](Self::chunks_of_frames); the
-    /// errors of `each`.
+    /// [`Shared`](striae_core::gsd::Error::Shared) if all chunks together are longer than the file;
+    /// an error for a damaged entry; as [`check_names`](Self::check_names) and
+    /// [`chunks_of_frames`](Self::chunks_of_frames); the errors of `each`.
     pub fn each_selected<E: From<Error>>(
         &self,
         frames: Range<u64>,

@@ -132,8 +132,8 @@ impl<S: ReadAt> Reader<S> {
     /// The chunks of a range of frames. `window` needs 32 bytes; a larger window makes fewer reads.
     ///
     /// # Errors
-    /// [`Error::Order`] or [`Error::TooLarge`] if entries are out of order where the list begins, so
-    /// that it would lack some; the store's own error.
+    /// [`Error::Order`] or [`Error::TooLarge`] if entries are out of order where the list begins:
+    /// it would lack some; the store's own error.
     pub async fn chunks_of<W: AsMut<[u8]>>(
         &self,
         frames: Range<u64>,
