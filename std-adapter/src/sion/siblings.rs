@@ -30,9 +30,10 @@ pub(super) fn number_of(path: &Path) -> u32 {
 /// later file of the set is beside it by its name, it is file 0, whatever number it states: readers
 /// of the set say then that the number is wrong.
 pub(super) fn files_of(meta1: &Meta1, path: &Path) -> io::Result<u32> {
-    let nfiles = meta1.nfiles();
+    let nfiles = meta1.files_in_set();
     let is_first = meta1.is_first_of_several()
-        || nfiles > 1
+        || meta1.filenumber().is_some_and(|number| number > 0)
+            && nfiles > 1
             && number_of(path) == 0
             && siblings_of(path)?.range(1..nfiles).next().is_some();
     Ok(if is_first { nfiles } else { 1 })

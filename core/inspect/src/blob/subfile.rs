@@ -261,9 +261,10 @@ impl Subfile {
             Some(begin).filter(|_| header.head().header_len <= begin)
         };
         let mut maps = locals.iter().flat_map(|local| &local.variables);
-        let found = if maps.all(|placed| begin(placed).is_some()) { nblobs } else { 0 };
-        let shares =
-            if found > 0 { shares(store, locals, (file_len, found), judge)? } else { vec![] };
+        let (found, shares) = match maps.all(|placed| begin(placed).is_some()) {
+            true => (nblobs, shares(store, locals, (file_len, nblobs), judge)?),
+            false => (0, vec![]), // nobody knows which elements the blobs have
+        };
         let requests = locals.iter().map(|local| {
             let [.., offsets, lengths] = local.variables;
             let values = [offsets.values, lengths.values];

@@ -1,6 +1,5 @@
 //! [`Chunks`] lists chunks: the entries of the index in order, read through a window.
 
-use super::find::{check_frame, check_order};
 use crate::gsd::disk::chunk::{Chunk, Limits};
 use crate::gsd::error::Error;
 #[twin(ReadError = AsyncError)]
@@ -22,8 +21,8 @@ use zerocopy::FromBytes;
 /// An iterator over chunks in the order of the index.
 ///
 /// An entry that repeats the one before is skipped: such entries fill an index that needs more
-/// entries than there are chunks. If an entry is wrong, or its frame is out of order, the list has
-/// an error in its place and goes on with the next entry. An error of the store ends the list.
+/// entries than there are chunks. If an entry is wrong, the list has an error in its place and goes
+/// on with the next entry. An error of the store ends the list.
 #[derive(Debug)]
 pub struct Chunks<'s, S, W> {
     store: &'s S,
@@ -34,8 +33,6 @@ pub struct Chunks<'s, S, W> {
     have: Range<u64>,
     next: u64,
     end: u64,
-    /// The number of frames of the file.
-    frames: u64,
     /// Later frames are not listed.
     last_frame: u64,
     /// The entry before the window.
@@ -51,8 +48,8 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
         window: W,
     ) -> Self {
         let (index, limits) = (head.index(), head.limits());
-        let (have, end, before, frames) = (0..0, index.slots, None, head.frames);
-        Self { store, index, limits, window, have, next, end, frames, last_frame, before }
+        let (have, end, before) = (0..0, index.slots, None);
+        Self { store, index, limits, window, have, next, end, last_frame, before }
     }
 
     /// The slot of the next chunk, if there is one.
@@ -69,8 +66,7 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
             let window: &[u8] = self.window.as_mut();
             let place = slot.saturating_sub(self.have.start);
             let entry = entry_in(window, place)?;
-            let frame = entry.frame.get();
-            if frame > self.last_frame && frame < self.frames {
+            if entry.frame.get() > self.last_frame {
                 self.end = slot;
                 return None;
             }
@@ -80,13 +76,7 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
                 None => self.before.as_ref(),
             };
             if before != Some(entry) {
-                let last = before.map_or(0, |before| before.frame.get());
-                let last = if last < self.frames { last } else { 0 }; // it has its error
-                let chunk = Chunk::parse_used(entry, self.index, slot, self.limits);
-                return Some(chunk.and_then(|chunk| {
-                    check_frame(self.index, slot, frame, self.frames)?;
-                    check_order(self.index, slot, frame, last).map(|()| chunk)
-                }));
+                return Some(Chunk::parse_used(entry, self.index, slot, self.limits));
             }
         }
         None

@@ -32,8 +32,7 @@ pub struct LowerBound {
     high: u64,
     /// The key of the entry at `high`, or a key larger than all.
     high_key: Key,
-    /// Numbers of frames and of names in the file.
-    frames: u64,
+    /// Number of names in the file.
     names: u32,
     /// The most entries of a read.
     window: u64,
@@ -46,8 +45,6 @@ pub struct LowerBound {
     halve: bool,
     /// First slot of the current read.
     probe: u64,
-    /// What is out of order near the place, by the last read.
-    wrong: Option<Error>,
 }
 
 impl LowerBound {
@@ -63,7 +60,6 @@ impl LowerBound {
             low_key: Key { frame: 0, id: 0 },
             high: index.slots,
             high_key: Key { frame: head.frames, id: 0 },
-            frames: head.frames,
             names: head.names,
             window: window.max(1),
             first_window: window.max(1),
@@ -71,16 +67,6 @@ impl LowerBound {
             guesses: GUESSES,
             halve: false,
             probe: 0,
-            wrong: None,
-        }
-    }
-
-    /// Checks that the entries near the place are in order, as far as the last read has them. If
-    /// not, there may be entries that the search does not find.
-    pub(super) const fn order(&self) -> Result<(), Error> {
-        match self.wrong {
-            Some(error) => Err(error),
-            None => Ok(()),
         }
     }
 
@@ -116,55 +102,11 @@ impl LowerBound {
         }
     }
 
-    /// Checks the frames of the two entries before and after `place` of the last read.
-    fn check(&self, entries: &[IndexEntry], place: usize) -> Result<(), Error> {
-        let first = place.saturating_sub(2);
-        let mut before = 0;
-        for (slot, entry) in (first..).zip(entries.iter().skip(first)).take(4) {
-            let slot = self.probe.saturating_add(usize_to_u64(slot));
-            let frame = entry.frame.get();
-            check_frame(self.index, slot, frame, self.frames)?;
-            check_order(self.index, slot, frame, before)?;
-            before = frame;
-        }
-        Ok(())
-    }
-
     /// The place of a key in an index where all frames have chunks of all names.
     fn number(&self, key: Key) -> u128 {
         let of_frame = u128::from(key.frame).saturating_mul(self.names.into());
         of_frame.saturating_add(key.id.into())
     }
-}
-
-/// Checks that the file has the frame of the entry in `slot`.
-#[inline]
-pub(super) fn check_frame(
-    index: IndexBlock,
-    slot: u64,
-    frame: u64,
-    frames: u64,
-) -> Result<(), Error> {
-    if frame < frames {
-        return Ok(());
-    }
-    let field = IndexEntry::frame;
-    let (offset, max) = (index.field_of(slot, field), frames.saturating_sub(1));
-    Err(Error::TooLarge { field, offset, value: frame, max })
-}
-
-/// Checks that the frame of the entry in `slot` is not before that of the entry in front of it.
-#[inline]
-pub(super) fn check_order(
-    index: IndexBlock,
-    slot: u64,
-    frame: u64,
-    before: u64,
-) -> Result<(), Error> {
-    if before <= frame {
-        return Ok(());
-    }
-    Err(Error::Order { offset: index.field_of(slot, IndexEntry::frame), frame, before })
 }
 
 impl ReadMachine for LowerBound {
@@ -193,7 +135,6 @@ impl ReadMachine for LowerBound {
         let (entries, _) = <[IndexEntry]>::ref_from_prefix_with_elems(bytes, bytes.len() / 32)
             .unwrap_or((&[], &[]));
         let before = entries.partition_point(|entry| entry.key() < self.key);
-        self.wrong = self.check(entries, before).err();
         let len = self.high.saturating_sub(self.low);
         if let Some(entry) = before.checked_sub(1).and_then(|last| entries.get(last)) {
             self.low = self.probe.saturating_add(usize_to_u64(before));
@@ -343,10 +284,7 @@ impl ReadMachine for Find {
             Stage::Backwards => self.feed_backwards(bytes, self.left.unwrap_or(0))?,
             Stage::Done(chunk) => Stage::Done(chunk),
         };
-        match self.stage {
-            Stage::Done(None) => self.search.order(),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 

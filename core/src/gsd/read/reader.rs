@@ -117,8 +117,7 @@ impl<S: ReadAt> Reader<S> {
     /// bytes; with 4096 bytes, an evenly filled index takes one or two reads, whatever its length.
     ///
     /// # Errors
-    /// [`Error`] if the entry is wrong, or if there is none and entries near its place are out of
-    /// order; the store's own error.
+    /// [`Error`] if the entry is wrong; the store's own error.
     pub async fn find(
         &self,
         frame: u64,
@@ -132,8 +131,7 @@ impl<S: ReadAt> Reader<S> {
     /// The chunks of a range of frames. `window` needs 32 bytes; a larger window makes fewer reads.
     ///
     /// # Errors
-    /// [`Error::Order`] or [`Error::TooLarge`] if entries are out of order where the list begins:
-    /// it would lack some; the store's own error.
+    /// The store's own error.
     pub async fn chunks_of<W: AsMut<[u8]>>(
         &self,
         frames: Range<u64>,
@@ -145,7 +143,6 @@ impl<S: ReadAt> Reader<S> {
             let key = Key { frame: frames.start, id: 0 };
             let mut search = LowerBound::new(&self.head, key, usize_to_u64(buf.len() / 32));
             first = drive_read(&mut search, &self.store, buf).await?;
-            search.order().map_err(DriveError::Format)?;
         }
         let last_frame = frames.end.saturating_sub(1);
         Ok(Chunks::new(&self.store, &self.head, first, last_frame, window))

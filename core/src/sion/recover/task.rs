@@ -7,6 +7,7 @@ use super::records::{Stop, Walked, are_records, walk};
 use super::scan::{Room, Sparse, used_len};
 use super::scratch::Scratch;
 use crate::endian::U32;
+use crate::sion::disk::meta2::entry;
 use crate::sion::disk::varheader::Varheader;
 use crate::sion::error::{Error, ReadError};
 use crate::sion::read::locate::Task;
@@ -244,6 +245,19 @@ impl<S: Sparse> Work<'_, S> {
         Ok(size.and_then(|size| last.checked_mul(self.chunks.chunksize)?.checked_add(size)))
     }
 
+    /// The number of rows that META2 has by its place, if the blockcount of the task is more than
+    /// maxchunks and no more than these: then maxchunks is damaged. After a commit there may be
+    /// bytes before META2 that are not part of it, but its place is that of a close by chance only.
+    fn rows_by_place(&self, varheader: &Varheader) -> Result<Option<u64>, ReadError<S>> {
+        let value = self.read_entry(entry(varheader.blockcounts(), self.local))?;
+        let count = value.and_then(|(value, _)| u64::try_from(value).ok());
+        let (start, blocks) = (varheader.span().offset(), &self.remains.blocks);
+        let rows = blocks.before(start);
+        let known = u64::from(varheader.maxchunks()).saturating_add(1)..=rows;
+        let is_close = blocks.end(rows) == Some(start);
+        Ok(count.filter(|count| is_close && known.contains(count)).map(|_| rows))
+    }
+
     /// Reports chunks by META2, or else up to their last byte that is not zero.
     fn by_data(
         &self,
@@ -262,15 +276,14 @@ impl<S: Sparse> Work<'_, S> {
             let doubt = if is_cut { Doubt::FileCut } else { Doubt::NoMeta2 };
             return Ok(Certainty::Guess(doubt));
         };
-        // A blockcount that other entries contradict says nothing: not which chunks are in use, nor
-        // whether maxchunks is damaged.
+        // A blockcount that other entries contradict does not say which chunks are in use.
         let mut count = self.blockcount(varheader)?;
         if let Some(few) = count
             && !self.are_unused(varheader, few)?
         {
             count = None;
-        } else if count.is_none() {
-            room.limit = u64::MAX;
+        } else if let Some(rows) = self.rows_by_place(varheader)? {
+            room.limit = rows;
         }
         let row_len = varheader.blockcounts().len();
         let there = self.remains.head.file_len.saturating_sub(varheader.blocksizes().offset());

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use striae_core::blob::{Name, Part};
 use striae_core::step::DriveError;
 use striae_inspect::blob::grammar::id_of;
-use striae_inspect::cdf::recover::{Certainty, Doubt, Recovery as Judged};
+use striae_inspect::cdf::recover::{Certainty, Recovery as Judged};
 
 /// The variables whose places are doubtful in a subfile.
 #[derive(Debug, Default)]
@@ -68,10 +68,7 @@ fn of_file(set: &Set, number: u32) -> Result<BTreeMap<Box<str>, bool>, Error> {
         judged => judged.map_err(|error| Error::new(&path, error))?,
     };
     for (variable, certainty) in judged.variables() {
-        let is_doubtful = matches!(
-            certainty,
-            Certainty::Guess(Doubt::Overlap(_) | Doubt::Order { .. } | Doubt::Begin { .. })
-        );
+        let is_doubtful = matches!(certainty, Certainty::Guess(_));
         let known = all.entry(variable.name().into()).or_insert(true);
         *known &= !is_doubtful;
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use striae::sion::File;
+use striae_kit::golden_sets::as_v2;
 
 /// SIONlib takes 0 for 50, and nobody looks at the lower half.
 #[test]
@@ -32,8 +33,7 @@ fn the_first_file_of_a_set_is_that_with_later_ones_beside_it_whatever_its_number
         fs::remove_file(copy.file(1)).unwrap();
         fs::remove_file(copy.file(2)).unwrap();
         assert_eq!(File::open(copy.path()).unwrap().tasks().unwrap().count(), 2, "{number}");
-        let is_damage = !damaged(&copy.found()).is_empty();
-        assert_eq!(is_damage, number > 2, "{number}: {:?}", copy.lines());
+        assert_eq!(damaged(&copy.found()), [], "{number}: {:?}", copy.lines());
     }
 }
 
@@ -58,4 +58,21 @@ fn a_blockcount_that_later_blocksizes_contradict_is_damage() {
     }
     copy.put(0, 7768, &i64_le(-2));
     assert_eq!(damaged(&copy.found()), [BlocksizeEntry::blocksize]);
+}
+
+/// In version 2 no file has a number, and each is read alone, whatever nfiles says.
+#[test]
+fn a_file_of_version_2_is_not_the_first_of_those_beside_it() {
+    let copy = Copy::of(M05);
+    for number in 0..3 {
+        let bytes = fs::read(copy.file(number)).unwrap();
+        let ntasks = if number == 2 { 4 } else { 2 };
+        fs::write(copy.file(number), as_v2(&bytes, ntasks)).unwrap();
+    }
+    for number in 0..3 {
+        let path = copy.file(number);
+        let ntasks = if number == 2 { 4 } else { 2 };
+        assert_eq!(File::open(&path).unwrap().tasks().unwrap().count(), ntasks, "{number}");
+        assert_eq!(damaged(&found(&path).1), [], "{number}");
+    }
 }

@@ -335,7 +335,7 @@ fn bytes_of(variable: &super::grammar::Variable, subfile: &Subfile) -> u64 {
     let records = if variable.is_record { subfile.numrecs } else { 1 };
     let values = match variable.decomposition {
         None => variable.count,
-        Some(index) => (0..subfile.nblobs)
+        Some(index) => (0..subfile.found)
             .filter_map(|blob| subfile.shares(blob).get(index))
             .fold(0_u64, |sum, share| sum.saturating_add(share.count)),
     };

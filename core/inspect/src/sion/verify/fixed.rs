@@ -104,8 +104,8 @@ fn check_filenumber(meta1: &Meta1, report: &mut Report<'_>) {
     if nfiles == 1 && number > 1 {
         report.unusual(field, field.offset().into(), number, "0 or 1 in the only file of a set");
     } else if nfiles > 1 && number >= nfiles {
-        let (offset, value, max) = (field.offset().into(), number.into(), nfiles.saturating_sub(1));
-        report.wrong(Error::TooLarge { field, offset, value, max: max.into() });
+        let usual = format_args!("below {nfiles}, the number of files");
+        report.unusual(field, field.offset().into(), number, usual);
     }
 }
 

@@ -54,9 +54,8 @@ pub(super) fn check<F: Files + ?Sized>(
     let mut tasks = Tasks::new(if is_set { first.head.meta1.nfiles() } else { 1 });
     tasks.add(0, &mut first);
     if is_set {
-        let has_number = first.head.meta1.filenumber() < Some(tasks.nfiles); // else it is reported
         let own = differences(&first.head.meta1, 0, &first.head.meta1).next();
-        own.filter(|_| has_number).into_iter().for_each(|error| report.wrong(error));
+        own.into_iter().for_each(|error| report.wrong(error));
         check_siblings(files, &first, &mut tasks, report);
         report.file = 0;
     } else {
