@@ -68,6 +68,27 @@ fn a_begin_in_the_header_is_refused_by_all_readers_of_a_set() {
     );
 }
 
+/// One bit of the number of blobs, of which there are 4: the decompositions have elements, and no
+/// blob has them.
+#[test]
+fn a_subfile_that_states_no_blobs_is_refused_and_not_filled_in_silence() {
+    let (_dir, set) = copied(&golden_dir().join("f4_n4_s1/blob_h1.nc"));
+    let path = set.with_extension("nc.0000");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let name = b"\0\0\0\0\0\0\0\x06nblobs\0\0";
+    let at = bytes.windows(16).position(|part| part == name).unwrap() + 16;
+    assert_eq!(bytes[at..at + 8], 4_u64.to_be_bytes());
+    bytes[at + 7] = 0;
+    std::fs::write(&path, bytes).unwrap();
+    let stderr =
+        striae(&["ls", set.to_str().unwrap()]).assert().code(1).get_output().stderr.clone();
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert!(stderr.contains("blob_h1.nc.0000"), "{stderr}");
+    let mut kinds = Vec::new();
+    Verify::new().blob(&set, &mut |found| kinds.push(found.facts().kind)).unwrap();
+    assert!(kinds.contains(&"elements"), "{kinds:?}");
+}
+
 /// The words of a recovery, and the values of the variables in the new file.
 fn recovered(set: &Path) -> Vec<(String, String, Vec<i64>)> {
     let out = set.with_file_name("out.nc");
