@@ -50,14 +50,15 @@ pub(super) fn check<S: Subject>(
     if let Some(record) = own {
         check_own(subject, file_len, &record, report)?;
     }
-    if let State::Ahead(record) = judge.state() {
-        let (shown, proven) = (found.commit.sequence.get(), record.sequence);
-        let offset = Shadow::offset_of(record.shadow, proven);
-        report.add(FindingKind::Ahead { offset, shown, proven });
-        // Only commits of one sync are ahead of the header.
-        return check_next(subject, file_len, &record, report);
-    }
-    let shown = own.or_else(|| judge.record().filter(|_| judge.torn().is_some()));
+    let shown = match judge.state() {
+        State::Ahead(record) => {
+            let (shown, proven) = (found.commit.sequence.get(), record.sequence);
+            let offset = Shadow::offset_of(record.shadow, proven);
+            report.add(FindingKind::Ahead { offset, shown, proven });
+            Some(record)
+        }
+        _ => own.or_else(|| judge.record().filter(|_| judge.torn().is_some())),
+    };
     match shown.filter(|record| record.one_sync) {
         Some(record) => check_next(subject, file_len, &record, report),
         None => Ok(()),
