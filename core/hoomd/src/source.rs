@@ -36,7 +36,9 @@ pub trait Source {
     /// The chunks of some frames in the order of the index; they are read as the iterator advances.
     ///
     /// # Errors
-    /// An error if the index cannot be read. A damaged entry is an error item.
+    /// An error if the index cannot be read. A damaged entry is an error item, and so is one that
+    /// is out of order, as a chunk that is not found has the values of frame 0: see
+    /// [`Chunks::ordered`](gsd::Chunks::ordered).
     fn chunks_of_frames(
         &self,
         frames: Range<u64>,
@@ -130,7 +132,7 @@ impl<S: ReadAt> Source for File<S> {
         let all = self.head().index().span().map_or(0, Span::len);
         let len = usize::try_from(all).unwrap_or(usize::MAX).clamp(32, WINDOW);
         let chunks = self.reader.chunks_of(frames, vec![0; len]).map_err(fault)?;
-        Ok(chunks.map(|chunk| chunk.map_err(fault)))
+        Ok(chunks.ordered().map(|chunk| chunk.map_err(fault)))
     }
 
     fn read_chunk(&self, chunk: &Chunk, bytes: &mut [u8]) -> Result<(), Self::Error> {

@@ -139,6 +139,16 @@ errors! {
         before: u64,
     } => "{} is {frame}, must be at least {before} as before it", at(IndexEntry::frame, offset);
 
+    /// An entry of layer 2 comes after an entry of the same frame with a larger id.
+    file Unsorted {
+        offset: u64,
+        frame: u64,
+        id: u16,
+        /// The id of the entry before.
+        before: u16,
+    } => "{} is {id}, must be more than {before} as before it in frame {frame}",
+        at(IndexEntry::id, offset);
+
     /// There is no such frame.
     caller NoFrame { frame: u64, frames: u64 } => |f| {
         match frames.checked_sub(1) {

@@ -5,4 +5,5 @@ pub mod find;
 pub mod name_table;
 pub(super) mod names;
 pub mod open;
+pub(super) mod order;
 pub mod reader;

@@ -277,7 +277,7 @@ impl File {
     /// All chunks in the order of the index. The index is read during the iteration.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'_> {
-        Chunks { file: self, chunks: self.reader.chunks(self.window(LIST)) }
+        Chunks { file: self, chunks: self.reader.chunks(self.window(LIST)).ordered() }
     }
 
     /// The chunks of a frame. There are none if the file does not have the frame.
@@ -295,7 +295,7 @@ impl File {
     pub fn chunks_of_frames(&self, frames: Range<u64>) -> Result<Chunks<'_>, Error> {
         let len = if frames.end.saturating_sub(frames.start) > 1 { LIST } else { FRAME };
         let chunks = self.reader.chunks_of(frames, self.window(len));
-        let chunks = chunks.map_err(|error| self.error(error))?;
+        let chunks = chunks.map_err(|error| self.error(error))?.ordered();
         Ok(Chunks { file: self, chunks })
     }
 
@@ -426,7 +426,8 @@ fn has_same_names(old: &Head, new: &Head) -> bool {
 
 /// Some chunks of a file in the order of its index.
 ///
-/// A damaged entry is an error in its place, and the entries after it follow. After an error of the
+/// A damaged entry is an error in its place, and so is one that is out of order
+/// ([`ordered`](core_gsd::Chunks::ordered)); the entries after it follow. After an error of the
 /// operating system, the iteration ends.
 #[derive(Debug)]
 pub struct Chunks<'a> {

@@ -5,8 +5,7 @@ use crate::address::{Pattern, Selection};
 use crate::error::Error;
 use crate::formats::Format;
 use std::ops::Range;
-use striae_core::gsd::raw::IndexEntry;
-use striae_core::gsd::{Chunk, Error as GsdError};
+use striae_core::gsd::Chunk;
 use striae_hoomd::names::Name;
 use striae_hoomd::room::Room;
 
@@ -27,8 +26,8 @@ impl File {
     /// that [`find`](Self::find) finds: the last one in layer 1, the first one in layer 2.
     ///
     /// # Errors
-    /// [`Order`](GsdError::Order) if the frames are not in order; [`Shared`](GsdError::Shared) if
-    /// all chunks together are longer than the file; an error for a damaged entry; as
+    /// [`Shared`](striae_core::gsd::Error::Shared) if all chunks together are longer than the file;
+    /// an error for an entry that is damaged or out of order; as
     /// [`check_names`](Self::check_names) and [`chunks_of_frames`](Self::chunks_of_frames); the
     /// errors of `each`.
     pub fn each_selected<E: From<Error>>(
@@ -48,20 +47,12 @@ impl File {
         };
         let mut one = OneFrame::new(names.len(), self.header().version.is_sorted());
         let mut before = 0;
-        let mut chunks = self.chunks_of_frames(frames)?;
-        while let Some(chunk) = chunks.next().transpose()? {
-            let frame = chunk.frame;
-            if frame < before {
-                let slot = chunks.slot().saturating_sub(1);
-                let at = u64::from(IndexEntry::frame.offset());
-                // The offset for the error.
-                let offset = self.head().index().offset_of(slot).saturating_add(at);
-                return Err(self.error(GsdError::Order { offset, frame, before }).into());
-            }
-            if frame > before {
+        for chunk in self.chunks_of_frames(frames)? {
+            let chunk = chunk?;
+            if chunk.frame > before {
                 give(&mut one)?;
             }
-            before = frame;
+            before = chunk.frame;
             if names.get(chunk.id).is_some_and(|name| has(&chunk, name)) {
                 one.put(chunk);
             }

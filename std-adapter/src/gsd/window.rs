@@ -152,9 +152,9 @@ impl Window {
     /// Looks for an entry of `key` in the bytes of the last read.
     ///
     /// They answer the search if they have an entry of this key or a later one directly after an
-    /// entry of an earlier key. A sorted index has only one such place, where every search ends. In
-    /// an index of layer 2 that is not sorted, which is damaged, any kind of search finds some
-    /// entry of the key, or none. In layer 1 entries are not sorted by key, so a search is needed.
+    /// entry of an earlier key. A sorted index has only one such place, where every search ends. If
+    /// the entries around it are not in order, the file is damaged, which the search finds. In
+    /// layer 1 entries are not sorted by key, so a search is needed.
     #[inline]
     fn seen(&mut self, look: FileToken, head: &Head, key: Key) -> Seen {
         let is_sorted = head.header.version.is_sorted() && key.frame < head.frames;
@@ -164,14 +164,17 @@ impl Window {
         let Some((first, entries)) = self.entries(head.index()) else {
             return Seen::Elsewhere(key.id);
         };
-        match place_of(entries, key, self.next) {
+        let last = first.saturating_add(usize_to_u64(entries.len()));
+        let ends = (first == 0, last == head.index().slots);
+        let place = place_of(entries, key, self.next);
+        match place.filter(|&(place, _)| is_proven(entries, place, key, ends)) {
             Some((_, entry)) if entry.key() != key => Seen::NoChunk,
             Some((place, entry)) if entry.is_used() => {
                 let entry = *entry;
                 self.next = place.saturating_add(1);
                 Seen::Entry(first.saturating_add(usize_to_u64(place)), entry)
             }
-            // An unused entry is an error, which the search finds.
+            // An unused entry, or one out of order, is an error, which the search finds.
             _ => Seen::Elsewhere(key.id),
         }
     }
@@ -199,7 +202,7 @@ impl Window {
             self.beside = Beside::NEW;
             fences::clear(head.index().slots);
         }
-        let mut find = Find::new(head, key.frame, key.id, usize_to_u64(NEXT));
+        let mut find = Find::new(head, key.frame, key.id, usize_to_u64(NEXT)).ordered();
         let place = match head.header.version.is_sorted() {
             true => key,
             // In layer 1, a search begins at the end of the frame.
@@ -325,6 +328,21 @@ impl Window {
             None => Err(DriveError::Ended { offset: from.saturating_add(usize_to_u64(self.len)) }),
         }
     }
+}
+
+/// Whether the entries around `place` show that a search for `key` ends there, and not somewhere
+/// else because one of them is damaged. `ends` says whether the first entry is the first of the
+/// index, and whether the last one is the last.
+#[inline]
+fn is_proven(entries: &[IndexEntry], place: usize, key: Key, ends: (bool, bool)) -> bool {
+    let at = |place: usize| entries.get(place).map(IndexEntry::key);
+    let next = at(place.saturating_add(1));
+    if at(place) == Some(key) {
+        return next.map_or(ends.1, |next| key <= next);
+    }
+    let around = place.saturating_sub(2)..place.saturating_add(2).min(entries.len());
+    let is_known = (ends.0 || place >= 2) && (ends.1 || next.is_some());
+    is_known && entries.get(around).is_some_and(|some| some.is_sorted_by_key(IndexEntry::key))
 }
 
 /// The first entry that is not before `key`, and its number, if there is an entry before it. The

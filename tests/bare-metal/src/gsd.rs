@@ -234,7 +234,7 @@ entries! {
         let mut search = LowerBound::new(file.head(), key, entries).knowing(frame, key);
         let place = drive_read(&mut search, file.store(), window)?;
         let find = Find::new(file.head(), frame, id, entries);
-        let mut find = find.near(entries).first_window(frame).knowing(entries, key);
+        let mut find = find.near(entries).first_window(frame).knowing(entries, key).ordered();
         let chunk = drive_read(&mut find, file.store(), window)?;
         Ok(sum_of(&chunk.ok_or(Fail)?) ^ place)
     }
@@ -264,7 +264,7 @@ entries! {
     fn gate_gsd_chunks_of(window, start: u64, end: u64) {
         let file = opened(window)?;
         let mut all = 0;
-        for chunk in file.chunks_of(start..end, window)? {
+        for chunk in file.chunks_of(start..end, window)?.ordered() {
             all ^= sum_of(&chunk?);
         }
         Ok(all)

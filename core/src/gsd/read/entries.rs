@@ -1,5 +1,6 @@
 //! [`Chunks`] lists chunks: the entries of the index in order, read through a window.
 
+use super::order::Order;
 use crate::gsd::disk::chunk::{Chunk, Limits};
 use crate::gsd::error::Error;
 #[twin(ReadError = AsyncError)]
@@ -18,11 +19,17 @@ use core::ops::Range;
 use striae_twin::twin;
 use zerocopy::FromBytes;
 
+/// Slots in front of a list, and from its end on, whose order shows where it begins and ends.
+const AROUND: u64 = 2;
+
 /// An iterator over chunks in the order of the index.
 ///
 /// An entry that repeats the one before is skipped: such entries fill an index that needs more
 /// entries than there are chunks. If an entry is wrong, the list has an error in its place and goes
 /// on with the next entry. An error of the store ends the list.
+///
+/// Entries that are out of order, which a damaged frame or id makes of them, are listed as they
+/// are, unless the list is [`ordered`](Self::ordered).
 #[derive(Debug)]
 pub struct Chunks<'s, S, W> {
     store: &'s S,
@@ -31,10 +38,14 @@ pub struct Chunks<'s, S, W> {
     window: W,
     /// The slots in the window.
     have: Range<u64>,
+    /// The first slot of the list.
+    first: u64,
     next: u64,
     end: u64,
     /// Later frames are not listed.
     last_frame: u64,
+    order: Order,
+    is_ordered: bool,
     /// The entry before the window.
     before: Option<IndexEntry>,
 }
@@ -43,13 +54,38 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
     pub(in crate::gsd) const fn new(
         store: &'s S,
         head: &Head,
-        next: u64,
+        first: u64,
         last_frame: u64,
         window: W,
     ) -> Self {
-        let (index, limits) = (head.index(), head.limits());
-        let (have, end, before) = (0..0, index.slots, None);
-        Self { store, index, limits, window, have, next, end, last_frame, before }
+        let index = head.index();
+        Self {
+            store,
+            index,
+            limits: head.limits(),
+            window,
+            have: 0..0,
+            first,
+            next: first,
+            end: index.slots,
+            last_frame,
+            order: Order::new(head),
+            is_ordered: false,
+            before: None,
+        }
+    }
+
+    /// Makes errors of entries that are out of order: of a frame that the file does not have, or
+    /// before the entry in front of them by frame, or by id in layer 2. A list of some frames looks
+    /// at the entries around it as well, which shows that it begins and ends where it should: it
+    /// may have an error about them before its first chunk and after the last one.
+    ///
+    /// Made so before the first chunk is taken.
+    #[must_use]
+    pub const fn ordered(mut self) -> Self {
+        self.is_ordered = true;
+        self.next = self.first.saturating_sub(AROUND);
+        self
     }
 
     /// The slot of the next chunk, if there is one.
@@ -61,12 +97,13 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
     /// The next chunk in the window, if there is one.
     #[inline]
     fn take(&mut self) -> Option<Result<Chunk, Error>> {
-        while self.have.contains(&self.next) {
+        while self.next < self.end && self.have.contains(&self.next) {
             let slot = self.next;
             let window: &[u8] = self.window.as_mut();
             let place = slot.saturating_sub(self.have.start);
             let entry = entry_in(window, place)?;
-            if entry.frame.get() > self.last_frame {
+            let is_later = entry.frame.get() > self.last_frame;
+            if is_later && !self.is_ordered {
                 self.end = slot;
                 return None;
             }
@@ -75,8 +112,20 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
                 Some(place) => entry_in(window, place),
                 None => self.before.as_ref(),
             };
+            let chunk = || Chunk::parse_used(entry, self.index, slot, self.limits);
+            if self.is_ordered {
+                let is_end = is_later && self.order.has_frame(entry);
+                if is_end {
+                    self.end = self.end.min(slot.saturating_add(AROUND));
+                }
+                match self.order.check(slot, before, entry) {
+                    Ok(()) if is_end || slot < self.first => continue,
+                    Ok(()) => {}
+                    Err(error) => return Some(chunk().and(Err(error))),
+                }
+            }
             if before != Some(entry) {
-                return Some(Chunk::parse_used(entry, self.index, slot, self.limits));
+                return Some(chunk());
             }
         }
         None

@@ -1,6 +1,7 @@
 //! The machines that find a chunk: by frame and id in a sorted index; by frame and then backwards
 //! in an index of layer 1.
 
+use super::order::Order;
 use crate::gsd::disk::chunk::{Chunk, Key, Limits};
 use crate::gsd::error::Error;
 use crate::gsd::layout::{ENTRY_LEN, IndexBlock};
@@ -8,6 +9,7 @@ use crate::gsd::raw::IndexEntry;
 use crate::gsd::verdict::Head;
 use crate::step::{ReadMachine, ReadStep};
 use crate::store::usize_to_u64;
+use core::ops::Range;
 use zerocopy::FromBytes;
 
 /// The most guesses that may fail before every other read is in the middle.
@@ -157,10 +159,16 @@ impl ReadMachine for LowerBound {
 ///
 /// Needs a buffer of 32 bytes for each entry of its window. If several entries have the same frame
 /// and id, the first counts in layer 2 and the last in layer 1.
+///
+/// In an index that is not in order, which damage makes, a search finds some entry of the frame and
+/// id, or none, unless it is [`ordered`](Self::ordered).
 #[derive(Debug, Clone, Copy)]
 pub struct Find {
     search: LowerBound,
     limits: Limits,
+    order: Order,
+    /// The number of places, at most two, where the order of entries is still to be checked.
+    unchecked: u8,
     /// In layer 1, the entries of a frame have any order: the slots before this one are not
     /// searched yet.
     left: Option<u64>,
@@ -191,7 +199,24 @@ impl Find {
         let search = LowerBound::new(head, place, window);
         let none = frame >= head.frames;
         let stage = if none { Stage::Done(None) } else { Stage::Search };
-        Self { search, limits: head.limits(), left, key, stage }
+        let (limits, order) = (head.limits(), Order::new(head));
+        Self { search, limits, order, unchecked: 0, left, key, stage }
+    }
+
+    /// Makes it an error if entries next to the place where the search ends are out of order: of a
+    /// frame that the file does not have, or before the entry in front of them by frame, or by id
+    /// in layer 2. Then there may be a chunk that the search does not find, or the one it finds may
+    /// belong to another frame. This takes at most two more reads of four entries, for which the
+    /// buffer needs 128 bytes.
+    #[must_use]
+    pub const fn ordered(mut self) -> Self {
+        self.unchecked = match (self.stage, self.left) {
+            (Stage::Done(_), _) => 0, // the file does not have the frame
+            _ if self.search.index.slots == 0 => 0,
+            (_, None) => 1,
+            (_, Some(_)) => 2, // where the search backwards begins, and where it ends
+        };
+        self
     }
 
     /// Makes the first read around a slot that is probably near the chunk's slot.
@@ -234,6 +259,7 @@ impl Find {
             }
             let frame = IndexEntry::ref_from_prefix(bytes).map_or(0, |(it, _)| it.frame.get());
             if frame != self.key.frame {
+                self.left = Some(slot);
                 return Ok(Stage::Done(None));
             }
         }
@@ -269,7 +295,13 @@ impl ReadMachine for Find {
                 // The bytes must end at `left`.
                 ReadStep::Read { offset, need: usize::try_from(want).unwrap_or(usize::MAX), want }
             }
-            Stage::Done(chunk) => ReadStep::Done(chunk),
+            Stage::Done(chunk) if self.unchecked == 0 => ReadStep::Done(chunk),
+            Stage::Done(_) => {
+                let slots = self.around();
+                let want = slots.end.saturating_sub(slots.start).saturating_mul(ENTRY_LEN);
+                let need = usize::try_from(want).unwrap_or(usize::MAX);
+                ReadStep::Read { offset: self.search.index.offset_of(slots.start), need, want }
+            }
             Stage::Search => ReadStep::Done(None), // never: it was left above
         }
     }
@@ -282,13 +314,35 @@ impl ReadMachine for Find {
             }
             Stage::Entry(slot) => Stage::Done(self.entry(bytes, slot)?),
             Stage::Backwards => self.feed_backwards(bytes, self.left.unwrap_or(0))?,
-            Stage::Done(chunk) => Stage::Done(chunk),
+            Stage::Done(chunk) => {
+                self.check_order(bytes)?;
+                Stage::Done(chunk)
+            }
         };
         Ok(())
     }
 }
 
 impl Find {
+    /// The slots whose order is checked next.
+    fn around(&self) -> Range<u64> {
+        let place = match self.left {
+            Some(left) if self.unchecked == 1 => left,
+            _ => self.search.low,
+        };
+        let end = place.saturating_add(2).min(self.search.index.slots);
+        place.saturating_sub(2)..end
+    }
+
+    fn check_order(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let Some(left) = self.unchecked.checked_sub(1) else { return Ok(()) };
+        let (entries, _) = <[IndexEntry]>::ref_from_prefix_with_elems(bytes, bytes.len() / 32)
+            .unwrap_or((&[], &[]));
+        self.order.check_all(self.around().start, entries)?;
+        self.unchecked = left;
+        Ok(())
+    }
+
     /// The search has found the place of the entry.
     fn behind_search(&mut self) -> Stage {
         let place = self.search.low;

@@ -8,6 +8,7 @@ mod any;
 mod cuts;
 mod extremes;
 mod flips;
+mod order;
 mod record;
 mod search;
 

@@ -1,6 +1,7 @@
 //! Finding chunks: what a thread has looked at before makes it faster, and changes no answer.
 
 use super::*;
+use std::collections::HashMap;
 use striae::gsd::{Builder, File};
 use striae::striae_core::gsd::{Chunk, Reader};
 
@@ -128,6 +129,50 @@ fn entries_in_a_wrong_order_or_twice_are_answered_alike_or_by_one_of_them() {
             check(path, &bytes);
         }
     }
+}
+
+/// Each answer is that of the sound file, or an error; a chunk that is lost is not one that is not
+/// there.
+#[test]
+fn a_wrong_bit_in_a_frame_or_an_id_makes_no_chunk_of_another_frame_and_none_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.gsd");
+    let path = path.to_str().unwrap();
+    let (sound, index) = made(path);
+    let reader = Reader::open(sound.as_slice(), &mut [0; 4096]).unwrap();
+    let chunks: Vec<Chunk> = reader.chunks([0; 4096]).map(Result::unwrap).collect();
+    let keys: Vec<_> = chunks.iter().map(|chunk| (chunk.frame, chunk.id)).collect();
+    let answers: HashMap<_, _> = keys.iter().copied().zip(&chunks).collect();
+    let mut errors = 0;
+    for slot in [0, 1, 2, 127, 128, 129, 301, 302, 303, 304, 700] {
+        for (at, bit) in [(0, 0), (0, 1), (0, 2), (0, 5), (1, 0), (3, 0), (28, 0), (28, 1)] {
+            let mut bytes = sound.clone();
+            bytes[index + 32 * slot + at] ^= 1 << bit;
+            let mut changed = keys.clone();
+            match at {
+                28 => changed[slot].1 ^= 1 << bit,
+                _ => changed[slot].0 ^= 1 << (8 * at + bit),
+            }
+            if changed.is_sorted() {
+                continue; // nothing shows it
+            }
+            fs::write(path, &bytes).unwrap();
+            let file = File::open(path).unwrap();
+            assert_eq!(file.frames(), 400);
+            for walk in walks(&keys) {
+                for key in walk {
+                    match file.find_id(key.0, key.1) {
+                        Ok(found) => {
+                            let wanted = answers.get(&key).map(|chunk| **chunk);
+                            assert_eq!(found, wanted, "{key:?}, slot {slot}, byte {at}, bit {bit}");
+                        }
+                        Err(_) => errors += 1,
+                    }
+                }
+            }
+        }
+    }
+    assert!(errors > 0);
 }
 
 /// Frames that have chunks by chance make a thread remember entries of the index.
