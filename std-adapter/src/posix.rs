@@ -14,6 +14,7 @@ use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -33,8 +34,19 @@ pub(crate) const MOST_OPEN: usize = 128;
 /// process's limit of descriptors if that is less.
 #[must_use]
 pub fn max_open_files() -> usize {
-    let quarter = getrlimit(Resource::Nofile).current.map_or(u64::MAX, |limit| limit >> 2);
-    usize::try_from(quarter).unwrap_or(usize::MAX).clamp(1, MOST_OPEN)
+    part_of_descriptors(4).clamp(1, MOST_OPEN)
+}
+
+/// The most threads that may copy files directly at once: each has up to three descriptors of the
+/// file that it reads and a ring, those of its copier as well, and one of the file that it writes.
+pub(crate) fn max_direct_threads() -> NonZeroUsize {
+    NonZeroUsize::new(part_of_descriptors(16)).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// A part of the process's limit of descriptors.
+fn part_of_descriptors(divisor: u64) -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit.checked_div(divisor).unwrap_or(0)).unwrap_or(usize::MAX)
 }
 
 /// A regular file, read and written by offset; many threads may do both at once.

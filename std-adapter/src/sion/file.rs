@@ -145,10 +145,7 @@ impl OpenOptions {
         };
         let nfiles = self.nfiles(&find(0))?;
         let paths = (0..nfiles).map(find);
-        let most = self.max_open_files;
-        // Read directly, a file has two descriptors, and one more for each ring.
-        let most = if self.direct.is_some() { most >> 2 } else { most };
-        let files = Files::direct(paths, most, self.direct);
+        let files = Files::direct(paths, self.max_open_files, self.direct);
         let files = files.map_err(|error| of_sibling(error, path, nfiles))?;
         if let Some(first) = files.stores().next().filter(FileStore::is_direct) {
             let bulk = first.bulk().map_err(|error| Error::new(path, error))?;

@@ -4,7 +4,7 @@ use crate::copy::Copier;
 use crate::direct::OpenOptions;
 use crate::each::all_processors;
 use crate::error::{Error, ErrorKind};
-use crate::posix::PosixFile;
+use crate::posix::{PosixFile, max_direct_threads};
 use crate::publish::Publish;
 use crate::store::existing;
 use std::fmt;
@@ -50,7 +50,8 @@ impl Output {
         self
     }
 
-    /// Copies with this number of threads, if more than one thread can fill files of the format.
+    /// Copies with this number of threads, if more than one thread can fill files of the format; if
+    /// data is read directly, with at most one for each 16 descriptors that the process may have.
     #[must_use]
     pub const fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = Some(threads);
@@ -144,7 +145,8 @@ impl Output {
     }
 
     pub(crate) fn nthreads(&self) -> NonZeroUsize {
-        self.threads.unwrap_or_else(all_processors)
+        let threads = self.threads.unwrap_or_else(all_processors);
+        if self.direct.is_some() { threads.min(max_direct_threads()) } else { threads }
     }
 
     /// Makes the copier that copies data of a file into the output. `opened` has the options with
