@@ -5,7 +5,7 @@ pub use striae_inspect::map::{Amounts, Cell, Cells, Kind, Look, Region};
 use crate::error::{Error, ErrorKind};
 use crate::formats::Format;
 use crate::posix::PosixFile;
-use crate::sion::siblings::{of_sibling, sibling_path};
+use crate::sion::siblings::{files_of, of_sibling, sibling_path};
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ pub fn of_file(path: &Path, format: Format, size: Size) -> Result<Picture, Error
 /// is missing.
 pub fn of_set(path: &Path, size: Size) -> Result<Vec<Picture>, Error> {
     let nfiles = open(path).and_then(|first| {
-        files_of(&first).map_err(|error| Error::new(path, error)) // it may be a false claim
+        nfiles(&first, path).map_err(|error| Error::new(path, error)) // it may be a false claim
     })?;
     let open = |number| {
         let file = sibling_path(path, number);
@@ -101,14 +101,14 @@ fn open(path: &Path) -> Result<PosixFile, Error> {
 }
 
 /// Number of files of the set whose first file is `store`.
-fn files_of(store: &PosixFile) -> Result<u32, ErrorKind> {
+fn nfiles(store: &PosixFile, path: &Path) -> Result<u32, ErrorKind> {
     let file_len = store.size()?;
     let len = usize::try_from(file_len).unwrap_or(usize::MAX).min(Meta1::MAX_LEN);
     let mut bytes = vec![0; len];
     read::<_, SionError>(store, 0, &mut bytes)?;
     // The picture shows what is wrong with it.
-    let meta1 = Meta1::parse(&bytes, file_len).ok().filter(Meta1::is_first_of_several);
-    Ok(meta1.map_or(1, |meta1| meta1.files_in_set()))
+    let Ok(meta1) = Meta1::parse(&bytes, file_len) else { return Ok(1) };
+    Ok(files_of(&meta1, path)?)
 }
 
 fn draw(

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use striae_core::sion::Meta1;
 use striae_core::sion::filename::{Buddy, Sibling};
+use striae_inspect::sion;
 pub use striae_inspect::sion::PartOfSet;
 
 /// The path of the set to which the file `part` with the path `path` belongs; `None` if the file
@@ -26,17 +27,11 @@ pub(super) fn number_of(path: &Path) -> u32 {
     Sibling::of_name(&path.to_string_lossy()).0
 }
 
-/// The number of files of the set whose file 0 is at `path`; 1 for a file that is read alone. If a
-/// later file of the set is beside it by its name, it is file 0, whatever number it states: readers
-/// of the set say then that the number is wrong.
-pub(super) fn files_of(meta1: &Meta1, path: &Path) -> io::Result<u32> {
-    let nfiles = meta1.files_in_set();
-    let is_first = meta1.is_first_of_several()
-        || meta1.filenumber().is_some_and(|number| number > 0)
-            && nfiles > 1
-            && number_of(path) == 0
-            && siblings_of(path)?.range(1..nfiles).next().is_some();
-    Ok(if is_first { nfiles } else { 1 })
+/// The number of files of the set whose file 0 is at `path`; 1 for a file that is read alone.
+pub(crate) fn files_of(meta1: &Meta1, path: &Path) -> io::Result<u32> {
+    sion::files_of(meta1, number_of(path), |numbers| {
+        Ok(siblings_of(path)?.range(numbers).next().is_some())
+    })
 }
 
 /// The numbers of the existing files next to `path` that are named like files of its set. The run

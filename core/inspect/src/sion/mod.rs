@@ -12,4 +12,4 @@ pub use dump::dump;
 pub use finding::{FindingKind, error_facts};
 pub use map::map;
 pub use state::{Ending, Sealing, State, state};
-pub use verify::{Files, MAX_COMPARED_RANKS, PartOfSet, Summary, verify};
+pub use verify::{Files, MAX_COMPARED_RANKS, PartOfSet, Summary, files_of, verify};

@@ -6,6 +6,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::convert::Infallible;
+use core::ops::Range;
 use striae_core::cdf::Version;
 use striae_core::ffrecord::{Head, Reader};
 use striae_core::integrity::crc32;
@@ -16,6 +18,7 @@ use striae_core::{gsd, step::DriveError};
 use striae_inspect::blob::map::TEXT_MAGIC;
 use striae_inspect::blob::subfile::{HDF5_MAGIC, is_blob};
 use striae_inspect::finding::is_mostly;
+use striae_inspect::sion;
 use striae_inspect::subject::Files;
 
 /// A file format.
@@ -129,6 +132,15 @@ impl<'a, S: Store> Set<'a, S> {
         Self { first, base: base.to_string(), files, named: None }
     }
 
+    /// How many files the SIONlib set has, whose first file has this META1.
+    pub(crate) fn files_of(&self, meta1: &Meta1) -> u32 {
+        let has = |numbers: Range<u32>| {
+            Ok::<_, Infallible>(self.files.iter().any(|(number, _)| numbers.contains(number)))
+        };
+        let Ok(nfiles) = sion::files_of(meta1, self.named.unwrap_or(0), has);
+        nfiles
+    }
+
     /// The files that there are, in order.
     pub(crate) fn files(&self) -> &[(u32, &'a Named<S>)] {
         &self.files
@@ -175,9 +187,4 @@ pub(crate) fn subfile(name: &str) -> Option<(&str, u32)> {
     let is_number = digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
     let number: u32 = Some(digits).filter(|_| is_number)?.parse().ok()?;
     (format!("{number:04}") == digits).then_some((base, number))
-}
-
-/// How many files the set has whose first file is `store`.
-pub(crate) fn files_in_set(meta1: &Meta1) -> u32 {
-    if meta1.is_first_of_several() { meta1.nfiles() } else { 1 }
 }

@@ -84,7 +84,7 @@ fn of_sion<S: Store, O: Shelf>(
     let mut recovery = recovery.map_err(Wrong::of(&file.name))?;
     let set = Set::sion(all, file);
     let mut files = vec![file];
-    for number in 1..recovery.nfiles() {
+    for number in 1..recovery.first().map_or(1, |meta1| set.files_of(meta1)) {
         let none = || Wrong::new(&set.name(number), "is not here, and the set has it");
         let other = set.file(number).ok_or_else(none)?;
         recovery.add(&other.store, crc32c).map_err(Wrong::of(&other.name))?;

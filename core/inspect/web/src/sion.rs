@@ -1,7 +1,7 @@
 //! SIONlib sets.
 
 use crate::file::{Named, Store, Wrong};
-use crate::format::{Set, files_in_set};
+use crate::format::Set;
 use crate::json::{Json, list, row};
 use alloc::format;
 use alloc::string::ToString;
@@ -28,8 +28,8 @@ impl<'a, S: Store> Parts<'a, S> {
             opened.map(|opened| (file, opened)).map_err(Wrong::of(&file.name))
         };
         let mut parts = vec![open(first)?];
-        let nfiles = parts.first().map_or(1, |(_, part)| files_in_set(&part.head().meta1));
         let set = Set::sion(all, first);
+        let nfiles = parts.first().map_or(1, |(_, part)| set.files_of(&part.head().meta1));
         let there = set.files().iter().filter(|(number, _)| (1..nfiles).contains(number)).count();
         let missing = nfiles.saturating_sub(1).saturating_sub(u32::try_from(there).unwrap_or(0));
         if missing == 0 {

@@ -80,6 +80,20 @@ fn a_missing_or_foreign_sibling_is_named() {
     refused(&["ls", copy.main()], 1, says);
 }
 
+/// The first file says that it is the second one: no verb reads it as a whole set.
+#[test]
+fn a_first_file_with_a_wrong_number_is_not_taken_for_the_whole_set() {
+    let copy = Copy::of("m05_np8_3files");
+    copy.overwrite(32, &1_i32.to_le_bytes());
+    let says = "META1.filenumber at offset 32 of file 0 of the set is 1, must be 0";
+    for verb in ["info", "ls"] {
+        refused(&[verb, copy.main()], 1, says);
+    }
+    let pictures = striae(&["map", copy.main()]).assert().get_output().stdout.clone();
+    let pictures = String::from_utf8(pictures).unwrap();
+    assert!(pictures.contains("m05_np8_3files.sion.000002"), "{pictures}");
+}
+
 #[test]
 fn a_claim_of_many_siblings_costs_nothing() {
     let copy = Copy::of("m05_np8_3files");

@@ -156,13 +156,6 @@ impl Recovery {
     pub fn first(&self) -> Option<&Meta1> {
         self.parts.first().map(|part| &part.remains.head().meta1)
     }
-
-    /// Number of files of the set; 1 if this is not the first of several.
-    #[must_use]
-    pub fn nfiles(&self) -> u32 {
-        self.first().filter(|meta1| meta1.is_first_of_several()).map_or(1, |meta1| meta1.nfiles())
-    }
-
     /// Adds the next file of the set.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ mod seal;
 mod set;
 
 pub use crate::subject::Files;
-pub use files::PartOfSet;
+pub use files::{PartOfSet, files_of};
 
 pub(super) use behind::{Behind, look_behind};
 pub(super) use fixed::Fixed;
