@@ -221,10 +221,12 @@ impl Window {
             match find.poll() {
                 ReadStep::Read { offset, need, want } => {
                     let len = usize::try_from(want).unwrap_or(LEN).min(LEN).max(need);
+                    if self.place(look, offset, len).is_none() {
+                        farthest = farthest.max(offset.abs_diff(*first.get_or_insert(offset)));
+                        reads = reads.saturating_add(1);
+                    }
                     let bytes = self.bytes(store, look, offset, len)?;
                     find.feed(bytes).map_err(DriveError::Format)?;
-                    farthest = farthest.max(offset.abs_diff(*first.get_or_insert(offset)));
-                    reads = reads.saturating_add(1);
                 }
                 ReadStep::Done(chunk) => {
                     match near {
@@ -358,4 +360,30 @@ fn place_of(entries: &[IndexEntry], key: Key, next: usize) -> Option<(usize, &In
     }
     let place = entries.partition_point(|entry| entry.key() < key);
     entries.get(place).filter(|_| place > 0).map(|entry| (place, entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gsd::{Builder, File};
+
+    #[test]
+    fn searches_whose_first_read_is_enough_make_the_next_reads_shorter() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("even.gsd");
+        let mut file = Builder::new().application("test").create(&path).unwrap();
+        for frame in 0..4000_u64 {
+            for name in ["a", "b", "c"] {
+                file.write(name, &[frame], 1).unwrap();
+            }
+            file.end_frame().unwrap();
+        }
+        file.close().unwrap();
+        let file = File::open(&path).unwrap();
+        for frame in (0..200_u64).map(|number| number * 1777 % 4000) {
+            assert!(file.find(frame, "b").unwrap().is_some());
+        }
+        let beside = WINDOW.with_borrow(|window| window.beside.slots());
+        assert!(beside < Beside::NEW.slots(), "{beside}");
+    }
 }

@@ -7,9 +7,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
-use striae_core::gsd::{Chunk, Error, Head, State, open::Open};
+use striae_core::gsd::{Chunk, Error, Head, State, find::Find, open::Open};
 use striae_core::span::Span;
-use striae_core::step::DriveError;
+use striae_core::step::{DriveError, drive_read};
 use striae_hoomd::Trajectory;
 use striae_hoomd::shown::Shown;
 use striae_hoomd::source::{File, Open as _, Source as _};
@@ -115,10 +115,14 @@ pub(crate) fn ls<S: Store>(file: &Named<S>, (from, count): (u64, u64)) -> Result
     let head = gsd.head();
     let names = gsd.names().map_err(Wrong::of(&file.name))?;
     let name = |id: u16| names.get(id).map_or(&b""[..], |name| name.as_bytes());
-    let chunks = gsd.reader().chunks(vec![0; 1 << 16]);
+    let mut chunks = gsd.reader().chunks(vec![0; 1 << 16]).ordered();
     let skip = usize::try_from(from).unwrap_or(usize::MAX);
     let take = usize::try_from(count).unwrap_or(usize::MAX);
-    let chunks = (0_u64..).zip(chunks).skip(skip).take(take);
+    let chunks = core::iter::from_fn(|| {
+        let chunk = chunks.next()?;
+        Some((chunks.slot().saturating_sub(1), chunk))
+    });
+    let chunks = chunks.skip(skip).take(take);
     let rows = chunks.map(|(slot, chunk)| match chunk {
         Ok(Chunk { frame, id, kind, n, m, .. }) => row()
             .with("frame", frame)
@@ -141,7 +145,7 @@ fn wrong_entry<S: Store>(file: &Named<S>, error: DriveError<S::Error, Error>) ->
 /// The first error that a reader of all chunks gets.
 pub(crate) fn first_refusal<S: Store>(file: &Named<S>) -> Result<(), Wrong> {
     let gsd = open(file)?;
-    let mut chunks = gsd.reader().chunks(vec![0; 1 << 16]);
+    let mut chunks = gsd.reader().chunks(vec![0; 1 << 16]).ordered();
     chunks.try_for_each(|chunk| chunk.map(drop)).map_err(Wrong::of(&file.name))
 }
 
@@ -154,7 +158,10 @@ pub(crate) fn places<S: Store>(
     let gsd = open(file)?;
     let names = gsd.names().map_err(Wrong::of(&file.name))?;
     let found = match names.id(name) {
-        Some(id) => gsd.reader().find(frame, id, &mut vec![0; 1 << 12]),
+        Some(id) => {
+            let mut find = Find::new(gsd.head(), frame, id, 128).ordered();
+            drive_read(&mut find, gsd.reader().store(), &mut vec![0; 1 << 12])
+        }
         None => Ok(None),
     };
     let chunk = found.map_err(Wrong::of(&file.name))?;

@@ -88,7 +88,7 @@ impl<'s, S, W: AsMut<[u8]>> Chunks<'s, S, W> {
         self
     }
 
-    /// The slot of the next chunk, if there is one.
+    /// The slot that is looked at next: that after the last item of the list.
     #[must_use]
     pub const fn slot(&self) -> u64 {
         self.next

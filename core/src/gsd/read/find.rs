@@ -206,8 +206,8 @@ impl Find {
     /// Makes it an error if entries next to the place where the search ends are out of order: of a
     /// frame that the file does not have, or before the entry in front of them by frame, or by id
     /// in layer 2. Then there may be a chunk that the search does not find, or the one it finds may
-    /// belong to another frame. This takes at most two more reads of four entries, for which the
-    /// buffer needs 128 bytes.
+    /// belong to another frame. This takes one more read of four entries, two in layer 1 if the
+    /// chunk is not there, for which the buffer needs 128 bytes.
     #[must_use]
     pub const fn ordered(mut self) -> Self {
         self.unchecked = match (self.stage, self.left) {
@@ -255,6 +255,7 @@ impl Find {
         for bytes in bytes.rchunks_exact(32) {
             slot = slot.saturating_sub(1);
             if let Some(chunk) = self.entry(bytes, slot)? {
+                self.unchecked = self.unchecked.min(1); // only misses ask where the frame begins
                 return Ok(Stage::Done(Some(chunk)));
             }
             let frame = IndexEntry::ref_from_prefix(bytes).map_or(0, |(it, _)| it.frame.get());
@@ -327,7 +328,7 @@ impl Find {
     /// The slots whose order is checked next.
     fn around(&self) -> Range<u64> {
         let place = match self.left {
-            Some(left) if self.unchecked == 1 => left,
+            Some(left) if self.unchecked == 1 && matches!(self.stage, Stage::Done(None)) => left,
             _ => self.search.low,
         };
         let end = place.saturating_add(2).min(self.search.index.slots);

@@ -7,6 +7,7 @@ use striae_core::gsd::chunk::Key;
 use striae_core::gsd::find::Find;
 use striae_core::step::{DriveError, drive_read};
 use striae_core::store::FixedSize;
+use striae_kit::gsd_everything::Counted;
 
 type Result<T> = core::result::Result<T, DriveError<FixedSize, Error>>;
 
@@ -97,5 +98,33 @@ fn a_wrong_bit_in_a_frame_or_an_id_loses_no_chunk_silently() {
             }
         }
         assert!(counts.said > counts.hidden, "{}: {counts:?}", file.name);
+    }
+}
+
+/// A damaged entry far away is not in the way of a chunk that is found, and no more is read than
+/// the entries around its place.
+#[test]
+fn damage_far_away_does_not_concern_a_search() {
+    for major in [1, 2] {
+        let entry = |frame, id| Entry { frame, n: 0, location: 256, m: 1, id, kind: 3, flags: 0 };
+        let entries = (0..400).flat_map(|frame| (0..3).map(move |id| entry(frame, id))).collect();
+        let made = Made { layer: (major, 0), ..Made::new(entries, 3) };
+        let mut bytes = made.bytes();
+        bytes[256] = 2; // the frame of slot 0
+        let file = Reader::open(Counted::new(&bytes), &mut [0; 512]).unwrap();
+        for (frame, id) in [(300, 0), (300, 1), (300, 2), (200, 1), (399, 2)] {
+            let find = Find::new(file.head(), frame, id, 16);
+            file.store().spent();
+            let plain = drive_read(&mut find.clone(), file.store(), &mut [0; 512]).unwrap();
+            let (reads, read) = file.store().spent();
+            let ordered = drive_read(&mut find.ordered(), file.store(), &mut [0; 512]).unwrap();
+            assert_eq!(plain.map(|chunk| (chunk.frame, chunk.id)), Some((frame, id)));
+            assert_eq!(ordered, plain);
+            let (more, bytes) = file.store().spent();
+            assert_eq!(more, reads + 1, "layer {major}, {frame}, {id}");
+            assert!(bytes <= read + 128, "layer {major}, {frame}, {id}: {bytes} bytes");
+        }
+        let mut find = Find::new(file.head(), 0, 0, 16).ordered();
+        assert!(drive_read(&mut find, file.store(), &mut [0; 512]).is_err());
     }
 }

@@ -156,6 +156,7 @@ impl Recovery {
     pub fn first(&self) -> Option<&Meta1> {
         self.parts.first().map(|part| &part.remains.head().meta1)
     }
+
     /// Adds the next file of the set.
     ///
     /// # Errors
