@@ -1,4 +1,4 @@
-# Every row of the benches, compared with the last table; not part of the default run: half an hour, on a quiet machine.
+# Every row of the benches, compared with the last table; not part of the default run: 13 minutes on a quiet machine.
 
 # STRIAE_BENCHES names parts: sion, gsd, blob and direct are benches of striae; peer is beside gsd 5.0.1, whose sources
 # pip fetches, fio beside fio, mpi of ranks. STRIAE_BENCH_DIR is a folder for files; otherwise there are two, in memory

@@ -45,7 +45,7 @@ pub(crate) enum Form<'a> {
     /// In columns, for people.
     Text,
     /// Values separated by commas, as spreadsheets take them. A row that cannot be listed is left
-    /// out: the exit status and standard error tell of it. Each row begins with the file, if there
+    /// out: the exit status and standard error tell of it. Each row begins with its path, if there
     /// is one here: files with the same columns make one table.
     Csv(Option<&'a Path>),
 }
@@ -79,7 +79,7 @@ impl<'o, W: Write> Sheet<'o, W> {
         };
         let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
         if *begun != columns {
-            sheet.start.extend_from_slice(if file.is_some() { b"file," } else { b"" });
+            sheet.start.extend_from_slice(if file.is_some() { b"path," } else { b"" });
             sheet.row(&heads)?;
             *begun = columns;
         }

@@ -1,7 +1,7 @@
 //! `striae verify`.
 
 use crate::args::VerifyArgs;
-use crate::failure::{Failure, Sound};
+use crate::failure::{Failure, Sound, complain};
 use crate::part::{PartOfSet, complain_of_part};
 use crate::printable::{count, printable, printable_path};
 use crate::progress::with_bar;
@@ -402,6 +402,12 @@ fn verify_csv(args: &VerifyArgs, how: Verifier) -> Result<Sound, Failure> {
         }
     })?;
     unless_gone(sheet.map(drop).and_then(|()| out.flush()))?;
+    if let Some(more) = more_than_shown(args, &summary) {
+        complain(&format!(
+            "{}: {more} more findings; --limit N prints them",
+            printable_path(&args.file)
+        ));
+    }
     complain_of_part(summary.part, &args.file, "checked");
     Ok(if summary.is_sound() { Sound::Yes } else { Sound::No })
 }
@@ -415,9 +421,14 @@ fn write_finding(out: &mut impl Write, row: &Row) -> std::io::Result<()> {
     writeln!(out, "{style}{:<6}{style:#} {text}", row.severity)
 }
 
-fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std::io::Result<()> {
+/// The number of findings past the limit, if there are any.
+fn more_than_shown(args: &VerifyArgs, sum: &Summary) -> Option<u64> {
     let found = sum.damage.saturating_add(sum.notes);
-    if let Some(more @ 1..) = found.checked_sub(args.limit) {
+    found.checked_sub(args.limit).filter(|&more| more > 0)
+}
+
+fn write_summary(out: &mut impl Write, args: &VerifyArgs, sum: &Summary) -> std::io::Result<()> {
+    if let Some(more) = more_than_shown(args, sum) {
         writeln!(out, "... and {more} more")?;
     }
     writeln!(

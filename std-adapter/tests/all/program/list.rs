@@ -224,14 +224,14 @@ fn files_with_the_same_columns_make_one_table() {
     let one: Vec<_> = std::str::from_utf8(&one).unwrap().lines().collect();
     let paths = files.iter().map(String::as_str);
     let all = printed(&["ls", "--csv"].into_iter().chain(paths.clone()).collect::<Vec<_>>());
-    let head = format!("file,{}", one[0]);
+    let head = format!("path,{}", one[0]);
     let rows = one[1..].iter().map(|row| format!("{},{row}", files[0]));
     let rows = [head].into_iter().chain(rows.clone()).chain(rows);
     assert!(std::str::from_utf8(&all).unwrap().lines().eq(rows));
     // Tables with other columns have a head of their own.
     let mixed = printed(&["ls", "--csv", &files[1], &golden("ffrecord/many.ffr"), &files[0]]);
     let mixed = std::str::from_utf8(&mixed).unwrap();
-    assert_eq!(mixed.lines().filter(|line| line.starts_with("file,")).count(), 3);
+    assert_eq!(mixed.lines().filter(|line| line.starts_with("path,")).count(), 3);
     let damaged = ["gsd/bad_trunc_relocated_index.gsd"; 2].map(golden);
     let twice = printed(&["verify", "--csv", &damaged[0], &damaged[1]]);
     let once = printed(&["verify", "--csv", &damaged[0]]);
@@ -246,6 +246,16 @@ fn golden(name: &str) -> String {
 /// What is printed, whatever the exit status.
 fn printed(args: &[&str]) -> Vec<u8> {
     striae(args).assert().get_output().stdout.clone()
+}
+
+#[test]
+fn findings_past_the_limit_of_a_spreadsheet_are_counted_on_standard_error() {
+    let file = golden("gsd/bad_trunc_relocated_index.gsd");
+    let all = String::from_utf8(printed(&["verify", "--csv", &file])).unwrap().lines().count();
+    let assert = striae(&["verify", "--csv", "--limit", "2", &file]).assert().code(1);
+    assert_eq!(String::from_utf8_lossy(&assert.get_output().stdout).lines().count(), 3);
+    let says = format!("{} more findings; --limit N prints them", all - 3);
+    assert!(String::from_utf8_lossy(&assert.get_output().stderr).contains(&says), "{says}");
 }
 
 #[test]

@@ -31,9 +31,9 @@ impl fmt::Display for PartOfSet {
 }
 
 /// The number of files of the set whose file 0 has this META1 and, by its name, the number `named`;
-/// 1 for a file that is read alone. `has` says whether a file with one of these numbers is beside it
-/// by its name: then it is file 0, whatever number it states, and readers of the set say that the
-/// number is wrong.
+/// 1 for a file that is read alone. `has` says whether a file with one of these numbers is beside
+/// it by its name: then it is file 0, whatever number it states, and readers of the set say that
+/// the number is wrong.
 ///
 /// # Errors
 /// The errors of `has`.

@@ -9,7 +9,9 @@ use striae::Format::{Blob, Cdf, Ffrecord, Gsd, Sion};
 use striae::address::Pattern;
 
 #[derive(Debug, ClapArgs)]
-#[command(about = "Write streams, chunks or samples, or a part of one, to standard output")]
+#[command(
+    about = "Write streams, chunks, samples or variables, or a part of one, to standard output"
+)]
 #[command(override_usage = "striae cat [OPTIONS] <FILE> <ADDRESS>")]
 #[command(after_help = "Examples:\n  striae cat run.sion task/3 > task3\n  \
 striae cat run.sion rank/42/chunk/0\n  \

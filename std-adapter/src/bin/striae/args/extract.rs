@@ -9,7 +9,9 @@ use striae::Output;
 use striae::address::Pattern;
 
 #[derive(Debug, ClapArgs)]
-#[command(about = "Write each task or sample to a file, or the chunks of each name to an array")]
+#[command(
+    about = "Write each task, sample or variable to a file, or the chunks of each name to an array"
+)]
 #[command(after_help = "Examples:\n  striae extract run.sion tasks/\n  \
 striae extract run.gsd arrays/\n  \
 striae extract run.sion tasks/ 'task/[0-9]' rank/42\n  \

@@ -7,7 +7,9 @@ use std::path::Path;
 use striae::Format::{Gsd, Sion};
 
 #[derive(Debug, Clone, ClapArgs)]
-#[command(about = "List the tasks and their chunks, the chunks of all frames, or the samples")]
+#[command(
+    about = "List what is in a file: tasks, chunks of frames, samples, variables or decompositions"
+)]
 #[command(after_help = "Examples:\n  striae ls run.sion\n  \
                         striae ls --json --keys run.sion | jq '.tasks[].bytes'\n  \
                         striae ls --addresses run.gsd | grep position\n  \
@@ -24,7 +26,7 @@ pub(crate) struct LsArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print values separated by commas, as spreadsheets take them; of several files, each row
-    /// begins with the file.
+    /// begins with its path.
     #[arg(long, conflicts_with_all = ["json", "keys", "addresses"])]
     pub(crate) csv: bool,
     /// Also list the key-value records of each task (SIONlib only).

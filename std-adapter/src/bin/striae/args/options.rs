@@ -94,7 +94,7 @@ impl Direct {
 #[derive(Debug, Clone, Copy, Default, ClapArgs)]
 pub(crate) struct MaxSize {
     /// Write up to BYTES, however small the input is. Default: 16 times the bytes that the input
-    /// has, and what the format adds; a header that claims more is refused.
+    /// has, what the format adds, and 1 MiB; a header that claims more is refused.
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_size: Option<u64>,
 }

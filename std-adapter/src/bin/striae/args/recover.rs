@@ -78,6 +78,8 @@ missing ones.\n\n\
 netCDF: recover saves the variables before a damage of the header, and the whole records of which the \
 file has the values, whatever number of records it says. It places the variables anew. It reports \
 for each variable whether it is as found, a guess or lost, and why.\n\n\
+Text maps: recover saves the ranks whose lines are whole. ffrecord files have no second copy of their \
+tables: extract saves the samples that are named.\n\n\
 Blob sets: recover makes the canonical netCDF file, as convert does, of the subfiles that are left; give \
 the name of the set or one of its subfiles. It uses what one table proves if another is damaged. \
 Values that are lost, or that are not as sealed, have the fill value of their variable, and are \
