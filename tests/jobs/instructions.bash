@@ -69,8 +69,8 @@ check_verb() {
     check "a frame of 4 bytes, by striae $*" $(((many - few) / 10000)) "$recorded"
 }
 check_verb 233 verify
-check_verb 286 ls
-check_verb 561 ls --json
+check_verb 329 ls
+check_verb 604 ls --json
 out="$folder/recovered" check_verb 2132 recover
 out="$folder/converted" check_verb 1051 convert
 

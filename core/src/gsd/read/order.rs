@@ -40,20 +40,26 @@ impl Order {
         before: Option<&IndexEntry>,
         entry: &IndexEntry,
     ) -> Result<(), Error> {
-        let last =
-            before.filter(|before| self.has_frame(before)).map_or(entry.key(), IndexEntry::key);
-        match last <= entry.key() && self.has_frame(entry) {
-            true => Ok(()),
-            false => self.wrong(slot, last.frame, last.id, entry),
+        match before {
+            Some(before) if self.is_right(before, entry) => Ok(()),
+            before => self.check_closely(slot, before, entry),
         }
     }
 
+    /// Whether two entries are certainly in order, without an answer why not.
+    #[inline]
+    fn is_right(&self, before: &IndexEntry, entry: &IndexEntry) -> bool {
+        let (last, frame) = (before.frame.get(), entry.frame.get());
+        let is_later = last < frame || (last == frame && before.id.get() <= entry.id.get());
+        is_later && frame < self.frames
+    }
+
     #[cold]
-    fn wrong(
+    #[inline(never)]
+    fn check_closely(
         &self,
         slot: u64,
-        before: u64,
-        id_before: u16,
+        before: Option<&IndexEntry>,
         entry: &IndexEntry,
     ) -> Result<(), Error> {
         let (frame, id) = (entry.frame.get(), entry.id.get());
@@ -62,16 +68,16 @@ impl Order {
             let (field, max) = (IndexEntry::frame, self.frames.saturating_sub(1));
             return Err(Error::TooLarge { field, offset: offset(field), value: frame, max });
         }
+        let Some(last) = before.filter(|before| self.has_frame(before)) else { return Ok(()) };
+        let (before, id_before) = (last.frame.get(), last.id.get());
         if frame < before {
             return Err(Error::Order { offset: offset(IndexEntry::frame), frame, before });
         }
-        match self.by_id {
-            true => {
-                let (offset, before) = (offset(IndexEntry::id), id_before);
-                Err(Error::Unsorted { offset, frame, id, before })
-            }
-            false => Ok(()),
+        if self.by_id && frame == before && id < id_before {
+            let (offset, before) = (offset(IndexEntry::id), id_before);
+            return Err(Error::Unsorted { offset, frame, id, before });
         }
+        Ok(())
     }
 
     /// Checks entries in slots from `first` on.
