@@ -44,9 +44,11 @@ use striae::Format;
     version,
     max_term_width = 100,
     after_help = "\
-Exit status: 0: done, and sound as far as it was looked at; 1: the file is damaged, or the answer is \
-no or a guess; 2: usage or I/O error. With several files, it is the worst of all. cat, extract and \
-log do not compare the checksums of SIONlib and GSD files; verify does.\n\n\
+Exit status: 0: done, and sound as far as it was looked at; 1: the file is damaged or of a kind \
+that striae does not read, such as an HDF5 file of another program, or the answer is no or a \
+guess; 2: usage or I/O error, or a file of no format that is known. With several files, it is the \
+worst of all. cat, extract and log do not compare the checksums of SIONlib and GSD files; verify \
+does.\n\n\
 The format of a file is recognized by its first bytes; that of an ffrecord file by its name, \
 NAME.ffr, or by its tables. For a SIONlib set, give its first physical file: the names of the \
 other files follow from it.\n\n\
