@@ -116,6 +116,9 @@ impl<S: ReadAt> Reader<S> {
     /// The chunk of name `id` in `frame`: its type, rows, columns and place. `window` needs 32
     /// bytes; with 4096 bytes, an evenly filled index takes one or two reads, whatever its length.
     ///
+    /// In an index that is out of order, which is damage, the chunk may not be found:
+    /// [`Find::ordered`] makes that an error.
+    ///
     /// # Errors
     /// [`Error`] if the entry is wrong; the store's own error.
     pub async fn find(
@@ -129,6 +132,9 @@ impl<S: ReadAt> Reader<S> {
     }
 
     /// The chunks of a range of frames. `window` needs 32 bytes; a larger window makes fewer reads.
+    ///
+    /// In an index that is out of order, which is damage, the list may lack some:
+    /// [`Chunks::ordered`] makes that an error.
     ///
     /// # Errors
     /// The store's own error.
