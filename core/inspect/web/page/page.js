@@ -14,6 +14,10 @@ const number = (value) =>
   (typeof value === "string" ? BigInt(value) : Number(value)).toLocaleString("en-US").replaceAll(",", "\u2009");
 const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
+// Text with the characters escaped that would change how others are shown, as the program prints it.
+const visible = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+  (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+
 // An element with attributes (functions are listeners) and children.
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -21,7 +25,8 @@ function make(tag, attributes = {}, ...children) {
     if (typeof value === "function") element.addEventListener(name, value);
     else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  const shown = children.flat().filter((child) => child !== null && child !== undefined);
+  element.append(...shown.map((child) => (typeof child === "string" ? visible(child) : child)));
   return element;
 }
 
@@ -47,6 +52,11 @@ function start() {
     Object.assign(byId("stats").dataset, { reads, bytes });
     work();
     done?.(data);
+  };
+  worker.onerror = ({ message }) => {
+    waiting.forEach(({ fail }) => fail(new Error(`the page's worker failed: ${message}`)));
+    waiting = new Map();
+    work();
   };
   const base64 = byId("wasm").textContent;
   const module = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -120,9 +130,9 @@ async function choose(files) {
             file.set && file.set !== file.name ? `, of ${file.set}` : "")))),
   );
   byId("tabs").hidden = false;
-  // Of a set, its first file.
-  const first = known.findIndex((file) => !file.error && (file.set ?? file.name) === file.name);
-  if (chosen.length > 0) await open(first < 0 ? 0 : first);
+  // Of a SIONlib set, its first file; the subfiles of a blob set have no such one.
+  const isFirst = (file) => !file.error && (file.format !== "sion" || (file.set ?? file.name) === file.name);
+  if (chosen.length > 0) await open(Math.max(0, known.findIndex(isFirst)));
 }
 
 // A name that is there twice.
@@ -132,17 +142,19 @@ function twice(names) {
 }
 
 async function open(index, tab = shown.tab, then = {}) {
+  if (index !== shown.file) cancel();
   if (fields.stopped) fields = { ...fields, file: -1 }; // they are asked for again
   shown.file = index;
   [...byId("files").querySelectorAll("button")].forEach((button, number) =>
     button.setAttribute("aria-pressed", String(number === index)),
   );
-  byId("title").textContent = chosen[index].name;
+  byId("title").textContent = visible(chosen[index].name);
   byId("panel").replaceChildren(); // nothing of another file stands under this name
   await show(tab, then);
 }
 
 async function show(tab, then = {}) {
+  if (tab !== shown.tab) cancel();
   shown.tab = tab;
   const turn = ++shown.turn;
   for (const button of byId("tabs").children) {
@@ -158,7 +170,8 @@ async function show(tab, then = {}) {
     if (turn !== shown.turn) return;
     panel.replaceChildren(...[content].flat());
     const again = then.turn && (panel.querySelector(`[data-turn="${then.turn}"]:enabled`) ?? panel);
-    (panel.querySelector("[data-first]") ?? again)?.focus({ preventScroll: true });
+    const isOnTabs = byId("tabs").contains(document.activeElement); // where it stays
+    if (!isOnTabs) (panel.querySelector("[data-first]") ?? again)?.focus({ preventScroll: true });
   } catch (error) {
     if (turn !== shown.turn) return;
     panel.replaceChildren(make("p", { class: "error", role: "alert" }, error.message));
@@ -172,21 +185,37 @@ for (const [tab, name] of Object.entries(TABS)) {
     click: () => show(tab),
   }, name));
 }
+// Arrows only go to a tab, since what it shows may take long: Enter or a space shows it.
 byId("tabs").addEventListener("keydown", (event) => {
   const tabs = [...byId("tabs").children];
+  if (event.key === "ArrowDown") {
+    event.preventDefault();
+    (byId("panel").querySelector("[data-first]") ?? byId("panel")).focus({ preventScroll: true });
+  }
   const at = tabs.indexOf(document.activeElement);
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
   if (to === undefined) return;
   event.preventDefault();
-  const tab = tabs[(to + tabs.length) % tabs.length];
-  tab.focus();
-  show(tab.dataset.tab);
+  tabs[(to + tabs.length) % tabs.length].focus();
 });
-byId("stop").addEventListener("click", () => {
+
+// Ends all questions that have no answer yet.
+function stop() {
   const { reads, bytes } = byId("stats").dataset;
   earlier = { reads: Number(reads ?? 0), bytes: Number(bytes ?? 0) };
   start();
   work();
+}
+
+// Ends questions to which nobody will see the answer.
+function cancel() {
+  if (waiting.size === 0) return;
+  stop();
+  fields = { ...fields, file: -1 }; // their names are asked for again
+}
+
+byId("stop").addEventListener("click", () => {
+  stop();
   byId("panel").focus({ preventScroll: true }); // the button is gone
 });
 
@@ -194,20 +223,21 @@ byId("stop").addEventListener("click", () => {
 
 const words = (name) => name.replaceAll("_", " ");
 const isScalar = (value) => value === null || typeof value !== "object";
-const textOf = (value) => {
-  if (value === null || value === undefined) return "unknown";
+const UNKNOWN = ["chunks", "bytes"]; // of a set that was never closed; of others there is none
+const textOf = (value, name) => {
+  if (value === null || value === undefined) return UNKNOWN.includes(name) ? "unknown" : "none";
   if (typeof value === "number") return Number.isSafeInteger(value) ? number(value) : String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "object" && "hex" in value ? `0x${value.hex}` : String(value);
 };
 
 // A value: text, a list, or a table with a row for each name.
-function valueOf(value) {
-  if (isScalar(value) || "hex" in value) return textOf(value);
+function valueOf(value, name) {
+  if (isScalar(value) || "hex" in value) return textOf(value, name);
   if (!Array.isArray(value)) return facts(value);
   if (value.length === 0) return "none";
   if (value.every((one) => isScalar(one) || "hex" in one)) {
-    const list = value.slice(0, PAGE).map(textOf).join(", ");
+    const list = value.slice(0, PAGE).map((one) => textOf(one)).join(", ");
     return value.length > PAGE ? `${list}, and ${number(value.length - PAGE)} more` : list;
   }
   const rows = value.slice(0, PAGE);
@@ -217,7 +247,7 @@ function valueOf(value) {
 
 function facts(row) {
   return make("table", { class: "facts" }, make("tbody", {}, Object.entries(row).map(([name, value]) =>
-    make("tr", {}, make("th", { scope: "row" }, words(name)), make("td", {}, valueOf(value))))));
+    make("tr", {}, make("th", { scope: "row" }, words(name)), make("td", {}, valueOf(value, name))))));
 }
 
 // A table of rows; `cells` makes cells of some columns.
@@ -229,7 +259,7 @@ function table(rows, cells = {}) {
     make("tbody", {}, rows.map((row) => make("tr", {}, names.map((name) => {
       const value = row[name];
       const kind = typeof value === "number" ? "number" : mono.includes(name) ? "mono" : null;
-      const content = value === undefined ? "" : (cells[name]?.(row) ?? valueOf(value));
+      const content = value === undefined ? "" : (cells[name]?.(row) ?? valueOf(value, name));
       return make("td", { class: kind }, content);
     })))));
 }
@@ -288,11 +318,13 @@ async function ls(file, { from = 0 }) {
 async function saveTo(file, address) {
   const saved = byId("saved");
   try {
-    const { file: from, spans } = await ask("places", file, address);
+    const { file: from, spans, damage } = await ask("places", file, address);
     const blob = new Blob(spans.map(([offset, len]) => chosen[from].slice(offset, offset + len)));
     const bytes = spans.reduce((sum, [, len]) => sum + len, 0);
     if (blob.size !== bytes) throw new Error(`${address}: has ${number(bytes)} bytes, and the file only ${number(blob.size)} of them`);
-    saved.textContent = `${address}: ${number(blob.size)} bytes saved, as they are in the file`;
+    await blob.slice(0, 1).arrayBuffer(); // fails if the file has changed
+    saved.replaceChildren(visible(`${address}: ${number(blob.size)} bytes saved, as they are in the file`),
+      damage ? make("p", { class: "error", role: "alert" }, damage) : "");
     saved.dataset.bytes = blob.size;
     download(`${chosen[file].name}-${address.replaceAll("/", "-")}`, blob);
   } catch (error) {
@@ -378,12 +410,20 @@ function fieldsOf(file) {
 
 async function readInto(names) {
   try {
-    const { lines, whole } = await ask("dump", names.file, 0, FIELDS);
+    const { lines, whole, error } = await ask("dump", names.file, 0, FIELDS);
     names.list = lines.filter((line) => line.offset !== undefined).sort((a, b) => a.offset - b.offset);
     names.whole = whole;
+    names.error = error;
   } catch {
     names.stopped = true;
   }
+}
+
+// Whether a byte is of a field that starts before it. The header of a record may continue in the
+// next chunk of the task, but not in what is directly after it in the file.
+function isOf(field, offset) {
+  const region = field.position === undefined ? undefined : regionAt(offset);
+  return field.offset <= offset && offset < field.offset + field.len && (region?.offset ?? 0) <= field.offset;
 }
 
 // The field that has this byte, and its place in the list; the last one that starts before it.
@@ -396,7 +436,7 @@ function fieldAt(offset) {
   }
   for (let at = low - 1; at >= Math.max(0, low - 8); at -= 1) {
     const field = fields.list[at];
-    if (offset < field.offset + field.len) return { field, next: low };
+    if (isOf(field, offset)) return { field, next: low };
   }
   return { field: null, next: low };
 }
@@ -616,13 +656,16 @@ function detail() {
   }
   const { field } = fieldAt(view.here);
   if (field) {
-    lines.push(`${field.name} = ${field.value}: ${number(field.len)} bytes at ${number(field.offset)}`);
+    const rest = isOf(field, field.offset + field.len - 1) ? "" : ", the rest in the next chunk of the task";
+    lines.push(`${field.name} = ${field.value}: ${number(field.len)} bytes at ${number(field.offset)}${rest}`);
     const meaning = sentence(field.name);
     if (meaning) lines.push(`Specification: ${meaning}.`);
   } else if (fields.stopped) {
     lines.push("The names of fields were not read to the end.");
-  } else if (!fields.whole && view.here > (fields.list.at(-1)?.offset ?? 0)) {
-    lines.push(`Only the first ${number(FIELDS)} fields are known by name here.`);
+  } else if (!fields.whole) {
+    lines.push(`Only the first ${number(FIELDS)} fields of a dump are known by name here.`);
+  } else if (fields.error) {
+    lines.push(`The names of fields end at an error: ${fields.error}`);
   }
   panel.replaceChildren(...lines.map((line) => make("p", {}, line)));
   panel.dataset.at = view.here;
@@ -631,7 +674,7 @@ function detail() {
   hex?.querySelectorAll(".byte").forEach((cell) => {
     const at = Number(cell.dataset.at);
     if (at === view.here) cell.classList.add("here");
-    if (field && field.offset <= at && at < field.offset + field.len) cell.classList.add("same");
+    if (field && isOf(field, at)) cell.classList.add("same");
   });
   hex?.querySelector(".here")?.scrollIntoView({ block: "nearest" });
   draw();

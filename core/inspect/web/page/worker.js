@@ -9,19 +9,27 @@ const MOST = 1.25 * (1 << 30); // bytes of all new files
 
 const reader = new FileReaderSync();
 const zeros = new Uint8Array(BLOCK);
+let code = null; // of the module
 let module = null;
 let wasm = null;
 let files = [];
 let news = [];
 let kept = new Map();
+let asked = new Set(); // files that the browser was asked for since the question came
+let gone = null; // the file that it could not read
 const stats = { reads: 0, bytes: 0 };
 
 function memory(at, len) {
   return new Uint8Array(wasm.memory.buffer, at >>> 0, len >>> 0);
 }
 
+// A browser reads no file that is not as it was when it was chosen.
 function slice(file, offset, end) {
+  const was = gone;
+  gone = files[file].name; // unless the next line is done
   const bytes = new Uint8Array(reader.readAsArrayBuffer(files[file].slice(offset, end)));
+  gone = was;
+  asked.add(file);
   stats.reads += 1;
   stats.bytes += bytes.length;
   return bytes;
@@ -32,7 +40,8 @@ function block(file, number) {
   const key = file + ":" + number;
   let bytes = kept.get(key);
   kept.delete(key);
-  bytes ??= slice(file, number * BLOCK, (number + 1) * BLOCK);
+  if (bytes === undefined) bytes = slice(file, number * BLOCK, (number + 1) * BLOCK);
+  else if (!asked.has(file)) slice(file, 0, 1); // whether it is still that file
   kept.set(key, bytes); // the last one
   if (kept.size > KEPT) kept.delete(kept.keys().next().value);
   return bytes;
@@ -148,18 +157,21 @@ function ask(words) {
 }
 
 onmessage = ({ data }) => {
-  if (data.module) module = new WebAssembly.Module(data.module);
-  if (data.files) [files, kept] = [data.files, new Map()];
+  if (data.files) [files, kept, code] = [data.files, new Map(), data.module];
   if (!data.words) return;
-  news = [];
+  [news, asked, gone] = [[], new Set(), null];
   let answer;
+  let made = [];
   try {
+    module ??= new WebAssembly.Module(code);
     answer = ask(data.words.map(String));
+    // A file that changes is not damaged, whatever the answer says. In the list each file has its own error.
+    if (gone !== null && data.words[0] !== "files") answer = { error: `${gone}: cannot be read; was it moved, or changed since it was chosen?` };
+    if (!answer.error) made = news.map((file) => ({ name: file.name, blob: file.blob() }));
   } catch (error) {
     wasm = null; // it may have stopped anywhere: the next question gets a new one
     answer = { error: "the page cannot answer this: " + error };
   }
-  const made = answer.error ? [] : news.map((file) => ({ name: file.name, blob: file.blob() }));
   news = [];
   postMessage({ id: data.id, answer, made, stats });
 };

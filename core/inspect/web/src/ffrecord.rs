@@ -3,11 +3,12 @@
 use crate::file::{Named, Store, Wrong};
 use crate::json::{Json, row};
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use striae_core::ffrecord::open::Open;
 use striae_core::ffrecord::{ReadError, Reader, find::Find};
+use striae_core::integrity::crc32;
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 
@@ -72,6 +73,16 @@ pub(crate) fn ls<S: Store>(file: &Named<S>, (from, count): (u64, u64)) -> Result
 pub(crate) fn places<S: Store>(file: &Named<S>, number: u64) -> Result<Vec<Span>, Wrong> {
     let sample = open(file)?.sample(number, &mut [0; Find::WINDOW]);
     Ok(vec![sample.map_err(of_sample(file, number))?.span])
+}
+
+/// What is wrong with the bytes of a sample, whose checksum is compared as `striae cat` does.
+pub(crate) fn damage<S: Store>(file: &Named<S>, number: u64) -> Result<Option<String>, Wrong> {
+    let (reader, mut window) = (open(file)?, vec![0; 1 << 16]);
+    let sample = reader.sample(number, &mut window).map_err(of_sample(file, number))?;
+    match reader.check(&sample, &mut window, crc32) {
+        Err(error @ DriveError::Format(_)) => Ok(Some(of_sample(file, number)(error).to_string())),
+        checked => checked.map(|()| None).map_err(of_sample(file, number)),
+    }
 }
 
 /// An error of a sample, whose number is in the text.

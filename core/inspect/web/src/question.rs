@@ -127,8 +127,15 @@ fn places<S: Store>(
         _ => return Err(none()),
     };
     let number = files.iter().position(|file| core::ptr::eq(file, holder)); // names may be equal
+    let damage = match Address::parse(address) {
+        Some(Address::Sample(number)) => ffrecord::damage(file, number)?,
+        _ => None,
+    };
     let span = |span: &Span| list([span.offset(), span.len()]);
-    Ok(row().with("file", number).with("spans", list(spans.iter().map(span))))
+    Ok(row()
+        .with("file", number)
+        .with("spans", list(spans.iter().map(span)))
+        .with_some("damage", damage))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::file::{Named, Shelf, Store, Wrong, text_of};
 use crate::format::{Format, Set};
 use crate::json::{Json, list, row};
+use crate::sion::part_of;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -10,11 +11,14 @@ use alloc::vec::Vec;
 use core::fmt;
 use striae_core::gsd::{Slot, Writer};
 use striae_core::integrity::crc32c;
-use striae_core::store::WriteAt;
+use striae_core::store::{ReadAt, WriteAt};
 use striae_hoomd::shown::Shown;
 use striae_inspect::certainty::Tally;
-use striae_inspect::sion::recover::{RecoveredTask, Refused, Unwritten, copy};
+use striae_inspect::finding::{Found, Severity};
+use striae_inspect::gsd::verify::Depth;
+use striae_inspect::sion::recover::{OfSet, RecoveredTask, Refused, Unwritten, copy};
 use striae_inspect::size::Demand;
+use striae_inspect::subject::Subject;
 use striae_inspect::{blob, cdf, gsd, sion};
 
 /// The most bytes of a new file, which is in memory until it is saved.
@@ -76,6 +80,53 @@ fn told(tally: &Tally) -> Json {
         .with("data", data)
 }
 
+/// A new file that is checked before it is shown.
+struct New<'a, F>(&'a F);
+
+impl<F: ReadAt> ReadAt for New<'_, F> {
+    type Error = F::Error;
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, F::Error> {
+        self.0.read_at(offset, buf)
+    }
+
+    fn size(&self) -> Result<u64, F::Error> {
+        self.0.size()
+    }
+}
+
+impl<F: ReadAt> Subject for New<'_, F> {}
+
+/// The first damage that a check of a new file finds.
+fn first_damage<K: Found, T, E: fmt::Display>(
+    verify: impl FnOnce(&mut dyn FnMut(K)) -> Result<T, E>,
+) -> Result<Option<K>, Wrong> {
+    let mut first = None;
+    let mut each = |what: K| {
+        if first.is_none() && what.severity() == Severity::Damage {
+            first = Some(what);
+        }
+    };
+    verify(&mut each).map_err(|error| Wrong::new("the new file", error))?;
+    Ok(first)
+}
+
+/// The commit of the whole set that the files are of, if one is known.
+fn set_commit(of_set: &OfSet) -> Option<Json> {
+    match of_set {
+        OfSet::Same { number, brought } => {
+            Some(row().with("number", *number).with("brought", list(brought.iter().copied())))
+        }
+        OfSet::Apart { newest, without } => {
+            let older =
+                |(file, number): &(u32, u32)| row().with("file", *file).with("number", *number);
+            Some(row().with("newest", *newest).with("without", list(without.iter().map(older))))
+        }
+        OfSet::Others { files } => Some(row().with("of_another_set", list(files.iter().copied()))),
+        _ => None,
+    }
+}
+
 fn of_sion<S: Store, O: Shelf>(
     (all, file): (&[Named<S>], &Named<S>),
     shelf: &mut O,
@@ -131,8 +182,14 @@ fn of_sion<S: Store, O: Shelf>(
             .with("word", task.certainty().word().as_str())
             .with("why", task.certainty().why().to_string())
     };
+    let names = files.iter().enumerate().filter(|(number, _)| recovery.is_placed_anew(*number));
+    let anew: Vec<Json> = names.map(|(_, one)| one.name.as_str().into()).collect();
+    let part = recovery.part_of_set().map(|part| part_of(part, &file.name));
     Ok(told(&recovery.tally())
         .with("files", files.len())
+        .with_some("placed_anew", Some(anew).filter(|anew| !anew.is_empty()))
+        .with_some("part_of_set", part)
+        .with_some("set_commit", set_commit(recovery.of_set()))
         .with("tasks", list(recovery.tasks().map(task))))
 }
 
@@ -141,14 +198,25 @@ fn of_gsd<S: Store, O: Shelf>(file: &Named<S>, shelf: &mut O) -> Result<Json, Wr
     let size = file.store.size().map_err(|error| Wrong::new(&file.name, error))?;
     admit(&file.name, &recovery.demand(size))?;
     let unwritten = |error: &dyn fmt::Display| Wrong::new("the new file", error);
-    let new = shelf.create(&name_of(&file.name));
-    let mut writer = Writer::create(new, &recovery.attributes(), vec![Slot::EMPTY; SLOTS])
+    let mut new = shelf.create(&name_of(&file.name));
+    let mut writer = Writer::create(&mut new, &recovery.attributes(), vec![Slot::EMPTY; SLOTS])
         .map_err(|error| unwritten(&error))?;
     let output = gsd::recover::IntoWriter::new(&file.store, &mut writer);
     let mut output = output.map_err(|error| Wrong::new(&file.name, error))?;
-    recovery.save(&file.store, &mut output).map_err(|error| unwritten(&error))?;
+    recovery.save(&file.store, &mut output).map_err(|error| match error {
+        Unwritten::Read(error) | Unwritten::Write(Unwritten::Read(error)) => {
+            Wrong::of(&file.name)(error)
+        }
+        Unwritten::Write(Unwritten::Write(error)) => unwritten(&error),
+    })?;
     drop(output);
     writer.close().map_err(|error| unwritten(&error))?;
+    drop(writer);
+    // What the judgement has overlooked is not offered.
+    let damage = first_damage(|each| gsd::verify::verify(&New(&new), Depth::Data, each))?;
+    if let Some(damage) = damage {
+        return Err(unwritten(&damage));
+    }
     let runs = recovery.runs().map(|run| {
         row()
             .with("from", run.frames.start)
@@ -181,6 +249,12 @@ fn of_cdf<S: Store, O: Shelf>(file: &Named<S>, shelf: &mut O) -> Result<Json, Wr
         Unwritten::Read(error) => Wrong::new(&file.name, text_of(&error)),
         Unwritten::Write(error) => Wrong::new("the new file", error),
     })?;
+    if blob::map::is_netcdf(&new).map_err(Wrong::of("the new file"))? {
+        let damage = first_damage(|each| blob::map::verify(&New(&new), each))?;
+        if let Some(damage) = damage {
+            return Err(Wrong::new(&file.name, format!("is a damaged map: {damage}")));
+        }
+    }
     let variables = recovery.variables().map(|(variable, certainty)| {
         row()
             .with("name", variable.name())

@@ -45,6 +45,7 @@ struct Copied {
 enum SetCommit {
     Same { number: u32, brought: Vec<u32> },
     Apart { newest: u32, without: Vec<Older> },
+    Others { of_another_set: Vec<u32> },
 }
 
 /// A file without the newest commit of the set, and the number of its last one.
@@ -62,6 +63,7 @@ impl SetCommit {
                 let older = |(file, number)| Older { file, number };
                 Some(Self::Apart { newest, without: without.into_iter().map(older).collect() })
             }
+            OfSet::Others { files } => Some(Self::Others { of_another_set: files }),
             _ => None,
         }
     }
