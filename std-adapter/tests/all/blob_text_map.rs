@@ -214,6 +214,65 @@ fn damaged_ranks_are_lost_and_those_after_them_are_a_guess_until_it_is_certain()
     output(&["verify", out.to_str().unwrap()]);
 }
 
+/// A wrong digit makes a rank that comes after all others, with the elements of its own.
+#[test]
+fn a_wrong_rank_loses_no_others() {
+    let lines = |wrong: &str| {
+        let lines = (0..100).map(|rank| match rank {
+            10 => format!("{wrong}\n1 11 101\n"),
+            rank => format!("{rank} 3\n{} {} {}\n", rank + 201, rank + 301, rank + 401),
+        });
+        format!("version 2001 npes 100 ndims 1 \n600 \n{}", lines.collect::<String>())
+    };
+    let sure = |rank| (Some(rank), "as found");
+    let (found, map, _) = recovered(&lines("10 3"));
+    assert_eq!(found, (0..100).map(sure).collect::<Vec<_>>());
+    assert_eq!(map.decompositions()[0].requests(10).len(), 3);
+    // The sound rank of this number is kept, not the other one.
+    let (found, map, is_sound) = recovered(&lines("90 3"));
+    let expected = (0..100).map(|rank| if rank == 10 { (Some(90), "lost") } else { sure(rank) });
+    assert_eq!((found, is_sound), (expected.collect::<Vec<_>>(), false));
+    let of = &map.decompositions()[0];
+    assert_eq!(
+        (of.requests(10), of.requests(90)[0].offset, of.ranks().count()),
+        (&[][..], 290, 99)
+    );
+    // A guess, which is what follows damage, loses none that is sure.
+    let (found, map, _) = recovered(&lines("x\n95 3"));
+    assert_eq!(found[10], (None, "lost"));
+    assert_eq!(found[11], (Some(95), "lost"), "{found:?}");
+    assert_eq!(map.decompositions()[0].ranks().count(), 99);
+}
+
+/// A number without an end may lack digits: nothing is made of it.
+#[test]
+fn a_map_that_ends_in_a_number_is_damaged() {
+    let head = "version 2001 npes 2 ndims 1 \n300 \n0 2\n1 256";
+    for (end, is_sound) in [("", false), (" ", true), ("\n", true)] {
+        let (dir, path) = made(&format!("{head}{end}"));
+        let out = dir.path().join("out.nc");
+        let (path, out) = (path.to_str().unwrap(), out.to_str().unwrap());
+        let code = i32::from(!is_sound);
+        let said =
+            "line 4, offset 43: the file ends after a digit: its last number may lack digits";
+        let verified = striae(&["verify", path]).assert().code(code);
+        let text = String::from_utf8_lossy(&verified.get_output().stdout).into_owned();
+        assert_eq!(text.contains(said), !is_sound, "{text}");
+        striae(&["convert", path, out]).assert().code(code);
+        assert_eq!(Path::new(out).exists(), is_sound);
+    }
+}
+
+#[test]
+fn a_map_for_no_ranks_is_no_netcdf_map() {
+    let (dir, path) = made("version 2001 npes 0 ndims 1 \n4 \n");
+    let out = dir.path().join("out.nc");
+    let args = ["convert", path.to_str().unwrap(), out.to_str().unwrap()];
+    let text = "there are no ranks, and a netCDF map has at least one";
+    striae(&args).assert().code(2).stderr(predicates::str::contains(text));
+    assert!(!out.exists());
+}
+
 #[test]
 fn a_map_that_ends_before_its_last_ranks_may_be_cut() {
     let head = "version 2001 npes 5 ndims 1 \n8 \n";

@@ -20,6 +20,7 @@ mod blob_append;
 mod blob_buffer;
 mod blob_live;
 mod blob_map;
+mod blob_map_made;
 mod blob_sealed;
 mod blob_text_map;
 mod blob_written;

@@ -74,7 +74,9 @@ entries! {
         let id = NonZeroU32::new(id).ok_or(Fail)?;
         let mut ranks = Ranks::new(id, Rule::FillStarts, total);
         let place = ranks.next(nreqs, Some(fills))?;
-        Ok(place.start ^ place.count ^ ranks.end())
+        let none = ([None; Table::VARIABLES.len()], None);
+        let is_table = Table::of(id, none, total).is_ok();
+        Ok(place.start ^ place.count ^ ranks.end() ^ u64::from(is_table))
     }
 
     fn gate_map_table(bytes, id: u32, start: u64, count: u64, at: usize) {
@@ -100,6 +102,7 @@ entries! {
             Error::Total { id, rank: line, end: line, total: 0 },
             Error::Grid { id },
             Error::Nprocs { id, nprocs: line, expected: 0 },
+            Error::NoRanks,
             Error::TooLarge { value: line, max: 0 },
             Error::NotMap,
         ] {

@@ -161,8 +161,11 @@ fn each_error_of_maps_is_reached() {
             let two = vec![of_golden("map_f_tiny_4p.nc"), of_golden("map_f_tiny_8p.nc")];
             each(&Map::join(two).unwrap_err());
             let large = b"version 2001 npes 4 ndims 1\n4294967296\n0 1\n4294967296\n";
-            let map = Map::read(&large.as_slice()).unwrap();
-            each(&NetCdf::default().write(&map).unwrap_err());
+            let none = b"version 2001 npes 0 ndims 1\n4\n";
+            for text in [&large[..], none] {
+                let map = Map::read(&text).unwrap();
+                each(&NetCdf::default().write(&map).unwrap_err());
+            }
         }
     });
 }

@@ -110,6 +110,9 @@ errors! {
         expected: u64,
     } => "map: D{id} is for {nprocs} ranks, those before are for {expected}";
 
+    /// A netCDF map cannot be for no ranks.
+    caller NoRanks => "map: there are no ranks, and a netCDF map has at least one";
+
     /// A number is too large for a netCDF map.
     caller TooLarge { value: u64, max: u64 } =>
         "map: {value} is too large for a netCDF map, must be at most {max}";

@@ -3,7 +3,7 @@
 use super::error::{Column, Error};
 use super::grid::Request;
 use crate::blob::names::Named;
-use crate::cdf::{self, Reader, Type};
+use crate::cdf::{self, Attr, Reader, Type, Variable};
 use crate::span::{Span, Stride};
 use crate::step::{DriveError, read_exact};
 use crate::store::ReadAt;
@@ -67,15 +67,14 @@ impl Ranks {
             }
         };
         let place = Place { start: self.start, count };
-        let end = self.start.saturating_add(count);
+        let end = self.start.saturating_add(match self.rule {
+            Rule::Nreqs => all,
+            Rule::FillStarts => count,
+        });
         if self.total < end {
             return Err(Error::Total { id, rank, end, total: self.total });
         }
-        self.rank = rank.saturating_add(1);
-        self.start = match self.rule {
-            Rule::Nreqs => self.start.saturating_add(all),
-            Rule::FillStarts => end,
-        };
+        (self.rank, self.start) = (rank.saturating_add(1), end);
         Ok(place)
     }
 
@@ -120,29 +119,52 @@ impl Table {
         id: NonZeroU32,
         window: &mut [u8],
     ) -> Result2<Self, S> {
-        let wrong = |column| DriveError::Format(Error::Column { id, column });
-        let mut column = |column: Column| {
+        let mut variables = [None; Self::VARIABLES.len()];
+        for (column, place) in Self::VARIABLES.into_iter().zip(&mut variables) {
             let variable = file.variable(Named::new(id, column.suffix()).as_bytes(), window);
-            let Some(variable) = variable.map_err(from_cdf)? else { return Ok(None) };
+            *place = variable.map_err(from_cdf)?;
+        }
+        let dims = file.attr(None, Named::new(id, Column::Dims.suffix()).as_bytes(), window);
+        let dims = dims.map_err(from_cdf)?;
+        Self::of(id, (variables, dims), file.head().file_len).map_err(DriveError::Format)
+    }
+
+    /// The columns that are variables.
+    pub const VARIABLES: [Column; 4] =
+        [Column::Nreqs, Column::FillStarts, Column::Offsets, Column::Lengths];
+
+    /// The places of decomposition `id` in a file of `file_len` bytes, whose header was read
+    /// otherwise: the [`VARIABLES`](Self::VARIABLES), and the attribute with the dimensions.
+    ///
+    /// # Errors
+    /// [`Error::Column`].
+    pub fn of(
+        id: NonZeroU32,
+        (variables, dims): ([Option<Variable>; Self::VARIABLES.len()], Option<Attr>),
+        file_len: u64,
+    ) -> Result<Self, Error> {
+        let wrong = |column| Error::Column { id, column };
+        let place = |column, variable: Option<Variable>| {
+            let Some(variable) = variable else { return Ok(None) };
             let first = variable.layout.first;
             let is_table = variable.var.nc_type == Type::Int
                 && variable.var.ndims == 1
                 && variable.layout.recsize.is_none()
-                && first.fits(file.head().file_len);
+                && first.fits(file_len);
             if is_table { Ok(Some(first)) } else { Err(wrong(column)) }
         };
-        let nreqs = column(Column::Nreqs)?.ok_or(wrong(Column::Nreqs))?;
-        let fill_starts = column(Column::FillStarts)?;
-        let offsets = column(Column::Offsets)?.ok_or(wrong(Column::Offsets))?;
-        let lengths = column(Column::Lengths)?.ok_or(wrong(Column::Lengths))?;
+        let [nreqs, fill_starts, offsets, lengths] = variables;
+        let nreqs = place(Column::Nreqs, nreqs)?.ok_or(wrong(Column::Nreqs))?;
+        let fill_starts = place(Column::FillStarts, fill_starts)?;
+        let offsets = place(Column::Offsets, offsets)?.ok_or(wrong(Column::Offsets))?;
+        let lengths = place(Column::Lengths, lengths)?.ok_or(wrong(Column::Lengths))?;
         if fill_starts.is_some_and(|fill_starts| fill_starts.len() != nreqs.len()) {
             return Err(wrong(Column::FillStarts));
         }
         if offsets.len() != lengths.len() {
             return Err(wrong(Column::Lengths));
         }
-        let dims = file.attr(None, Named::new(id, Column::Dims.suffix()).as_bytes(), window);
-        let dims = dims.map_err(from_cdf)?.filter(|attr| attr.nc_type == Type::Int);
+        let dims = dims.filter(|attr| attr.nc_type == Type::Int);
         let dims = dims.ok_or(wrong(Column::Dims))?.values;
         Ok(Self { id, dims, nreqs, fill_starts, offsets, lengths })
     }

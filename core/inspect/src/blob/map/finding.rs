@@ -41,6 +41,23 @@ findings! {
     => "D{id}: line {line}, offset {offset}: element {index} of rank {rank} is {element}, the \
         array has {total}";
 
+    /// The file ends directly after a digit: the last number may lack digits.
+    Damage "no_end" NoEnd {
+        id: NonZeroU32,
+        /// The last line.
+        line: u64,
+        /// The end of the file.
+        offset: u64,
+    }
+    |facts| Facts {
+        decomposition: Some(id.get()),
+        line: Some(*line),
+        offset: Some(*offset),
+        ..facts
+    }
+    => "D{id}: line {line}, offset {offset}: the file ends after a digit: its last number may lack \
+        digits";
+
     /// Two requests of a rank have elements in common. E3SM-IO merges them to one request of both
     /// lengths, which has elements that the rank does not have.
     Damage "overlap_in_rank" Inside {

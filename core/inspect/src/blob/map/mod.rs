@@ -3,6 +3,7 @@
 mod columns;
 mod dump;
 mod finding;
+mod netcdf;
 mod origin;
 pub mod recover;
 mod regions;
@@ -12,25 +13,20 @@ mod write;
 
 pub use dump::dump;
 pub use finding::{FindingKind, error_facts};
+pub use netcdf::is_netcdf;
 pub use origin::{Assignment, Lists, Order, Origin, assign, origin};
 pub use regions::map;
 pub use verify::{Summary, verify};
 pub use write::{NetCdf, text, text_len};
 
-use crate::subject::{Failed, WINDOW, part_of, read, read_windows};
+use crate::subject::{Failed, WINDOW, read, read_windows};
 use alloc::vec;
 use alloc::vec::Vec;
-use columns::{announce, column};
 use core::num::NonZeroU32;
 use core::ops::Range;
-use striae_core::blob::find::{Place as ElementPlace, Run};
-use striae_core::blob::map::table::request;
-use striae_core::blob::map::{
-    Error, Event, Grid, Join, Parser, Place, Ranks, Request, Rule, Table, error::Column,
-};
-use striae_core::cdf::{self, Cursor, Item, ListKind, Reader};
-use striae_core::endian::ByteOrder;
-use striae_core::source::Window;
+use netcdf::{read_table, tables};
+use striae_core::blob::find::{Place, Run};
+use striae_core::blob::map::{Error, Event, Grid, Join, Parser, Request, Rule};
 use striae_core::span::Span;
 use striae_core::step::DriveError;
 use striae_core::store::{ReadAt, usize_to_u64};
@@ -56,8 +52,9 @@ pub struct Decomposition {
     nprocs: u64,
     requests: Vec<Request>,
     lists: Vec<List>,
-    /// The first element of a text map that is larger than the array, and was left out.
-    beyond: Option<FindingKind>,
+    /// The first damage of a text map that its requests do not show: an element that is larger
+    /// than the array, and was left out, or a last number without an end.
+    damage: Option<FindingKind>,
 }
 
 /// The requests of a rank.
@@ -89,7 +86,7 @@ impl Map {
         }
         let mut map = Self { nprocs: 0, decompositions: Vec::new() };
         for table in tables(store)? {
-            map.nprocs = table.nprocs();
+            map.nprocs = table.nprocs(); // as that of the others
             let read = read_table(store, &table, rule, &mut |error| Err(error))?;
             map.decompositions.push(read);
         }
@@ -145,7 +142,7 @@ impl Decomposition {
     fn new(id: NonZeroU32, dims: Vec<u64>, nprocs: u64) -> Result<Self, Error> {
         let grid = Grid::new(&dims).ok_or(Error::Grid { id })?;
         let (requests, lists) = (Vec::new(), Vec::new());
-        Ok(Self { id, dims, grid, nprocs, requests, lists, beyond: None })
+        Ok(Self { id, dims, grid, nprocs, requests, lists, damage: None })
     }
 
     /// The number, from 1.
@@ -201,11 +198,26 @@ impl Decomposition {
     /// request in its list. Ranks from 2^32 on are left out.
     #[must_use]
     pub fn runs(&self) -> Vec<Run> {
+        self.runs_of(|list| list.requests.clone())
+    }
+
+    /// The requests of all ranks with those that fill holes, which follow the others of a rank;
+    /// none if no rank has such requests.
+    fn runs_with_fills(&self) -> Vec<Run> {
+        let has_fills = self.lists.iter().any(|list| list.requests.end < list.fills_end);
+        if !has_fills {
+            return Vec::new();
+        }
+        self.runs_of(|list| list.requests.start..list.fills_end)
+    }
+
+    fn runs_of(&self, part: impl Fn(&List) -> Range<usize>) -> Vec<Run> {
         let mut runs = Vec::new();
         for list in &self.lists {
             let Ok(blob) = u32::try_from(list.rank) else { continue };
-            for (position, one) in (0..).zip(self.requests(list.rank)) {
-                let place = ElementPlace { subfile: 0, blob, position };
+            let requests = self.requests.get(part(list)).unwrap_or_default();
+            for (position, one) in (0..).zip(requests) {
+                let place = Place { subfile: 0, blob, position };
                 runs.push(Run { offset: one.offset, len: one.len, place });
             }
         }
@@ -232,32 +244,6 @@ pub fn is_text<S: ReadAt>(store: &S) -> Result<bool, Failed<S, Error>> {
     Ok(start == *TEXT_MAGIC)
 }
 
-/// The bytes at the start of a file that say whether it is a netCDF map.
-const START: usize = 1 << 16;
-
-/// Whether the file in `store` is a netCDF map: a netCDF file with a dimension `num_decomp` in its
-/// first 64 KiB, of which no more is read. It may be damaged.
-///
-/// # Errors
-/// An error of the store.
-pub fn is_netcdf<S: ReadAt>(store: &S) -> Result<bool, Failed<S, Error>> {
-    let len = store.size().map_err(DriveError::Store)?;
-    let mut start = vec![0; usize::try_from(len).unwrap_or(START).min(START)];
-    read(store, 0, &mut start)?;
-    let window = Window::new(0, &start, len);
-    let mut cursor = Cursor::new(ByteOrder::Big);
-    // What is not in the window is not looked for.
-    while let Ok(item) = cursor.advance(&window) {
-        match item {
-            Item::Dim(dim) if part_of(&start, dim.name) == Some(b"num_decomp") => return Ok(true),
-            Item::Header { .. } | Item::List { list: ListKind::Dims, .. } => {}
-            Item::Name(_) | Item::Dim(_) => {}
-            _ => break,
-        }
-    }
-    Ok(false)
-}
-
 /// What to do with an error after which reading can go on.
 type OnError<'a> = &'a mut dyn FnMut(Error) -> Result<(), Error>;
 
@@ -268,7 +254,7 @@ fn read_text<S: ReadAt>(
     on_error: OnError<'_>,
 ) -> Result<Decomposition, Failed<S, Error>> {
     let mut text = Text::new(id);
-    each_event(store, &mut |event, line| match event {
+    let end = each_event(store, &mut |event, line| match event {
         Ok(event) => text.take(event, line),
         Err(error) => {
             on_error(error)?;
@@ -276,14 +262,22 @@ fn read_text<S: ReadAt>(
             Ok(())
         }
     })?;
-    text.finish().map_err(DriveError::Format)
+    let mut read = text.finish().map_err(DriveError::Format)?;
+    if let Some((line, offset)) = end {
+        read.damage = read.damage.or(Some(FindingKind::NoEnd { id, line, offset }));
+    }
+    Ok(read)
 }
 
 /// What to do with an event and its line, or with an error after which reading can go on.
 type OnEvent<'a> = &'a mut dyn FnMut(Result<Event, Error>, u64) -> Result<(), Error>;
 
-/// Reads a text map.
-fn each_event<S: ReadAt>(store: &S, each: OnEvent<'_>) -> Result<(), Failed<S, Error>> {
+/// Reads a text map. Returns the line and the end of the file if that is the end of a number, which
+/// may lack digits.
+fn each_event<S: ReadAt>(
+    store: &S,
+    each: OnEvent<'_>,
+) -> Result<Option<(u64, u64)>, Failed<S, Error>> {
     let len = store.size().map_err(DriveError::Store)?;
     let all = Span::new(0, len).unwrap_or(Span::ZERO);
     let mut parser = Parser::default();
@@ -301,7 +295,9 @@ fn each_event<S: ReadAt>(store: &S, each: OnEvent<'_>) -> Result<(), Failed<S, E
     })?;
     let line = parser.line();
     let last = parser.finish().map_err(DriveError::Format)?;
-    last.map_or(Ok(()), |event| each(Ok(event), line)).map_err(DriveError::Format)
+    let Some(event) = last else { return Ok(None) };
+    each(Ok(event), line).map_err(DriveError::Format)?;
+    Ok(Some((line, len)))
 }
 
 /// A text map so far.
@@ -346,10 +342,10 @@ impl Text {
             Event::Element { element, offset } => {
                 if let (Some((known, join)), Some((rank, _))) = (&mut self.known, self.rank) {
                     let (id, index, total) = (self.id, self.index, known.grid.total());
-                    if total < element && known.beyond.is_none() {
+                    if total < element && known.damage.is_none() {
                         let beyond =
                             FindingKind::Beyond { id, rank, index, line, offset, element, total };
-                        known.beyond = Some(beyond);
+                        known.damage = Some(beyond);
                     }
                     let offset = known.grid.offset_of(element);
                     known.requests.extend(offset.and_then(|offset| join.push(offset)));
@@ -384,106 +380,4 @@ impl Text {
         self.end_rank();
         self.known.map(|(known, _)| known).ok_or(Error::Grid { id: self.id })
     }
-}
-
-/// The tables of a netCDF map.
-fn tables<S: ReadAt>(store: &S) -> Result<Vec<Table>, Failed<S, Error>> {
-    let (mut lengths, mut window) = (vec![0; 32], vec![0; 1 << 16]);
-    if let Err(DriveError::Format(cdf::Error::DimsMemory { ndims, .. })) =
-        Reader::open(store, &mut lengths, &mut window)
-    {
-        // The header has at least 8 bytes for each of them.
-        lengths.resize(usize::try_from(ndims).unwrap_or(0), 0);
-    }
-    let file = Reader::open(store, &mut lengths, &mut window).map_err(of_cdf)?;
-    let mut count = None;
-    let mut name = [0; 16];
-    let dims: Vec<_> = file.dims(&mut window[..]).collect::<Result<_, _>>().map_err(of_cdf)?;
-    for dim in dims {
-        if file.name(dim.name, &mut name).map_err(of_cdf)? == Some("num_decomp") {
-            count = Some(dim.length);
-        }
-    }
-    let count = count.ok_or(DriveError::Format(Error::NotMap))?;
-    let mut tables = Vec::new();
-    // The first one that is missing ends it: there are fewer than the file has bytes.
-    for id in (1..).map_while(NonZeroU32::new).take(usize::try_from(count).unwrap_or(usize::MAX)) {
-        tables.push(Table::find(&file, id, &mut window)?);
-    }
-    Ok(tables)
-}
-
-fn of_cdf<E>(error: DriveError<E, cdf::Error>) -> DriveError<E, Error> {
-    error.map_format(Error::from)
-}
-
-/// Reads a decomposition by a rule. `on_error` gets errors after which reading goes on: a request
-/// with a negative number is left out, and so are all requests of a rank that is wrong.
-fn read_table<S: ReadAt>(
-    store: &S,
-    table: &Table,
-    rule: Rule,
-    on_error: OnError<'_>,
-) -> Result<Decomposition, Failed<S, Error>> {
-    let id = table.id;
-    announce(store, table);
-    let dims = column(store, table.dims)?;
-    let dims: Option<Vec<u64>> = dims.iter().map(|&length| u64::try_from(length).ok()).collect();
-    let dims = dims.ok_or(DriveError::Format(Error::Grid { id }))?;
-    let mut known = Decomposition::new(id, dims, table.nprocs()).map_err(DriveError::Format)?;
-    let nreqs = column(store, table.nreqs)?;
-    let fills = table.fill_starts.map(|fills| column(store, fills)).transpose()?;
-    let mut ranks = Ranks::new(id, rule, table.total());
-    for (rank, &all) in (0_u64..).zip(&nreqs) {
-        let fill = fills.as_ref().map(|fills| {
-            let index = usize::try_from(rank).unwrap_or(usize::MAX);
-            fills.get(index).copied().unwrap_or(0)
-        });
-        let place = ranks.next(all, fill).map_err(DriveError::Format)?;
-        let start = known.requests.len();
-        push_requests(store, table, place, (rank, &mut known.requests), on_error)?;
-        let end = known.requests.len();
-        let fills = u64::try_from(all).unwrap_or(0).saturating_sub(place.count);
-        let fills = Place { start: place.start.saturating_add(place.count), count: fills };
-        if rule == Rule::Nreqs && fills.start.saturating_add(fills.count) <= table.total() {
-            push_requests(store, table, fills, (rank, &mut known.requests), on_error)?;
-        }
-        known.push(rank, start, end);
-    }
-    Ok(known)
-}
-
-fn push_requests<S: ReadAt>(
-    store: &S,
-    table: &Table,
-    place: Place,
-    (rank, into): (u64, &mut Vec<Request>),
-    on_error: OnError<'_>,
-) -> Result<(), Failed<S, Error>> {
-    let (mut offsets, mut lengths) = ([0; 4096], [0; 4096]);
-    let Place { mut start, mut count } = place;
-    while count > 0 {
-        let mut found = 0_u64;
-        let here = Place { start, count };
-        for pair in table.requests(store, here, &mut offsets, &mut lengths)? {
-            found = found.saturating_add(1);
-            let [offset, length] = pair;
-            match request(pair) {
-                Some(one) => into.push(one),
-                None => {
-                    let (column, value) = match offset < 0 {
-                        true => (Column::Offsets, offset),
-                        false => (Column::Lengths, length),
-                    };
-                    let error = Error::Rank { id: table.id, column, rank, value: value.into() };
-                    on_error(error).map_err(DriveError::Format)?;
-                }
-            }
-        }
-        if found == 0 {
-            break; // never: the ranks have no more requests than the table
-        }
-        (start, count) = (start.saturating_add(found), count.saturating_sub(found));
-    }
-    Ok(())
 }

@@ -2,12 +2,13 @@
 //!
 //! The first line and the dimensions must be sound. Then each line is judged by itself: a rank is
 //! saved if its line has a rank and a count, and the next line as many elements of the array, each
-//! once. After a line that is neither, the next lines are a guess until a line has three numbers or
+//! once. Of these, the most are kept whose ranks increase, so that one wrong rank loses no others.
+//! After a line that is neither, the next lines are a guess until a line has three numbers or
 //! more: such a line has elements, so the one before it is that of their rank.
 
 use super::tokens::END;
 use super::{Decomposition, Map, text};
-use crate::certainty::{Certainty as Words, Tally};
+use crate::certainty::{Certainty as Words, Tally, Word};
 use crate::subject::{Failed, WINDOW, read_windows};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -318,10 +319,6 @@ impl Ranks {
             self.known.requests.truncate(start);
             return self.lose(Some(rank), line, Loss::Elements);
         }
-        if self.known.lists.last().is_some_and(|last| last.rank >= rank) {
-            self.known.requests.truncate(start);
-            return self.lose(Some(rank), line, Loss::Order);
-        }
         let certainty = match (self.is_cut, self.is_sure) {
             (true, _) => Certainty::Guess(Doubt::Cut),
             (false, true) => Certainty::AsFound(Proof),
@@ -336,6 +333,7 @@ impl Ranks {
             self.known.requests.truncate(self.now.requests);
             self.lose(Some(rank), line, Loss::Lines);
         }
+        self.keep_increasing();
         let ranks = self.found.iter().filter_map(|found| found.rank);
         let first = ranks.max().map_or(0, |last| last.saturating_add(1));
         let requests = self.known.requests.iter();
@@ -350,6 +348,77 @@ impl Ranks {
         let (nprocs, decompositions) = (self.known.nprocs, vec![self.known]);
         Recovery { map: Map { nprocs, decompositions }, found: self.found }
     }
+}
+
+impl Ranks {
+    /// Loses ranks that do not come after those before them: as few as possible of those that are
+    /// no guess, so that one wrong digit loses one rank, and guesses where they contradict others.
+    fn keep_increasing(&mut self) {
+        let saved = |found: &Found| found.rank.filter(|_| found.certainty.word() != Word::Lost);
+        let all: Vec<usize> =
+            (0..).zip(&self.found).filter_map(|(at, one)| saved(one).map(|_| at)).collect();
+        let rank = |at: usize| self.found.get(at).and_then(|found| found.rank).unwrap_or(u64::MAX);
+        let is_guess =
+            |at: &usize| self.found.get(*at).is_some_and(|one| one.certainty.word() == Word::Guess);
+        let sure: Vec<usize> = all.iter().copied().filter(|at| !is_guess(at)).collect();
+        let kept = longest_increasing(&sure, rank);
+        // Between those that are kept, guesses that increase.
+        let (mut chosen, mut next) =
+            (Vec::with_capacity(all.len()), kept.iter().copied().peekable());
+        for at in all {
+            if next.peek() == Some(&at) {
+                next.next();
+                chosen.push(at);
+            } else if is_guess(&at)
+                && chosen.last().is_none_or(|&last| rank(last) < rank(at))
+                && next.peek().is_none_or(|&next| rank(at) < rank(next))
+            {
+                chosen.push(at);
+            }
+        }
+        let (mut chosen, lists) =
+            (chosen.into_iter().peekable(), core::mem::take(&mut self.known.lists));
+        let requests = core::mem::take(&mut self.known.requests);
+        let mut lists = lists.into_iter();
+        for (at, found) in (0..).zip(&mut self.found) {
+            if saved(found).is_none() {
+                continue;
+            }
+            let Some(list) = lists.next() else { break };
+            if chosen.next_if_eq(&at).is_none() {
+                found.certainty = Certainty::Lost(Loss::Order);
+                continue;
+            }
+            let start = self.known.requests.len();
+            self.known.requests.extend_from_slice(requests.get(list.requests).unwrap_or_default());
+            self.known.push(list.rank, start, self.known.requests.len());
+        }
+    }
+}
+
+/// As many of the items, in order, as have increasing numbers.
+fn longest_increasing(items: &[usize], number: impl Fn(usize) -> u64) -> Vec<usize> {
+    // Of the sequences of each length, the one that ends with the smallest number: its last item.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(items.len());
+    let of = |index: usize| items.get(index).map_or(u64::MAX, |&item| number(item));
+    for (index, &item) in items.iter().enumerate() {
+        let len = ends.partition_point(|&end| of(end) < number(item));
+        before.push(len.checked_sub(1).and_then(|last| ends.get(last).copied()));
+        match ends.get_mut(len) {
+            Some(end) if number(item) < of(*end) => *end = index,
+            Some(_) => {} // of equal numbers the first one
+            None => ends.push(index),
+        }
+    }
+    let mut kept = Vec::with_capacity(ends.len());
+    let mut at = ends.last().copied();
+    while let Some(index) = at {
+        kept.extend(items.get(index).copied());
+        at = before.get(index).copied().flatten();
+    }
+    kept.reverse();
+    kept
 }
 
 /// Whether requests have an element in common.

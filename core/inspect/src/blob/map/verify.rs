@@ -1,11 +1,13 @@
 //! Runs all checks of a map, and reports everything that it finds.
 
 use super::finding::FindingKind;
-use super::{Decomposition, each_event, is_text, read_table, read_text, tables};
+use super::netcdf::{read_table, tables};
+use super::{Decomposition, each_event, is_text, read_text};
 use crate::finding::{Coverage, Found as _, Severity};
 use crate::report::report;
 use crate::subject::{Failed, Subject};
 use core::num::NonZeroU32;
+use striae_core::blob::find::Run;
 use striae_core::blob::map::{Error, Event, Fault, Faults, Grid, Rule, Table};
 use striae_core::step::DriveError;
 use striae_core::store::usize_to_u64;
@@ -36,7 +38,9 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
         let id = NonZeroU32::MIN;
         let read = read_text(subject, id, &mut |error| report.go_on(error))?;
         report.summary.data.add(subject.size().map_err(DriveError::Store)?);
-        elements(subject, id, read.grid(), report)?;
+        if let Some((line, offset)) = elements(subject, id, read.grid(), report)? {
+            report.add(FindingKind::NoEnd { id, line, offset });
+        }
         decomposition(&read, report);
         return Ok(());
     }
@@ -48,13 +52,14 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
     Ok(())
 }
 
-/// Reports elements of a text map that are larger than the array.
+/// Reports elements of a text map that are larger than the array. Returns where the last number has
+/// no end.
 fn elements<S: Subject>(
     subject: &S,
     id: NonZeroU32,
     grid: Grid,
     report: &mut Report<'_>,
-) -> Result<(), Failed<S, Error>> {
+) -> Result<Option<(u64, u64)>, Failed<S, Error>> {
     let (mut rank, mut index) = (0, 0_u64);
     let total = grid.total();
     each_event(subject, &mut |event, line| {
@@ -92,7 +97,7 @@ fn fills(table: &Table, read: &Decomposition, report: &mut Report<'_>) {
 
 /// The first damage of a decomposition in memory.
 pub(super) fn damage_of(read: &Decomposition) -> Option<FindingKind> {
-    let mut first = read.beyond.clone();
+    let mut first = read.damage.clone();
     let mut each = |_, what: FindingKind| {
         if first.is_none() && what.severity() == Severity::Damage {
             first = Some(what);
@@ -100,6 +105,22 @@ pub(super) fn damage_of(read: &Decomposition) -> Option<FindingKind> {
     };
     decomposition(read, &mut Report::new(&mut each));
     first
+}
+
+/// The finding of a fault of requests; that of a hole counts all holes.
+fn of_requests(fault: Fault, (id, grid): (NonZeroU32, Grid)) -> FindingKind {
+    let total = grid.total();
+    match fault {
+        Fault::Empty(request) => FindingKind::Empty { id, request },
+        Fault::OutOfArray(request) => FindingKind::Outside { id, request, total },
+        Fault::Overlap { first, second } if fault.is_inside_a_rank() => {
+            FindingKind::Inside { id, first, second }
+        }
+        Fault::Overlap { first, second } => FindingKind::Across { id, first, second },
+        Fault::Hole { offset, len } => {
+            FindingKind::Hole { id, offset, len, count: 1, elements: len }
+        }
+    }
 }
 
 /// Reports all faults of a decomposition's requests.
@@ -111,21 +132,31 @@ fn decomposition(read: &Decomposition, report: &mut Report<'_>) {
     let (id, grid) = (read.id(), read.grid());
     let (mut runs, mut holes) = (read.runs(), None);
     for fault in Faults::new(&mut runs, grid) {
-        report.add(match fault {
-            Fault::Empty(request) => FindingKind::Empty { id, request },
-            Fault::OutOfArray(request) => FindingKind::Outside { id, request, total: grid.total() },
-            Fault::Overlap { first, second } if fault.is_inside_a_rank() => {
-                FindingKind::Inside { id, first, second }
-            }
-            Fault::Overlap { first, second } => FindingKind::Across { id, first, second },
+        match fault {
             Fault::Hole { offset, len } => {
                 let (_, count, elements) = holes.unwrap_or(((offset, len), 0_u64, 0_u64));
                 let first = holes.map_or((offset, len), |(first, ..)| first);
                 let elements = elements.saturating_add(len);
                 holes = Some((first, count.saturating_add(1), elements));
-                continue;
             }
-        });
+            fault => report.add(of_requests(fault, (id, grid))),
+        }
+    }
+    // Requests that fill holes may overlap none, neither each other nor those of ranks.
+    let is_fill = |run: &Run| {
+        let real = read.requests(run.place.blob.into());
+        usize_to_u64(real.len()) <= run.place.position
+    };
+    let mut runs = read.runs_with_fills();
+    for fault in Faults::new(&mut runs, grid) {
+        let is_of_fills = match &fault {
+            Fault::Empty(run) | Fault::OutOfArray(run) => is_fill(run),
+            Fault::Overlap { first, second } => is_fill(first) || is_fill(second),
+            Fault::Hole { .. } => false,
+        };
+        if is_of_fills {
+            report.add(of_requests(fault, (id, grid)));
+        }
     }
     if let Some(((offset, len), count, elements)) = holes {
         report.add(FindingKind::Hole { id, offset, len, count, elements });

@@ -93,7 +93,7 @@ impl NetCdf<'_> {
                 }
                 false => 0,
             };
-            let both = one.nprocs.max(1).saturating_add(requests).saturating_mul(2);
+            let both = one.nprocs.saturating_add(requests).saturating_mul(2);
             both.saturating_add(raw).saturating_mul(4)
         };
         map.decompositions.iter().map(of).fold(0, u64::saturating_add)
@@ -105,8 +105,12 @@ impl NetCdf<'_> {
     /// no dimension of length 0.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] for a number that does not fit into 31 bits.
+    /// [`Error::NoRanks`] for a map without ranks; [`Error::TooLarge`] for a number that does not
+    /// fit into 31 bits.
     pub fn write(&self, map: &Map) -> Result<Vec<u8>, Error> {
+        if map.nprocs == 0 {
+            return Err(Error::NoRanks);
+        }
         if MAX_NPROCS < map.nprocs {
             return Err(Error::TooLarge { value: map.nprocs, max: MAX_NPROCS });
         }
@@ -115,7 +119,7 @@ impl NetCdf<'_> {
         let names: Vec<Names> = columns.iter().map(Names::new).collect();
         let (mut dims, mut attrs, mut vars) = (Vec::new(), Vec::new(), Vec::new());
         dims.push(DimDef { name: "num_decomp", length: usize_to_u64(columns.len()) });
-        dims.push(DimDef { name: "decomp_nprocs", length: map.nprocs.max(1) });
+        dims.push(DimDef { name: "decomp_nprocs", length: map.nprocs });
         attrs.push(AttrDef::new("command_line", self.command_line));
         for (column, names) in columns.iter().zip(&names) {
             column.define(names, (&mut dims, &mut attrs, &mut vars));
@@ -194,7 +198,7 @@ impl Columns {
             raw: raw.then(Default::default),
             is_covered: covers(of),
         };
-        for rank in 0..of.nprocs.max(1) {
+        for rank in 0..of.nprocs {
             let (requests, fills) = (of.requests(rank), of.fills(rank));
             let count = usize_to_u64(requests.len());
             all.fill_starts.push(int(count)?);
