@@ -8,6 +8,7 @@ use crate::posix::{Pin, PosixFile};
 use crate::sion::siblings::Places;
 use std::io;
 use std::path::{Path, PathBuf};
+use striae_core::cdf::Version;
 use striae_core::store::{ReadAt, usize_to_u64};
 use striae_inspect::blob::map::TEXT_MAGIC;
 
@@ -35,6 +36,9 @@ impl Format {
             }
         }
         let bytes = start.get(..len).unwrap_or_default();
+        if is_only_like(bytes) && is_ffrecord(file).map_err(|error| at(error.into()))? {
+            return Ok(Self::Ffrecord);
+        }
         for format in Self::IN_TURN {
             if format.is_of(path, file, bytes).map_err(|error| at(error.into()))? {
                 return Ok(format);
@@ -62,6 +66,16 @@ impl Format {
             }
         })
     }
+}
+
+/// Whether most of the bytes are the magic of a format, but not all: an ffrecord file starts with a
+/// checksum, which may be like that.
+fn is_only_like(bytes: &[u8]) -> bool {
+    let starts = |format| match format {
+        Format::Cdf => Version::ALL.iter().any(|version| bytes.starts_with(&version.magic())),
+        format => bytes.starts_with(format.magic()),
+    };
+    Format::of_bytes(bytes).is_some_and(|format| !starts(format))
 }
 
 /// A file whose format was recognized.

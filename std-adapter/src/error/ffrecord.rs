@@ -17,15 +17,20 @@ texts! {
     /// A sample is damaged, or its start or end in the offset table.
     Sample { number: u64, error: Error } => "sample {number}: {error}";
     /// A folder does not have exactly one file of a sample.
-    NoSampleFile { number: u64 } =>
-        "must have one file sample_{number:05}, with as many digits as the others";
+    NoSampleFile { number: u64 } => "must have one file sample_{number:05}";
+    /// A folder has a file of a sample that the extracted file does not have.
+    OtherSample {
+        /// The samples of the extracted file.
+        n: u64,
+    } =>
+        "would be taken for a sample of the extracted file, which has {n}: move it away";
 }
 
 impl ErrorKind {
     pub(crate) const fn party(&self) -> Party {
         match self {
             Self::Format(error) | Self::Sample { error, .. } => Party::of(error.blames_caller()),
-            Self::NoSampleFile { .. } => Party::Argument,
+            Self::NoSampleFile { .. } | Self::OtherSample { .. } => Party::Argument,
         }
     }
 
@@ -33,6 +38,7 @@ impl ErrorKind {
         match self {
             Self::Format(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             Self::NoSampleFile { .. } => io::ErrorKind::NotFound,
+            Self::OtherSample { .. } => io::ErrorKind::AlreadyExists,
             Self::Format(_) | Self::Sample { .. } => io::ErrorKind::InvalidData,
         }
     }

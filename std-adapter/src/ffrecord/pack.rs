@@ -14,7 +14,7 @@ use striae_core::store::usize_to_u64;
 use striae_inspect::size::Demand;
 
 /// The number of the sample in a file name of [`Extract`](super::Extract).
-fn number_of(name: &str) -> Option<u64> {
+pub(super) fn number_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("sample_")?;
     let is_number = digits.len() >= 5 && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|_| is_number)

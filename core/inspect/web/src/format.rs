@@ -59,8 +59,17 @@ impl Format {
         let mut start = [0; 8];
         let len = file.store.read_at(0, &mut start).map_err(wrong)?;
         let bytes = start.get(..len).unwrap_or_default();
+        // An ffrecord file starts with a checksum, which may be most of another magic.
+        let is_whole = bytes.starts_with(b"sion")
+            || bytes == GSD_MAGIC
+            || Version::ALL.iter().any(|version| bytes.starts_with(&version.magic()));
         let is_cdf = |version: Version| is_mostly(&[b'C', b'D', b'F', version.number()], bytes);
-        if is_mostly(b"sion", bytes) {
+        let is_like = is_mostly(b"sion", bytes)
+            || is_mostly(&GSD_MAGIC, bytes)
+            || Version::ALL.into_iter().any(is_cdf);
+        if is_like && !is_whole && is_ffrecord(&file.store).map_err(wrong)? {
+            return Ok(Self::Ffrecord);
+        } else if is_mostly(b"sion", bytes) {
             return Ok(Self::Sion);
         } else if is_mostly(&GSD_MAGIC, bytes) {
             return Ok(Self::Gsd);

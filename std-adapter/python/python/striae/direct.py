@@ -34,12 +34,13 @@ class Samples:
         dtype (numpy.dtype): Type of the values of a sample.
         shape (tuple[int]): Shape of a sample; by default, it has one dimension.
         direct (bool): Whether to avoid the page cache where possible.
-        checked (bool): Whether samples are compared with their checksums.
+        checked (bool): Whether samples are compared with their checksums, and tables when they are opened, as
+            ``ffrecord.FileReader`` does.
 
     ``len(samples)`` is the number of samples, ``samples[i]`` an array of one of them.
     """
 
-    def __init__(self, path, *, dtype=numpy.uint8, shape=None, direct=True, checked=False):
+    def __init__(self, path, *, dtype=numpy.uint8, shape=None, direct=True, checked=True):
         paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
         self.paths = [file for path in paths for file in _files_of(fspath(path))]
         self.dtype = numpy.dtype(dtype)

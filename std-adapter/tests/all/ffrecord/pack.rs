@@ -109,6 +109,31 @@ fn extract_replaces_files_when_the_new_ones_are_on_the_disk() {
     on_a_failing_disk(|| Extract::new().run(&file, &other, &|_| {})).unwrap();
 }
 
+/// Or `pack` would put samples of two files together.
+#[test]
+fn samples_are_not_extracted_before_those_of_another_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = File::open(golden("one.ffr")).unwrap();
+    assert_eq!(file.n(), 1);
+    let others = ["sample_00001", "sample_000007"].map(|name| dir.path().join(name));
+    for other in &others {
+        fs::write(other, "of another file").unwrap();
+        for force in [false, true] {
+            let extract = Extract::new().output(Output::default().force(force));
+            let error = extract.run(&file, dir.path(), &|_| {}).unwrap_err();
+            assert_eq!(error.path(), other);
+            let text =
+                "would be taken for a sample of the extracted file, which has 1: move it away";
+            assert!(error.to_string().ends_with(text), "{error}");
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        }
+        fs::remove_file(other).unwrap();
+    }
+    fs::write(dir.path().join("sample_1"), "no sample").unwrap();
+    let extracted = Extract::new().run(&file, dir.path(), &|_| {}).unwrap();
+    assert_eq!(extracted.files, 1);
+}
+
 #[test]
 fn the_program_packs_and_extracts() {
     let dir = tempfile::tempdir().unwrap();
