@@ -281,6 +281,18 @@ impl PosixFile {
         if self.durable { self.syncs.ask(self.fd.as_fd()) } else { self.syncs.check() }
     }
 
+    /// Waits, before the last close of a file that is not made durable, until what was written is
+    /// where an error of it would have been told: a file system of a network may tell it too late.
+    ///
+    /// # Errors
+    /// See [`sync`](Self::sync).
+    pub(crate) fn arrive(&self) -> io::Result<()> {
+        if self.durable || cache::has_local(&self.fd) {
+            return self.syncs.check();
+        }
+        self.syncs.ask(self.fd.as_fd())
+    }
+
     /// Whether an earlier sync of the file failed.
     #[inline]
     pub(crate) fn has_failed(&self) -> bool {

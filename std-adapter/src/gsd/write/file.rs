@@ -357,7 +357,9 @@ impl FileWriter {
         let (writer, path) = self.open_named()?;
         writer.close().map_err(|error| Error::new(path, error))?;
         let last = (writer.frames(), writer.version());
-        writer.store().trim().map_err(|error| Error::new(path, error))?;
+        let store = writer.store();
+        let ended = store.trim().and_then(|()| store.file().arrive());
+        ended.map_err(|error| Error::new(path, error))?;
         (self.last, self.writer) = (last, None);
         Ok(())
     }

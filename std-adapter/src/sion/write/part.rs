@@ -338,6 +338,11 @@ impl Part {
         closed
     }
 
+    /// Waits until an error of what was written would have been told.
+    pub(super) fn arrive(&self) -> Result<(), Error> {
+        self.file.arrive().map_err(|error| Error::new(&self.path, error))
+    }
+
     /// Lets other writers have the file, after the last write.
     pub(super) fn unlock(&self) {
         self.file.unlock();

@@ -270,6 +270,7 @@ impl FileWriter {
             true => self.commit_set(true)?,
             false => self.all_parts().try_for_each(|part| part.close())?,
         }
+        self.all_parts().try_for_each(|part| part.arrive())?;
         self.all_parts().for_each(|part| part.unlock());
         Ok(())
     }
