@@ -214,7 +214,7 @@ pub unsafe extern "C" fn lsion_coll_fread(
             return Err("data is a null pointer".into());
         }
         // SAFETY: sion.h: "data: memory for nitems values of size bytes".
-        set.read(unsafe { slice_mut(data.cast(), len) })?;
-        Ok(nitems)
+        let is_read = set.read(unsafe { slice_mut(data.cast(), len) })?;
+        Ok(if is_read { nitems } else { 0 })
     })
 }

@@ -9,8 +9,9 @@
  *
  * Several threads may use different handles. On one handle, several threads may find and read at
  * once; one thread at a time writes, and nothing else runs meanwhile. An error never leaves a
- * part of a change behind, but for gsd_write_chunk with a name that the frame has: the call can be
- * repeated.
+ * part of a change behind, so that the call can be repeated, but for gsd_write_chunk with a name
+ * that the frame has, and for gsd_create and gsd_create_and_open over an existing file, which is
+ * emptied first.
  *
  * License: MIT or Apache-2.0.
  */
@@ -203,7 +204,8 @@ uint64_t gsd_get_maximum_write_buffer_size(struct gsd_handle *handle);
 int gsd_set_maximum_write_buffer_size(struct gsd_handle *handle, uint64_t size);
 
 /*
- * Of gsd 3: the number of chunks after which gsd_end_frame also flushes. By default it never does,
+ * Of gsd 3: the number of chunks after which gsd_end_frame also flushes, at which pointers of
+ * gsd_find_chunk end. By default it never does,
  * as since gsd 4. Errors: INVALID_ARGUMENT for 0.
  */
 uint64_t gsd_get_index_entries_to_buffer(struct gsd_handle *handle);
@@ -218,14 +220,21 @@ struct striae_gsd_options {
     int checksums;  /* whether a new file has checksums of its chunks; 0 */
     int checked;    /* whether what is read is compared with its checksum; 0 */
     int durable;    /* whether a flush survives a power cut; 1 */
-    int one_sync;   /* whether a flush takes one sync in place of two where possible; 0 */
-    int lock;       /* whether a second writer is refused: GSD_ERROR_IO, errno EWOULDBLOCK; 0 */
+    int one_sync;   /* 1: a flush takes one sync in place of two where possible; -1: it does not;
+                       0: as in the file, and not in a new one; 0 */
+    int lock;       /* whether the first write fails if another writer with a lock has written:
+                       GSD_ERROR_IO, errno EWOULDBLOCK; a writer without a lock is not seen; 0 */
 };
 
-/* Sets the options to what gsd does. */
+/* Sets the options to what gsd does with a file of its own. */
 void striae_gsd_options_init(struct striae_gsd_options *options);
 
-/* gsd_create_and_open and gsd_open with options. gsd reads and appends to all of these files. */
+/*
+ * gsd_create_and_open and gsd_open with options. gsd reads and appends to all of these files. What
+ * gsd has appended has no checksums and is not aligned, nor is what is written after that: only
+ * striae_gsd_verify says so. After a power cut, gsd may not see the last one or two flushes of a
+ * file with one_sync, and if it appends then, they are lost; this library has them.
+ */
 int striae_gsd_create_and_open(struct gsd_handle *handle, const char *fname,
                                const char *application, const char *schema,
                                uint32_t schema_version, enum gsd_open_flag flags,
@@ -253,7 +262,8 @@ const char *striae_last_error(void);
 
 /*
  * For programs of gsd 3, where all that reads flushes first, and gsd_get_nframes counts all ended
- * frames: define STRIAE_GSD_3 before this header is included.
+ * frames: define STRIAE_GSD_3 before this header is included. So after gsd_end_frame, pointers that
+ * were returned before end at the next of these calls that finds, reads or matches.
  */
 uint64_t striae_gsd3_get_nframes(struct gsd_handle *handle);
 const struct gsd_index_entry *striae_gsd3_find_chunk(struct gsd_handle *handle, uint64_t frame,

@@ -194,7 +194,15 @@ int lsion_open(char *fname, const char *file_mode, int *ntasks, int *nfiles,
 int lsion_open_rank(char *fname, const char *file_mode, sion_int64 *chunksize,
                     sion_int32 *fsblksize, int *rank, FILE **fileptr);
 
-/* Closes a set. After an error it is still open, and nothing of it is lost. */
+/*
+ * Closes a set. After an error it is still open, and nothing of it is lost that sion_fwrite has
+ * accepted: the close can be repeated. It is given up if its path is opened to write again. Bytes
+ * that the program has written to the FILE * of the set may be lost when a write of them fails:
+ * from then on calls for the set fail, until the program calls clearerr for that FILE *.
+ *
+ * While a set is written it is locked (flock), so that no other writer of striae empties it:
+ * sion_open fails then, and errno is EWOULDBLOCK.
+ */
 int lsion_close(int sid);
 
 /* ---- read and write ---- */
@@ -207,7 +215,7 @@ size_t lsion_fwrite(const void *data, size_t size, size_t nitems, int sid);
 
 /*
  * Reads nitems values of size bytes, which must be in one chunk. Returns nitems, or 0 if nothing
- * was read.
+ * was read; at the end of the stream, that is no error.
  */
 size_t lsion_fread(void *data, size_t size, size_t nitems, int sid);
 

@@ -187,6 +187,10 @@ static void bytes_that_find_no_room_replace_nothing(const char *folder) {
     CHECK(sion_fwrite(bytes, 1, 10, sid) == 10 && sion_close(sid) == 1);
     sid = open_sion(path);
     CHECK(sion_bytes_avail_in_block(sid) == 1000 && sion_fread(bytes, 1, 1000, sid) == 1000);
+    errno = 0; /* a loop until sion_fread returns 0 ends without an error */
+    CHECK(sion_fread(bytes, 1, 1, sid) == 0 && errno == 0);
+    CHECK(sion_seek(sid, 0, 0, 999) == 1 && sion_fread(bytes + 999, 1, 2, sid) == 0);
+    CHECK(errno == EINVAL);
     for (int i = 0; i < 1000; i++) {
         CHECK(bytes[i] == (500 <= i && i < 510 ? 'b' : 'a'));
     }
@@ -213,6 +217,48 @@ static void a_set_that_is_not_closed_keeps_its_stdio(const char *folder) {
     free(path);
 }
 
+/* What the C library had buffered is gone when its write fails: no close says that it is there. */
+static void lost_bytes_of_stdio_are_not_closed_over(const char *folder) {
+    char *path = in_folder(folder, "lost.sion"), bytes[10];
+    FILE *stdio = NULL;
+    int sid = make_sion(path, &stdio);
+    CHECK(sion_fwrite("kept ", 1, 5, sid) == 5 && sion_get_fp(sid) == stdio);
+    CHECK(fwrite("lost", 1, 4, stdio) == 4);
+    limit(1);
+    CHECK(sion_get_bytes_written(sid) != 9);
+    limit(RLIM_INFINITY);
+    CHECK(sion_close(sid) == 0 && sion_close(sid) == 0);
+    CHECK_TEXT("clearerr");
+    clearerr(stdio);
+    CHECK(sion_close(sid) == 1);
+    sid = open_sion(path);
+    CHECK(sion_bytes_avail_in_block(sid) == 5 && sion_fread(bytes, 1, 5, sid) == 5);
+    CHECK(memcmp(bytes, "kept ", 5) == 0 && sion_close(sid) == 1);
+    free(path);
+}
+
+static void a_set_that_cannot_be_closed_can_be_made_again(const char *folder) {
+    char *path = in_folder(folder, "again.sion"), bytes[10];
+    int ntasks = 1, nfiles = 1, rank = 0, *ranks = &rank;
+    sion_int64 size = 1000, *sizes = &size;
+    sion_int32 unit = 512;
+    int sid = make_sion(path, NULL);
+    CHECK(sion_fwrite("first", 1, 5, sid) == 5);
+    errno = 0;
+    CHECK(sion_open(path, "w", &ntasks, &nfiles, &sizes, &unit, &ranks, NULL) == -1);
+    CHECK(errno == EWOULDBLOCK); /* it is written */
+    limit(1);
+    CHECK(sion_close(sid) == 0);
+    limit(RLIM_INFINITY);
+    sid = make_sion(path, NULL);
+    CHECK(sion_fwrite("second", 1, 6, sid) == 6 && sion_close(sid) == 1);
+    CHECK(sion_close(sid) == 0);
+    sid = open_sion(path);
+    CHECK(sion_fread(bytes, 1, 6, sid) == 6 && memcmp(bytes, "second", 6) == 0);
+    CHECK(sion_close(sid) == 1);
+    free(path);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     frames_wait_until_there_is_room(argv[1]);
@@ -222,6 +268,8 @@ int main(int argc, char **argv) {
     the_end_of_a_frame_is_repeated_without_another_frame(argv[1]);
     bytes_that_find_no_room_replace_nothing(argv[1]);
     a_set_that_is_not_closed_keeps_its_stdio(argv[1]);
-    puts("7 tests");
+    lost_bytes_of_stdio_are_not_closed_over(argv[1]);
+    a_set_that_cannot_be_closed_can_be_made_again(argv[1]);
+    puts("9 tests");
     return 0;
 }

@@ -63,6 +63,41 @@ static void checksums_find_a_flipped_bit(const char *folder) {
     free(path);
 }
 
+/* The byte of the commit record that says whether the next commit may be one of one sync. */
+static int one_sync_of(const char *path) {
+    FILE *raw = fopen(path, "r");
+    CHECK(raw != NULL && fseek(raw, 176 + 75, SEEK_SET) == 0);
+    int byte = fgetc(raw);
+    CHECK(fclose(raw) == 0);
+    return byte;
+}
+
+static void options_are_of_a_file_until_they_are_changed(const char *folder) {
+    char *path = in_folder(folder, "options.gsd");
+    struct striae_gsd_options options;
+    struct gsd_handle file;
+    struct stat none;
+    striae_gsd_options_init(&options);
+    options.one_sync = 1;
+    options.align = 3;
+    CHECK(striae_gsd_create_and_open(&file, path, "check", "none", 0, GSD_OPEN_READWRITE, 1,
+                                     &options) == -2);
+    CHECK(stat(path, &none) == -1); /* so that the call can be made again */
+    options.align = 1;
+    CHECK(striae_gsd_create_and_open(&file, path, "check", "none", 0, GSD_OPEN_READWRITE, 1,
+                                     &options) == 0);
+    write_frames(&file, 1);
+    CHECK(gsd_close(&file) == 0 && one_sync_of(path) == 1);
+    const int set[] = {0, -1, 0, 1}, expected[] = {1, 0, 0, 1};
+    for (int turn = 0; turn < 4; turn++) {
+        options.one_sync = set[turn];
+        CHECK(striae_gsd_open(&file, path, GSD_OPEN_READWRITE, &options) == 0);
+        write_frames(&file, 1);
+        CHECK(gsd_close(&file) == 0 && one_sync_of(path) == expected[turn]);
+    }
+    free(path);
+}
+
 /* A thread with a handle of its own. */
 static void *writes_and_reads(void *path) {
     struct gsd_handle file, none;
@@ -142,8 +177,9 @@ static void the_end_of_a_frame_flushes_if_it_is_to(const char *folder) {
 int main(int argc, char **argv) {
     CHECK(argc == 2);
     checksums_find_a_flipped_bit(argv[1]);
+    options_are_of_a_file_until_they_are_changed(argv[1]);
     threads_do_not_disturb_one_another(argv[1]);
     the_end_of_a_frame_flushes_if_it_is_to(argv[1]);
-    puts("3 tests");
+    puts("4 tests");
     return 0;
 }

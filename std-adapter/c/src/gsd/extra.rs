@@ -92,7 +92,7 @@ impl StriaeGsdOptions {
             0 => Durability::None,
             _ => Durability::OnCommit,
         };
-        let one_sync = if self.one_sync == 0 { None } else { Some(true) };
+        let one_sync = if self.one_sync == 0 { None } else { Some(self.one_sync > 0) };
         let settings = Settings { durability, one_sync, lock: self.lock != 0 };
         Options { settings, checked: self.checked != 0 }
     }

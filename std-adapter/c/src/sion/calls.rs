@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::keys::CURRENT_POS;
 use super::mode::Mode;
 use super::reading::open;
-use super::registry::{add, on, remove, run, with};
+use super::registry::{add, give_up, on, run, with};
 use super::set::{Opened, Set};
 use super::stdio::malloc_copy;
 use super::writing::{NewSet, create};
@@ -110,6 +110,8 @@ pub unsafe extern "C" fn lsion_open(
             let (nfiles, fsblksize) =
                 (nfiles.copied().unwrap_or(1), blksize.copied().unwrap_or(-1));
             let new = NewSet { nfiles, chunksizes: sizes, globalranks: ranks, fsblksize };
+            // A program that cannot close a set may only make it again, as it does with SIONlib.
+            give_up(|set| set.cannot_close && set.is_at(path(name)));
             create(path(name), mode, &new)?
         } else {
             let set = open(path(name), mode)?;
@@ -173,9 +175,9 @@ pub unsafe extern "C" fn lsion_open_rank(
 /// Closes a set. After an error it is still open.
 #[unsafe(no_mangle)]
 pub extern "C" fn lsion_close(sid: c_int) -> c_int {
-    let mut is_over = false;
-    let closed = with("sion_close", sid, NOT_SUCCESS, |set| {
+    with("sion_close", sid, NOT_SUCCESS, |set| {
         if set.is_dup {
+            set.is_over = true;
             return Ok(SUCCESS); // it only reads; other processes may not close one of theirs
         }
         if set.opened != Opened::Serially {
@@ -183,13 +185,10 @@ pub extern "C" fn lsion_close(sid: c_int) -> c_int {
         }
         let done = set.close();
         let of_file = done.as_ref().err().and_then(|error| error.downcast_ref());
-        is_over = of_file.is_some_and(striae::Error::is_removed);
+        set.is_over = done.is_ok() || of_file.is_some_and(striae::Error::is_removed);
+        set.cannot_close = done.is_err();
         done.map(|()| SUCCESS)
-    });
-    if closed == SUCCESS || is_over {
-        remove(sid);
-    }
-    closed
+    })
 }
 
 /// Writes `nitems` values of `size` bytes into one chunk, or nothing; returns `nitems` or 0.
@@ -225,8 +224,8 @@ pub unsafe extern "C" fn lsion_fread(
             return Err("data is a null pointer".into());
         }
         // SAFETY: sion.h: "data: memory for nitems values of size bytes".
-        set.read(unsafe { slice_mut(data.cast(), len) })?;
-        Ok(if len == 0 { 0 } else { nitems })
+        let is_read = set.read(unsafe { slice_mut(data.cast(), len) })?;
+        Ok(if len == 0 || !is_read { 0 } else { nitems })
     })
 }
 
@@ -324,12 +323,11 @@ pub extern "C" fn lsion_get_fd(sid: c_int) -> c_int {
     })
 }
 
-/// Gives the `FILE *` a buffer of a block of the file system.
+/// Makes the `FILE *`, whose buffer has a block of the file system by itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn lsion_optimize_fp_buffer(sid: c_int) -> c_int {
     with("sion_optimize_fp_buffer", sid, NOT_SUCCESS, |set| {
-        let len = usize::try_from(set.about.fsblksize)?;
-        set.mirror()?.set_buffer(len);
+        set.mirror()?;
         Ok(SUCCESS)
     })
 }
@@ -351,14 +349,13 @@ pub extern "C" fn lsion_dup(sid: c_int, mode: c_int, rank: c_int, _key: u64) -> 
 /// Closes a set that `sion_dup` has made.
 #[unsafe(no_mangle)]
 pub extern "C" fn lsion_dedup(sid: c_int) -> c_int {
-    let closed = with("sion_dedup", sid, NOT_SUCCESS, |set| match set.is_dup {
-        true => Ok(SUCCESS),
-        false => Err(set.fail("was not made by sion_dup: close it by sion_close")),
-    });
-    if closed == SUCCESS {
-        remove(sid);
-    }
-    closed
+    with("sion_dedup", sid, NOT_SUCCESS, |set| {
+        set.is_over = set.is_dup;
+        match set.is_dup {
+            true => Ok(SUCCESS),
+            false => Err(set.fail("was not made by sion_dup: close it by sion_close")),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -397,6 +394,7 @@ mod tests {
         assert!(sid >= 0 && dup >= 0);
         assert_eq!((lsion_close(dup), lsion_close(dup)), (SUCCESS, NOT_SUCCESS));
         assert_eq!(lsion_close(sid), NOT_SUCCESS, "all processes close it");
-        remove(sid);
+        give_up(|set| set.opened == Opened::InParallel);
+        assert_eq!(lsion_close(sid), NOT_SUCCESS);
     }
 }

@@ -168,11 +168,12 @@ impl Set {
         }
     }
 
-    /// Reads all of `bytes`, which must be in one chunk, or nothing.
+    /// Reads all of `bytes`, which must be in one chunk, or nothing: at the end of the stream
+    /// returns whether nothing was to be read.
     ///
     /// # Errors
     /// The chunk has fewer; an error of the operating system.
-    pub fn read(&mut self, bytes: &mut [u8]) -> Result<(), Failure> {
+    pub fn read(&mut self, bytes: &mut [u8]) -> Result<bool, Failure> {
         self.check_reading("it cannot be read")?;
         self.sync()?;
         let track = self.loaded()?;
@@ -181,6 +182,9 @@ impl Set {
         if left < len {
             let (chunk, task) = (track.chunk, track.entry.task);
             self.place()?;
+            if was_at_end && left == 0 {
+                return Ok(false); // as programs find the end of a stream
+            }
             let end = if was_at_end { "the end of the stream" } else { "the end of the chunk" };
             return Err(self.fail(format_args!(
                 "task {task} has {left} bytes left in chunk {chunk}, before {end}, not {len}"
@@ -193,7 +197,7 @@ impl Set {
         stream.read_exact(bytes)?;
         let track = self.track()?;
         track.at = track.at.saturating_add(len);
-        self.place()
+        self.place().map(|()| true)
     }
 
     /// Does `work` with the records of the current task.

@@ -86,6 +86,10 @@ pub struct Set {
     /// Whether it was made by `sion_dup`.
     pub(super) is_dup: bool,
     pub(super) is_posix: bool,
+    /// Whether it was closed, so that its number stands for it no more.
+    pub(super) is_over: bool,
+    /// Whether its close has failed, and was not repeated with success.
+    pub(super) cannot_close: bool,
     pub(super) opened: Opened,
     pub(super) side: Side,
     /// What the program got of each physical file, and where it was left.
@@ -105,6 +109,8 @@ impl Set {
             is_alone: false,
             is_dup: false,
             is_posix: false,
+            is_over: false,
+            cannot_close: false,
             opened: Opened::Serially,
             side,
             mirrors: HashMap::new(),
@@ -150,6 +156,12 @@ impl Set {
     /// A failure of a call for this set.
     pub fn fail(&self, why: impl std::fmt::Display) -> Failure {
         failure(&self.path, why)
+    }
+
+    /// Whether this is the path of its first file.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        std::env::current_dir()
+            .is_ok_and(|folder| folder.join(path) == self.folder.join(&self.path))
     }
 
     pub(super) const fn writes(&self) -> bool {

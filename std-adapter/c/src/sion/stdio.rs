@@ -55,12 +55,20 @@ impl Mirror {
         }
     }
 
-    /// Passes what the program has written on, and returns where it stands.
+    /// Passes what the program has written on, and returns where it stands. Once a write of the
+    /// program has failed, this fails until the program has called `clearerr`: a flush that fails
+    /// drops what was buffered, so nobody knows whether all of it is in the file.
     pub(super) fn tell(&mut self, writes: bool) -> io::Result<u64> {
         let file = match self {
             Self::Descriptor(file) => return file.stream_position(),
             Self::Stdio(file) => *file,
         };
+        // SAFETY: ferror(3): `file` is an open stream; only `drop` closes it.
+        if writes && unsafe { libc::ferror(file) } != 0 {
+            let why =
+                "a write to its FILE * failed, and bytes of it may be lost; clearerr accepts that";
+            return Err(io::Error::other(why));
+        }
         // SAFETY: fflush(3): `file` is an open stream; only `drop` closes it.
         if writes && unsafe { libc::fflush(file) } != 0 {
             return Err(io::Error::last_os_error());
@@ -81,15 +89,6 @@ impl Mirror {
         match unsafe { libc::fseeko(file, offset, libc::SEEK_SET) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
-        }
-    }
-
-    /// Gives the stream a buffer of this length.
-    pub(super) fn set_buffer(&mut self, len: usize) {
-        if let Self::Stdio(file) = self {
-            // SAFETY: setvbuf(3): with a null pointer "only the mode is affected; a new buffer
-            // will be allocated", so no memory of ours is used.
-            let _ = unsafe { libc::setvbuf(*file, ptr::null_mut(), libc::_IOFBF, len) };
         }
     }
 }
