@@ -169,6 +169,9 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(target_pointer_width = "16")]
+compile_error!("striae-core needs addresses of at least 32 bits");
+
 #[cfg(test)]
 extern crate std;
 

@@ -26,6 +26,8 @@ pub struct Probe<S> {
     boot: u16,
     acceleration: u16,
     signal: u16,
+    /// Frames that are safe.
+    safe: u64,
 }
 
 impl<S: WriteAt> Probe<S> {
@@ -43,7 +45,8 @@ impl<S: WriteAt> Probe<S> {
         let boot = log.name("boot")?;
         let acceleration = log.name("acceleration")?;
         let signal = log.name("signal")?;
-        Ok(Self { log, boot, acceleration, signal })
+        let safe = log.frames();
+        Ok(Self { log, boot, acceleration, signal, safe })
     }
 
     /// Frames that are in the log.
@@ -51,9 +54,16 @@ impl<S: WriteAt> Probe<S> {
         self.log.frames()
     }
 
-    /// Logs a sample as a frame. When it returns, the frame is safe.
+    /// Logs a sample as a frame. When it returns, the frame is safe. After an error it can be
+    /// called again with this sample: the frame is never there twice.
     pub fn log(&mut self, sample: &Sample) -> Result<u64, WriteError<S>> {
         let log = &mut self.log;
+        if log.frames() > self.safe {
+            log.commit()?; // a call that failed has ended it
+            self.safe = log.frames();
+            return Ok(self.safe);
+        }
+        log.discard_frame(); // what is left of a call that failed
         log.chunk(self.boot, ChunkType::U32, 1, &sample.boot.to_le_bytes())?;
         let mut bytes = [0; 12];
         for (to, value) in bytes.chunks_exact_mut(4).zip(sample.acceleration) {
@@ -68,6 +78,7 @@ impl<S: WriteAt> Probe<S> {
             }
         }
         signal.finish()?;
-        log.end_frame()
+        self.safe = log.end_frame()?;
+        Ok(self.safe)
     }
 }

@@ -4,6 +4,10 @@
 //! a device for [`BlockStore`](striae_core::store::BlockStore). The card needs no file system: the
 //! log is in a range of its blocks.
 //!
+//! After an error, call `SdCard::mark_card_uninit` before the call that failed is repeated: the
+//! driver takes a card that was taken away and put back for one that it has initialised, and each
+//! command to it fails.
+//!
 //! ```
 //! use striae_core::gsd::{Attributes, ChunkType, Logger};
 //! use striae_core::store::{BlockStore, Cached};

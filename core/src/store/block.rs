@@ -82,7 +82,8 @@ impl<D, M: AsMut<[Cached<B>]>, const B: usize> BlockStore<D, M, B> {
         Ok(Self(RefCell::new(Blocks { device, cache, first, count })))
     }
 
-    /// Returns the device. What was not synced is lost.
+    /// Returns the device. What was not synced is lost: blocks in memory that could not be written
+    /// to one card are not written to the next one.
     #[must_use]
     pub fn into_inner(self) -> D {
         self.0.into_inner().device

@@ -149,6 +149,31 @@ fn a_seek_store_is_as_durable_as_its_device_says_each_time() {
     }
 }
 
+/// Bytes of a chunk that is not finished make the store longer, which a device cannot undo.
+#[test]
+fn a_log_in_a_store_that_cannot_shrink_goes_on_after_an_unfinished_chunk() {
+    use striae_core::gsd::{Attributes, ChunkType, Logger};
+    for checksums in [false, true] {
+        let about = Attributes { checksums, ..Attributes::default() };
+        let store = SeekStore::new(Card::of(&[]));
+        let mut log = Logger::<_, 8>::create(store, &about).unwrap();
+        let id = log.name("a").unwrap();
+        log.write(id, &[[1_u8]]).unwrap();
+        log.end_frame().unwrap();
+        let mut chunk = log.begin_chunk(id, ChunkType::U8, 1).unwrap();
+        chunk.write(&[7; 20_000]).unwrap();
+        drop(chunk);
+        // New names, and more commits than the index has slots for, go to new places.
+        let other = log.name("b").unwrap();
+        for frame in 0..200_u8 {
+            log.write(id, &[[frame]]).unwrap();
+            log.write(other, &[[frame]]).unwrap();
+            log.end_frame().unwrap();
+        }
+        assert_eq!(log.frames(), 201);
+    }
+}
+
 #[test]
 fn a_full_device_is_said_to_be_full_where_it_is() {
     let full = |offset| Err(SeekStoreError::Full { offset });

@@ -12,6 +12,7 @@ use striae_core::integrity::crc32c;
 use striae_core::span::Span;
 use striae_core::step::drive_read;
 use striae_core::store::WriteAt;
+use striae_kit::bay::Bay;
 use striae_kit::power::{Crash, Model, PowerStore, Promises, Tear, describe};
 
 /// Two blobs of 3 and of 2 values in a map and in two record variables.
@@ -189,6 +190,45 @@ fn after_any_power_cut_a_subfile_has_the_seal_of_its_records() {
         assert_eq!(subfile.state(&store.live()), Ok(numrecs + 3));
     }
     assert!(states > 2_000, "{states}");
+}
+
+/// Whichever operation fails, the call or the close after it counts the records once.
+#[test]
+fn records_are_counted_once_however_often_the_call_is_repeated() {
+    let (subfile, start) = Subfile::new(2);
+    let next = subfile.find(&start).next(2);
+    let (mut repeated, mut closed) = (0, 0);
+    for fuel in 0.. {
+        let bay = Bay::new(start.clone(), false);
+        let slots = vec![Slot::EMPTY; VARS.len()];
+        let writer = Writer::open(bay.clone(), Fill::Values, &mut [0; 2], slots, vec![0; 600]);
+        let mut writer = writer.unwrap();
+        let mut store = bay.clone();
+        for varid in 1..VARS.len() {
+            let at = writer.place(varid as u64, 2).unwrap().offset();
+            store.write_all_at(at, &bytes_of(varid, 2)).unwrap();
+        }
+        let table = table(3);
+        let seal = subfile.reseal(3, &table);
+        bay.fail(fuel, 1);
+        let done = count(&mut writer, 1, Some((&seal, next)), crc32c);
+        match (done.is_ok(), writer.records()) {
+            (true, _) => {}
+            (false, 2) => {
+                repeated += 1;
+                count(&mut writer, 1, Some((&seal, next)), crc32c).unwrap();
+            }
+            (false, _) => {
+                closed += 1;
+                writer.close().unwrap();
+            }
+        }
+        assert_eq!((writer.records(), subfile.state(&bay.card(0))), (3, Ok(3)), "{fuel}");
+        if done.is_ok() {
+            break;
+        }
+    }
+    assert!(repeated > 2 && closed > 2, "{repeated} {closed}");
 }
 
 /// A subfile may count records that another one of its set has lost.

@@ -131,9 +131,12 @@ impl<S: WriteAt> Copies<'_, S> {
 /// `next` of the seal are made durable, then the number of records. `next` is that of
 /// [`Found::next`](crate::blob::disk::seal::Found::next).
 ///
+/// After an error, or a future that was dropped, the call can be repeated as long as
+/// [`Writer::records`] has not grown; if it has, [`Writer::close`] is what is left to do.
+///
 /// # Errors
-/// [`Error::Records`](crate::cdf::Error::Records) if no file can have so many records; the store's
-/// own error.
+/// [`Error::Records`](crate::cdf::Error::Records) if no file can have so many records, when nothing
+/// was written; the store's own error.
 #[twin(WriteAt, WriteError = AsyncError)]
 pub async fn count<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>>(
     writer: &mut Writer<S, B, W>,
@@ -141,10 +144,11 @@ pub async fn count<S: WriteAt, B: AsMut<[Slot]>, W: AsMut<[u8]>>(
     seal: Option<(&Reseal<'_>, usize)>,
     checksum: Checksum,
 ) -> Result<(), WriteError<S>> {
-    writer.end_records(records).map_err(DriveError::Format)?;
+    writer.check_records(records).map_err(DriveError::Format)?;
     if let Some((seal, next)) = seal {
         seal.write(writer.store_mut(), next, checksum).await.map_err(DriveError::Store)?;
     }
+    writer.end_records(records).map_err(DriveError::Format)?;
     writer.close().await
 }
 

@@ -360,7 +360,7 @@ impl<B: AsMut<[Slot]>> Book<B> {
         Ok(())
     }
 
-    fn check_records(&self, count: u64) -> Result<u64, Error> {
+    pub(in crate::cdf) fn check_records(&self, count: u64) -> Result<u64, Error> {
         let numrecs = self.state.ended.saturating_add(count);
         let max = if self.state.recsize == 0 { 0 } else { self.state.version.max_non_neg() };
         let fits = numrecs <= max && self.state.file_len(numrecs).is_some();

@@ -157,6 +157,12 @@ impl<S, B: AsMut<[Slot]>, W: AsMut<[u8]>> Writer<S, B, W> {
         self.book.end_records(count)
     }
 
+    /// Whether the file can have so many records more.
+    #[cfg(feature = "blob")]
+    pub(crate) fn check_records(&self, count: u64) -> Result<(), Error> {
+        self.book.check_records(count).map(drop)
+    }
+
     /// Notes the values that were put, by which the file is recognised.
     fn note(&mut self) {
         if let Some((offset, end)) = self.book.last_put() {

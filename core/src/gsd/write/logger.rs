@@ -187,7 +187,9 @@ impl<S, const N: usize> Logger<S, N> {
         &mut self.writer
     }
 
-    /// Returns the store.
+    /// Returns the store. After an error of its medium, a store that keeps blocks in memory may
+    /// still have some that it could not write: to begin a log on another card, make a new store of
+    /// its device ([`BlockStore::into_inner`](crate::store::BlockStore::into_inner)).
     pub fn into_store(self) -> S {
         self.writer.into_store()
     }

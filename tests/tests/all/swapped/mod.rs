@@ -4,6 +4,7 @@
 mod devices;
 
 use devices::{Device, Kind, Op, Trouble};
+use striae_core::gsd::{Attributes, Logger};
 use striae_core::store::{BlockStore, Cached, StoreBlocks};
 use striae_kit::bay::Bay;
 use striae_kit::waiting::{Slow, Waits};
@@ -269,4 +270,41 @@ fn a_card_that_ends_early_is_left_as_it_is_after_that_was_found() {
     }
     println!("{found} errors, {ended:?} because the card ended");
     assert!(found > 50 && ended.iter().all(|&count| count > 10), "{found}, {ended:?}");
+}
+
+/// A log on another card has nothing of the first one, which the memory of the old store still has.
+#[test]
+fn a_log_begins_on_another_card_in_a_new_store() {
+    let about = Attributes { align: 512, ..Attributes::default() };
+    let begin = |device: StoreBlocks<Bay>| {
+        let store = BlockStore::<_, _>::new(device, [Cached::<512>::EMPTY; 3]).unwrap();
+        let mut log = Logger::<_, 4>::open_or_create(store, &about).unwrap();
+        let id = log.name("a").unwrap();
+        (log, id)
+    };
+    let fresh = Bay::new(vec![0xFF; CARD], true);
+    let (mut log, id) = begin(StoreBlocks(fresh.clone()));
+    log.write(id, &[[7_u32]]).unwrap();
+    log.end_frame().unwrap();
+    let mut failures = 0;
+    for fuel in 0.. {
+        let bay = Bay::new(vec![0xFF; CARD], true);
+        let (mut log, id) = begin(StoreBlocks(bay.clone()));
+        bay.fail(fuel, 1);
+        let mut frames = 0..10_u32;
+        let is_failed = frames.any(|n| {
+            let written = log.write(id, &[[n; 40]]);
+            written.and_then(|_| log.end_frame()).is_err()
+        });
+        if !is_failed {
+            break;
+        }
+        failures += 1;
+        bay.put_in(vec![0xFF; CARD]);
+        let (mut log, id) = begin(log.into_store().into_inner());
+        log.write(id, &[[7_u32]]).unwrap();
+        log.end_frame().unwrap();
+        assert!(bay.card(1) == fresh.card(0), "{fuel}");
+    }
+    assert!(failures > 50, "{failures}");
 }

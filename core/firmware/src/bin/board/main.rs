@@ -2,7 +2,8 @@
 //!
 //! It tells on its UART what is safe, a line each: `raw 7` when frame 7 of the log in the second
 //! partition is, `fat 7` for the log in the file LOG.GSD, `sion 7` for LOG.SIO, `cdf 7` for LOG.NC.
-//! `fat fails: ...` says that the card is away or full, and `fat ends` that this log is full.
+//! `fat fails: ...` says that the card is away, another one, or full, and `fat ends` that this log
+//! is full.
 
 #![no_std]
 #![no_main]
@@ -23,6 +24,7 @@ use embedded_sdmmc::{BlockDevice as _, VolumeIdx, VolumeManager};
 use frames::Frames;
 use sample::Sample;
 use sensors::{Room, Sensors};
+use striae_core::step::DriveError;
 use table::Table;
 use uart::Uart;
 
@@ -92,28 +94,49 @@ fn run(card: &Sd, uart: &mut Uart) -> Result<(), Stopped> {
     Ok(())
 }
 
+/// How often a sample is tried on a card that is in its place.
+const TRIES: u32 = 4;
+
+/// An error of a format that says that another card is in the slot.
+trait OfAnother {
+    const ANOTHER: Self;
+}
+
+impl OfAnother for striae_core::gsd::Error {
+    const ANOTHER: Self = Self::Swapped;
+}
+
+impl OfAnother for striae_core::sion::Error {
+    const ANOTHER: Self = Self::Swapped;
+}
+
+impl OfAnother for striae_core::cdf::Error {
+    const ANOTHER: Self = Self::Swapped;
+}
+
 struct Board<'a> {
     card: &'a Sd,
     volumes: &'a Volumes<'a>,
 }
 
 impl Board<'_> {
-    /// Logs sample `n`. After an error it waits for the card, if that is away, and logs the sample
-    /// again. Returns `false` if that is no use: the log is full.
-    fn log<E: Display>(
+    /// Logs sample `n`. After an error it waits for the card, if that is away or another one is in
+    /// its place, and logs the sample again. Returns `false` if that is no use: the log is full.
+    fn log<S: Display, F: Display + PartialEq + OfAnother>(
         &self,
         uart: &mut Uart,
         name: &str,
         n: u32,
-        mut log: impl FnMut() -> Result<(), E>,
+        mut log: impl FnMut() -> Result<(), DriveError<S, F>>,
     ) -> bool {
         let mut faults = 0;
         while let Err(error) = log() {
             let _ = writeln!(uart, "{name} fails: {error}");
             self.card.mark_card_uninit();
-            if self.card.num_blocks().is_ok() {
+            let is_another = matches!(&error, DriveError::Format(error) if *error == F::ANOTHER);
+            if self.card.num_blocks().is_ok() && !is_another {
                 faults += 1;
-                if faults == 2 {
+                if faults == TRIES {
                     let _ = writeln!(uart, "{name} ends");
                     return false;
                 }

@@ -121,6 +121,10 @@ impl<S, E> Desk<'_, S, E> {
 impl<S: WriteAt> Desk<'_, S, S::Error> {
     /// Makes the store at least `end` bytes long: a record covers everything that it reserves.
     pub(super) async fn reserve(&mut self, end: u64) -> Result<(), Failure> {
+        if self.tail.store_len < end {
+            // Chunks that were not finished may have made it longer, and some stores do not shrink.
+            self.tail.store_len = self.disk.size().await?;
+        }
         match self.tail.store_len < end {
             true => self.set_store_len(end).await,
             false => Ok(()),
