@@ -193,8 +193,10 @@ impl Plain {
             return None;
         }
         if numrecs == if version == 5 { i128::from(u64::MAX) } else { 0xffff_ffff } {
+            // A record is there if the values of all its variables are, without the last padding.
             let len = i128::try_from(bytes.len()).unwrap();
-            numrecs = records.first().map_or(0, |first| (len - first.begin).max(0) / recsize);
+            let first_end = records.iter().map(|var| var.begin + var.len).max().unwrap_or(len + 1);
+            numrecs = if first_end <= len { (len - first_end) / recsize + 1 } else { 0 };
         }
         Some(Self { header_len, numrecs, recsize, dims, gatts, vars })
     }
