@@ -61,7 +61,7 @@ impl<S: WriteAt> Probe<S> {
         if log.frames() > self.safe {
             log.commit()?; // a call that failed has ended it
             self.safe = log.frames();
-            return Ok(self.safe);
+            return Ok(self.safe - 1);
         }
         log.discard_frame(); // what is left of a call that failed
         log.chunk(self.boot, ChunkType::U32, 1, &sample.boot.to_le_bytes())?;
@@ -78,7 +78,8 @@ impl<S: WriteAt> Probe<S> {
             }
         }
         signal.finish()?;
-        self.safe = log.end_frame()?;
-        Ok(self.safe)
+        let frame = log.end_frame()?;
+        self.safe = log.frames();
+        Ok(frame)
     }
 }

@@ -160,9 +160,7 @@ fn a_log_in_a_store_that_cannot_shrink_goes_on_after_an_unfinished_chunk() {
         let id = log.name("a").unwrap();
         log.write(id, &[[1_u8]]).unwrap();
         log.end_frame().unwrap();
-        let mut chunk = log.begin_chunk(id, ChunkType::U8, 1).unwrap();
-        chunk.write(&[7; 20_000]).unwrap();
-        drop(chunk);
+        log.begin_chunk(id, ChunkType::U8, 1).unwrap().write(&[7; 20_000]).unwrap();
         // New names, and more commits than the index has slots for, go to new places.
         let other = log.name("b").unwrap();
         for frame in 0..200_u8 {
