@@ -113,12 +113,12 @@ def test_damage_is_found_if_samples_are_checked(folder):
     with open(folder / 'a.ffr', 'r+b') as file:
         file.seek(at + 100)
         file.write(bytes([data_of(4)[100] ^ 1]))
-    samples = Samples(folder / 'a.ffr', checked=True)
+    samples = Samples(folder / 'a.ffr')
     for act in [lambda: samples[4], lambda: samples.read([3, 4])]:
         with pytest.raises(RuntimeError, match='a.ffr: .*sample 4'):
             act()
     numpy.testing.assert_array_equal(samples[5], data_of(5))
-    assert Samples(folder / 'a.ffr')[4][100] == data_of(4)[100] ^ 1
+    assert Samples(folder / 'a.ffr', checked=False)[4][100] == data_of(4)[100] ^ 1
 
 
 class Loader:
@@ -175,11 +175,11 @@ def test_an_empty_sample_is_checked_as_well(folder):
         file.write(first)  # sample 0 is empty now, and its checksum is that of another
         file.seek(0)
         file.write(bytes(4))  # no checksum of the tables
-    samples = Samples(folder / 'a.ffr', checked=True)
+    samples = Samples(folder / 'a.ffr')
     for act in [lambda: samples[0], lambda: samples.read([0])]:
         with pytest.raises(RuntimeError, match='a.ffr: .*sample 0'):
             act()
-    assert len(Samples(folder / 'a.ffr')[0]) == 0
+    assert len(Samples(folder / 'a.ffr', checked=False)[0]) == 0
 
 
 def test_threads_share_samples(folder):
