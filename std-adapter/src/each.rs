@@ -21,8 +21,13 @@ where
     let failed: Mutex<Option<Error>> = Mutex::new(None);
     let next = || {
         let mut items = items.lock().unwrap_or_else(PoisonError::into_inner);
-        items.as_mut().and_then(Iterator::next)
+        let next = items.as_mut().and_then(Iterator::next);
+        if next.is_none() {
+            items.take(); // the last one is taken
+        }
+        next
     };
+    let is_over = || items.lock().unwrap_or_else(PoisonError::into_inner).is_none();
     let run = || {
         let mut work = worker();
         while let Some(item) = next() {
@@ -35,7 +40,7 @@ where
     std::thread::scope(|scope| {
         for _ in 1..threads.get() {
             // Fewer threads than asked for do the work as well.
-            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
+            if is_over() || std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
                 break;
             }
         }

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::lock::{Locked, lock_all_replaced};
 pub use folder::Folder;
 pub(crate) use folder::final_path;
-use hidden::{File, Hidden, sync_folders};
+use hidden::{Hidden, sync_folders};
 pub use leftover::{Leftover, leftovers};
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
@@ -18,7 +18,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::num::NonZeroU32;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use striae_core::sion::filename::Sibling;
@@ -42,7 +42,9 @@ pub use unfinished::abandon_all;
 /// is refused. In a set, a link to another file system than that of the first file, or to another
 /// file of the set, is refused, too.
 ///
-/// A new file gets the permissions of the file that it replaces. If an older set under the name has
+/// A new file gets the permissions of the file that it replaces, and its owner and group as far as
+/// this user may give them; if not the group, then no permissions of a group. Lists of access
+/// control and other attributes are not copied. If an older set under the name has
 /// more files than the new one, its extra files stay.
 ///
 /// # What a kill leaves
@@ -175,45 +177,8 @@ impl Publish {
             self.is_named.store(self.force && !self.hidden(0).exists(), Ordering::Relaxed);
             return published;
         }
-        let aside = self.hidden.replaced();
-        let (moved, result) = self.set_aside(&aside, &files);
-        // A power cut must not keep a new name and undo that an old one was taken away.
-        let result = result.and_then(|()| if durable { sync_folders(&files) } else { Ok(()) });
-        let result = result.and_then(|()| self.hidden.publish(&publishing, &files, false, durable));
-        if result.is_err() {
-            let back = |file: &File| rename(&aside.join(&file.name), &file.to, false);
-            // Later files first, as always: without one of them the first stays away, too.
-            if moved.into_iter().rev().any(|file| back(file).is_err()) {
-                self.hidden.keep();
-            }
-        }
-        result
+        self.hidden.replace(&publishing, &files, durable)
     }
-
-    /// Moves the existing files into the folder `aside`, the first file first; returns the moved
-    /// files.
-    fn set_aside<'a>(&self, aside: &Path, files: &'a [File]) -> (Vec<&'a File>, Result<(), Error>) {
-        let mut moved = Vec::new();
-        if let Err(error) = fs::create_dir(aside) {
-            return (moved, Err(Error::new(self.hidden.folder(), error)));
-        }
-        for file in files.iter().rev() {
-            let File { name, to } = file;
-            let renamed = check_free(to, true).and_then(|()| {
-                fs::rename(to, aside.join(name)).map_err(|error| Error::new(to, error))
-            });
-            match renamed {
-                Ok(()) => moved.push(file),
-                Err(error) if is_not_found(&error) => {}
-                Err(error) => return (moved, Err(error)),
-            }
-        }
-        (moved, Ok(()))
-    }
-}
-
-fn is_not_found(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
 /// The path at which a new file of this name is made. With `replace`, a symbolic link stays and its
@@ -257,12 +222,17 @@ pub(crate) fn check_free(path: &Path, replace: bool) -> Result<(), Error> {
 /// none, keeps only the permissions that are also in `mode`.
 fn give_mode(from: &Path, to: &Path, mode: Option<u32>) -> Result<(), Error> {
     const ALL: u32 = 0o777;
-    let Ok(made) = fs::symlink_metadata(from).map(|from| from.mode() & ALL) else {
+    const GROUP: u32 = 0o070;
+    let Ok(there) = fs::symlink_metadata(from) else {
         return Ok(()); // it was not made, which the rename tells
     };
+    let made = there.mode() & ALL;
     let replaced = fs::symlink_metadata(to).ok().filter(fs::Metadata::is_file);
     let wanted = match (replaced, mode) {
-        (Some(replaced), _) => replaced.mode() & ALL,
+        (Some(replaced), _) => match give_owner(from, &there, &replaced) {
+            true => replaced.mode() & ALL,
+            false => replaced.mode() & ALL & !GROUP, // another group has no right to it
+        },
         (None, Some(mode)) => made & mode,
         (None, None) => made,
     };
@@ -275,6 +245,18 @@ fn give_mode(from: &Path, to: &Path, mode: Option<u32>) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(Error::new(to, error)),
     }
+}
+
+/// Gives the file `from` owner and group of a file that it will replace, as far as this user may.
+/// Returns whether it has the group then.
+fn give_owner(from: &Path, made: &fs::Metadata, replaced: &fs::Metadata) -> bool {
+    let group = Some(replaced.gid());
+    if (made.uid(), made.gid()) == (replaced.uid(), replaced.gid())
+        || lchown(from, Some(replaced.uid()), group).is_ok()
+    {
+        return true;
+    }
+    made.gid() == replaced.gid() || lchown(from, None, group).is_ok()
 }
 
 /// Renames a file. An existing file at `to` stays unless `replace` is set.

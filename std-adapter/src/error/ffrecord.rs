@@ -18,19 +18,13 @@ texts! {
     Sample { number: u64, error: Error } => "sample {number}: {error}";
     /// A folder does not have exactly one file of a sample.
     NoSampleFile { number: u64 } => "must have one file sample_{number:05}";
-    /// A folder has a file of a sample that the extracted file does not have.
-    OtherSample {
-        /// The samples of the extracted file.
-        n: u64,
-    } =>
-        "would be taken for a sample of the extracted file, which has {n}: move it away";
 }
 
 impl ErrorKind {
     pub(crate) const fn party(&self) -> Party {
         match self {
             Self::Format(error) | Self::Sample { error, .. } => Party::of(error.blames_caller()),
-            Self::NoSampleFile { .. } | Self::OtherSample { .. } => Party::Argument,
+            Self::NoSampleFile { .. } => Party::Argument,
         }
     }
 
@@ -38,7 +32,6 @@ impl ErrorKind {
         match self {
             Self::Format(error) if error.blames_caller() => io::ErrorKind::InvalidInput,
             Self::NoSampleFile { .. } => io::ErrorKind::NotFound,
-            Self::OtherSample { .. } => io::ErrorKind::AlreadyExists,
             Self::Format(_) | Self::Sample { .. } => io::ErrorKind::InvalidData,
         }
     }

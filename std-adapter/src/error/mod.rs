@@ -62,6 +62,8 @@ texts! {
     Exists => "exists already";
     /// The file is a source of the output, which would replace it.
     Source => "is a source, and would be replaced";
+    /// The file has the name of a further part of what is extracted, which does not have it.
+    Stray => "would be taken for a part of what is extracted: move it away";
     /// The file was closed; nothing more can be written to it.
     Closed => "was closed, so nothing can be written to it";
     /// Another writer has locked the file.
@@ -158,9 +160,11 @@ impl Error {
             ErrorKind::NoFormat { .. } => Party::Argument,
             ErrorKind::Ended { .. } | ErrorKind::DamagedMap(_) => Party::File,
             ErrorKind::Address(address::Error::NoMatch { .. }) => Party::File,
-            ErrorKind::Address(_) | ErrorKind::Exists | ErrorKind::Source | ErrorKind::Closed => {
-                Party::Argument
-            }
+            ErrorKind::Address(_)
+            | ErrorKind::Exists
+            | ErrorKind::Source
+            | ErrorKind::Stray
+            | ErrorKind::Closed => Party::Argument,
             ErrorKind::TooLarge { .. } | ErrorKind::NoRoom { .. } => Party::Capacity,
             ErrorKind::Io(_) | ErrorKind::Locked | ErrorKind::SyncFailed => Party::System,
             ErrorKind::Sion(kind) => kind.party(),
@@ -249,7 +253,7 @@ impl From<Error> for io::Error {
             ErrorKind::NoFormat { .. } => io::ErrorKind::InvalidData,
             ErrorKind::Ended { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Exists => io::ErrorKind::AlreadyExists,
-            ErrorKind::Source | ErrorKind::Closed => io::ErrorKind::InvalidInput,
+            ErrorKind::Source | ErrorKind::Stray | ErrorKind::Closed => io::ErrorKind::InvalidInput,
             ErrorKind::Locked => io::ErrorKind::ResourceBusy,
             ErrorKind::SyncFailed => io::ErrorKind::Other,
             ErrorKind::TooLarge { .. } => io::ErrorKind::FileTooLarge,

@@ -1,16 +1,14 @@
 //! Extracts every sample into its own file.
 
+use super::crc32;
 use super::file::File;
 use super::pack::number_of;
-use super::{ErrorKind, crc32};
 use crate::address::{Address, Selection};
 use crate::copy::{Copier, Place};
 use crate::error::Error;
 use crate::posix::PosixFile;
-use crate::verb::extract::{Chosen, Extracted, Names, final_path};
+use crate::verb::extract::{Chosen, Extracted, Names, final_path, refuse_strays};
 use crate::verb::{Options, Plain, Selected};
-use std::fs;
-use std::io;
 use std::path::Path;
 use striae_core::ffrecord::Sample;
 
@@ -32,7 +30,7 @@ impl Extract {
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if samples share bytes, or are holes, and
     /// would be larger than the file justifies; [`NoRoom`](crate::error::ErrorKind::NoRoom);
     /// [`Source`](crate::error::ErrorKind::Source) for `file` itself;
-    /// [`OtherSample`](super::ErrorKind::OtherSample) if all samples are extracted, and the folder
+    /// [`Stray`](crate::error::ErrorKind::Stray) if all samples are extracted, and the folder
     /// has one of a larger number; [`Address`](crate::error::ErrorKind::Address); a damaged file or
     /// sample; an error of the operating system.
     pub fn run(
@@ -44,7 +42,8 @@ impl Extract {
         let digits = file.n().saturating_sub(1).to_string().len().max(5);
         let chosen = self.choose(file, digits)?;
         if chosen.parts.is_none() {
-            refuse_others(dir, file.n())?;
+            // Those of smaller numbers are replaced, or are in the way.
+            refuse_strays(dir, |name| number_of(name).is_some_and(|number| file.n() <= number))?;
         }
         self.fill_folder(chosen, dir, progress, |chosen, hidden, count| {
             let mut copier = self.output.copier(file.bulk().options());
@@ -89,23 +88,6 @@ impl Extract {
         let sources = vec![file.bulk().file().identity()];
         Ok(Chosen { parts, names, sources, room: bytes })
     }
-}
-
-/// Refuses a folder with samples of another file after those of this one, with which they would be
-/// packed. Those of smaller numbers are replaced, or are in the way.
-fn refuse_others(dir: &Path, n: u64) -> Result<(), Error> {
-    let at = |error| Error::new(dir, error);
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(at)?,
-    };
-    for entry in entries {
-        let name = entry.map_err(at)?.file_name();
-        if name.to_str().and_then(number_of).is_some_and(|number| n <= number) {
-            return Err(Error::new(&dir.join(name), ErrorKind::OtherSample { n }));
-        }
-    }
-    Ok(())
 }
 
 /// Whether a sample is chosen.

@@ -56,8 +56,9 @@ impl Folder {
     /// # Errors
     /// [`ErrorKind::Exists`] if a name was taken in the meantime and `force` is not set;
     /// [`ErrorKind::Locked`] if another writer has a file that is to be replaced;
-    /// [`ErrorKind::Source`]; an error of the operating system. Without `force`, none of the files
-    /// has its name then.
+    /// [`ErrorKind::Source`]; an error of the operating system. None of the files has its name then,
+    /// and replaced files are where they were; those that cannot be moved back stay in the hidden
+    /// folder.
     pub fn finish(
         self,
         sources: impl IntoIterator<Item = (u64, u64)>,
@@ -81,7 +82,10 @@ impl Folder {
         let _replaced = lock_all_replaced(replaced)?;
         hidden.complete(&files, None, durable)?;
         let publishing = hidden.publishing()?;
-        hidden.publish(&publishing, &files, *force, durable)?;
+        match *force {
+            true => hidden.replace(&publishing, &files, durable)?,
+            false => hidden.publish(&publishing, &files, false, durable)?,
+        }
         if let Some(dir) = made {
             dir.keep();
         }

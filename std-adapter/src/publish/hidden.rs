@@ -1,8 +1,8 @@
 //! Hidden folders, in which output files are made.
 
 use super::unfinished::{Publishing, Unfinished, What};
-use super::{check_free, destination, give_mode, rename};
-use crate::error::Error;
+use super::{check_free, destination, give_mode, identity, rename};
+use crate::error::{Error, ErrorKind};
 use crate::posix::{PosixFile, is_local, sync_folder};
 use rustix::fs::FlockOperation;
 use rustix::io::retry_on_intr;
@@ -19,7 +19,7 @@ pub(super) const PREFIX: &str = ".striae-";
 /// Subfolder of a hidden folder for the new files.
 pub(super) const NEW: &str = "new";
 
-/// Subfolder of a hidden folder for the replaced files of a set.
+/// Subfolder of a hidden folder for the replaced files of a set or a folder.
 pub(super) const REPLACED: &str = "replaced";
 
 /// The lock file; it is locked while a program needs the hidden folder.
@@ -81,11 +81,6 @@ impl Hidden {
     /// The folder of the final names.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    /// The folder for replaced files.
-    pub(super) fn replaced(&self) -> PathBuf {
-        self.new.with_file_name(REPLACED)
     }
 
     /// Begins to publish the files.
@@ -151,6 +146,50 @@ impl Hidden {
         Ok(())
     }
 
+    /// Moves the files to their targets, in order, each in place of a file that may be there: these
+    /// are in the folder of replaced files until all have their names, and come back if that fails.
+    pub(crate) fn replace(
+        &self,
+        publishing: &Publishing<'_>,
+        files: &[File],
+        durable: bool,
+    ) -> Result<(), Error> {
+        let aside = self.new.with_file_name(REPLACED);
+        let (moved, result) = self.set_aside(&aside, files);
+        // A power cut must not keep a new name and undo that an old one was taken away.
+        let result = result.and_then(|()| if durable { sync_folders(files) } else { Ok(()) });
+        let result = result.and_then(|()| self.publish(publishing, files, false, durable));
+        if result.is_err() {
+            let back = |file: &File| rename(&aside.join(&file.name), &file.to, false);
+            // Later files first, as always: without one of them the first stays away, too.
+            if moved.into_iter().rev().any(|file| back(file).is_err()) {
+                self.keep();
+            }
+        }
+        result
+    }
+
+    /// Moves the existing files into the folder `aside`, the first file first; returns the moved
+    /// files.
+    fn set_aside<'a>(&self, aside: &Path, files: &'a [File]) -> (Vec<&'a File>, Result<(), Error>) {
+        let mut moved = Vec::new();
+        if let Err(error) = fs::create_dir(aside) {
+            return (moved, Err(Error::new(self.folder(), error)));
+        }
+        for file in files.iter().rev() {
+            let File { name, to } = file;
+            let renamed = check_free(to, true).and_then(|()| {
+                fs::rename(to, aside.join(name)).map_err(|error| Error::new(to, error))
+            });
+            match renamed {
+                Ok(()) => moved.push(file),
+                Err(error) if is_not_found(&error) => {}
+                Err(error) => return (moved, Err(error)),
+            }
+        }
+        (moved, Ok(()))
+    }
+
     /// Moves the files to their targets, in order. Replaces existing files if `replace` is set. If
     /// one move fails, undoes the earlier ones.
     pub(crate) fn publish(
@@ -166,9 +205,12 @@ impl Hidden {
         let mut moved = Vec::new();
         let published = self.publish_each(files, replace, durable, &mut moved);
         if published.is_err() && !replace {
-            for File { name, to } in moved.into_iter().rev() {
-                // If it cannot be moved back, the error is told all the same.
-                let _ = fs::rename(to, self.new.join(name));
+            for (File { name, to }, made) in moved.into_iter().rev() {
+                // Another run may have replaced it. If it cannot be moved back, the error is told
+                // all the same.
+                if made.is_some() && made == identity(to) {
+                    let _ = fs::rename(to, self.new.join(name));
+                }
             }
         }
         published
@@ -179,23 +221,29 @@ impl Hidden {
         files: &'a [File],
         replace: bool,
         durable: bool,
-        moved: &mut Vec<&'a File>,
+        moved: &mut Vec<(&'a File, Option<(u64, u64)>)>,
     ) -> Result<(), Error> {
         let sync = || if durable { sync_folders(files) } else { Ok(()) };
         for (index, file) in files.iter().enumerate() {
             if index > 0 && index.saturating_add(1) == files.len() {
                 sync()?; // A power cut must not keep the last name and lose another.
             }
-            rename(&self.new.join(&file.name), &file.to, replace)?;
-            moved.push(file);
+            let from = self.new.join(&file.name);
+            let made = identity(&from);
+            rename(&from, &file.to, replace)?;
+            moved.push((file, made));
         }
         sync()
     }
 
     /// Keeps the hidden folder when this is dropped.
-    pub(super) fn keep(&self) {
+    fn keep(&self) {
         self.unfinished.keep();
     }
+}
+
+fn is_not_found(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Makes the names in the folders of the files durable.

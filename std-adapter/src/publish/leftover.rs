@@ -1,7 +1,7 @@
 //! Hidden folders that a killed program left.
 
 use super::hidden::{LOCK, NEW, PREFIX, REPLACED};
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::fs::{self, File};
 use std::io;
@@ -52,7 +52,13 @@ fn leftover(path: &Path) -> Option<Leftover> {
     if !fs::symlink_metadata(path.join(NEW)).is_ok_and(|new| new.is_dir()) {
         return None;
     }
-    let lock = File::open(path.join(LOCK)).ok()?;
+    // Anybody may have made it: it must be a file, and no other thing is waited for.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let lock = retry_on_intr(|| rustix::fs::open(path.join(LOCK), flags, Mode::empty()));
+    let lock = File::from(lock.ok()?);
+    if !lock.metadata().is_ok_and(|lock| lock.is_file()) {
+        return None;
+    }
     let is_certain =
         match retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared)) {
             Ok(()) => true,

@@ -4,13 +4,14 @@
 use super::ErrorKind;
 use super::file::{File, OpenOptions, TaskEntry};
 use super::new_set::{Laid, NewSet, Room, Written};
+use super::siblings::all_of_set;
 use super::write::{Builder, Durability, FileWriter, TaskWriter};
 use crate::copy::Copier;
 use crate::each::for_each;
 use crate::error::{Error, ErrorKind as AnyError};
 use crate::files::FileStore;
 use crate::lock::changed_meanwhile;
-use crate::publish::{Numbering, identity};
+use crate::publish::{Numbering, identity, spare};
 use crate::verb::Options;
 use crc32c::crc32c_append;
 use std::collections::BTreeMap;
@@ -43,13 +44,20 @@ pub type Convert = Options<Laid<Converted>>;
 pub struct Converted;
 
 impl Convert {
-    /// A set may replace itself, file by file, but not one of its files another.
+    /// A set may replace itself, file by file, but not one of its files another; a file of it that
+    /// is read without the others replaces none.
     fn spare(&self, set: &File, out: &Path) -> Result<(), Error> {
+        let most = u32::try_from(set.ntasks()).unwrap_or(u32::MAX); // more files are refused later
+        let targets = Numbering::Set.paths(out, self.how.files().get().min(most));
+        if let (Some((path, head)), 1) = (set.files().next(), set.files().count())
+            && head.meta1.files_in_set() > 1
+        {
+            let all = all_of_set(path, &head.meta1);
+            return spare(targets, all.iter().map(PathBuf::as_path));
+        }
         let sources = set.files().map(|(path, _)| identity(path)).zip(0_usize..);
         let sources: BTreeMap<_, _> =
             sources.filter_map(|(file, number)| Some((file?, number))).collect();
-        let most = u32::try_from(set.ntasks()).unwrap_or(u32::MAX); // more files are refused later
-        let targets = Numbering::Set.paths(out, self.how.files().get().min(most));
         let is_another = |(number, target): &(usize, PathBuf)| {
             let source = identity(target).and_then(|file| sources.get(&file));
             source.is_some_and(|source| source != number)
@@ -65,7 +73,8 @@ impl Convert {
     ///
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that exists already;
-    /// [`Source`](crate::error::ErrorKind::Source) for a file of `set` in the place of another one;
+    /// [`Source`](crate::error::ErrorKind::Source) for a file of `set` in the place of another one,
+    /// and for any file of its set if `set` is a file that is read without the others;
     /// [`TooLarge`](crate::error::ErrorKind::TooLarge) if the new set would be larger than the old
     /// one justifies; [`Apart`](ErrorKind::Apart) if its files are of different commits of the set;
     /// [`Locked`](crate::error::ErrorKind::Locked) if another writer has a file that would be

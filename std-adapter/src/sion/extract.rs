@@ -1,13 +1,14 @@
 //! Extracts the stream of every task into its own file.
 
 use super::file::{File, TaskEntry};
+use super::pack::parse_name;
 use crate::address::{Part, Selection};
 use crate::copy::{Copier, Place};
 use crate::each::for_each;
 use crate::error::Error;
 use crate::files::FileStore;
 use crate::posix::PosixFile;
-use crate::verb::extract::{Chosen, Extracted, Names, final_path};
+use crate::verb::extract::{Chosen, Extracted, Names, final_path, refuse_strays};
 use crate::verb::{Options, Selected};
 use std::collections::BTreeSet;
 use std::io;
@@ -38,14 +39,20 @@ impl Extract {
     /// # Errors
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
     /// [`Source`](crate::error::ErrorKind::Source) for a file of the set itself;
-    /// [`Address`](crate::error::ErrorKind::Address); a damaged set; the operating system's.
+    /// [`Stray`](crate::error::ErrorKind::Stray) if all tasks are extracted, and the folder has
+    /// one of a larger number; [`Address`](crate::error::ErrorKind::Address); a damaged set; the operating system's.
     pub fn run(
         &self,
         set: &File,
         dir: &Path,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Extracted, Error> {
-        self.fill_folder(self.choose(set)?, dir, progress, |chosen, hidden, count| {
+        let chosen = self.choose(set)?;
+        if chosen.parts.is_none() {
+            let ntasks = set.ntasks();
+            refuse_strays(dir, |name| parse_name(name).is_some_and(|(task, _)| ntasks <= task))?;
+        }
+        self.fill_folder(chosen, dir, progress, |chosen, hidden, count| {
             self.copy_all(set, chosen.as_ref(), hidden, count)?;
             let checked = chosen.as_ref().map_or(Ok(()), Selection::check);
             checked.map_err(|error| Error::new(set.path(), error))

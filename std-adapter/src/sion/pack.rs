@@ -135,7 +135,7 @@ fn len_of(path: &Path) -> Result<(u64, u64), Error> {
 }
 
 /// Parses the task and the key of a name like `task_00012.key_7`.
-fn parse_name(name: &str) -> Option<(u64, Option<u64>)> {
+pub(super) fn parse_name(name: &str) -> Option<(u64, Option<u64>)> {
     let number = |digits: &str| {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| digits.parse().ok()).flatten()

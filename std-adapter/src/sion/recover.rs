@@ -19,7 +19,7 @@
 //! ```
 
 use super::ErrorKind;
-use super::siblings::{Places, files_of, of_sibling, sibling_path};
+use super::siblings::{Places, all_of_set, files_of, of_sibling, sibling_path};
 use super::write::refuse_others;
 use crate::copy::{CopyError, Place};
 use crate::error::Error;
@@ -219,7 +219,10 @@ impl Recovery {
         let nfiles = u32::try_from(self.files.len()).ok().and_then(NonZeroU32::new);
         let nfiles = nfiles.unwrap_or(NonZeroU32::MIN);
         refuse_others(out, nfiles.get(), 0)?;
-        spare(Numbering::Set.paths(out, nfiles.get()), self.files.iter().map(FileStore::path))?;
+        let known = self.files.iter().map(|file| file.path().to_owned());
+        let all = self.set.first().map(|meta1| all_of_set(&self.path, meta1));
+        let all: Vec<_> = known.chain(all.into_iter().flatten()).collect();
+        spare(Numbering::Set.paths(out, nfiles.get()), all.iter().map(PathBuf::as_path))?;
         let like = self.files.first().map(FileStore::path);
         self.output.admit(&self.path, &self.set.demand(), "its streams have so many bytes")?;
         Output::has_room(out, self.set.stored())?; // all else is a hole

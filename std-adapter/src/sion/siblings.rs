@@ -22,6 +22,20 @@ pub fn set_path(part: PartOfSet, path: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(name))).filter(|set| set.file_name().is_some())
 }
 
+/// The existing files of the set to which the file at `path` belongs, whose META1 is `meta1`; only
+/// that file if it was renamed, or is alone.
+pub(super) fn all_of_set(path: &Path, meta1: &Meta1) -> Vec<PathBuf> {
+    let suffix = Sibling(number_of(path)).to_string();
+    let base = path.as_os_str().as_bytes().strip_suffix(suffix.as_bytes());
+    let base = base.map_or(path, |base| Path::new(OsStr::from_bytes(base)));
+    let numbers = match meta1.files_in_set() {
+        1 => BTreeSet::new(),
+        _ => siblings_of(base).unwrap_or_default(),
+    };
+    let siblings = numbers.into_iter().map(|number| sibling_path(base, number));
+    siblings.chain([path.to_owned()]).collect()
+}
+
 /// The number at the end of a file's name.
 pub(super) fn number_of(path: &Path) -> u32 {
     Sibling::of_name(&path.to_string_lossy()).0

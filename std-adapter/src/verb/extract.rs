@@ -59,6 +59,22 @@ impl<H> Options<Selected<H>> {
     }
 }
 
+/// Refuses a folder with a file that would be taken for a part of what is extracted, whatever
+/// `--force` says: it would not be replaced.
+pub(crate) fn refuse_strays(dir: &Path, is_stray: impl Fn(&str) -> bool) -> Result<(), Error> {
+    let at = |error| Error::new(dir, error);
+    if !dir.is_dir() {
+        return Ok(()); // it is made, or that is refused
+    }
+    for entry in fs::read_dir(dir).map_err(at)? {
+        let name = entry.map_err(at)?.file_name();
+        if name.to_str().is_some_and(&is_stray) {
+            return Err(Error::new(&dir.join(name), ErrorKind::Stray));
+        }
+    }
+    Ok(())
+}
+
 /// What is extracted of a file.
 pub(crate) struct Chosen<'f, T> {
     pub(crate) parts: T,

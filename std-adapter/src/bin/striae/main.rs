@@ -144,7 +144,7 @@ fn recognized(verb: &FileVerb, given: &Given) -> Result<Sound, Failure> {
 }
 
 fn pack(args: &PackArgs, given: &Given) -> Result<Sound, Failure> {
-    if args.format() == striae::Format::Map {
+    if args.is_of_maps() {
         check_sources(args)?;
     }
     rows::pack(args, given, args.format())

@@ -9,10 +9,13 @@ use super::file::File;
 use super::hoomd::{Found as Value, Trajectory};
 use crate::address::{Address, Selection};
 use crate::error::Error;
-use crate::verb::extract::{Chosen, Extracted, Names};
+use crate::verb::extract::{Chosen, Extracted, Names, refuse_strays};
 use crate::verb::{Options, Selected};
 use array::Arrays;
 use source::Source;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use striae_core::gsd::Chunk;
@@ -142,7 +145,16 @@ impl Extract {
                 source.set_default(row);
                 arrays.add(hidden, &chunk, &mut source)
             })?;
-            arrays.finish(hidden)
+            arrays.finish(hidden)?;
+            // By its name, NAME@frames.npy belongs to NAME.npy, and so do arrays of single frames.
+            let made = fs::read_dir(hidden).and_then(|made| {
+                made.map(|made| made.map(|made| made.file_name())).collect::<io::Result<Vec<_>>>()
+            });
+            let made = made.map_err(|error| Error::new(dir, error))?;
+            let made: BTreeSet<&str> = made.iter().filter_map(|name| name.to_str()).collect();
+            let names: BTreeSet<&str> = made.iter().filter_map(|name| name_of(name)).collect();
+            let is_stray = |name: &str| name_of(name).is_some_and(|of| names.contains(of));
+            refuse_strays(dir, |name| is_stray(name) && !made.contains(name))
         })
     }
 
@@ -253,4 +265,9 @@ impl Extract {
         file.check_frames(&frames)?;
         Ok(frames)
     }
+}
+
+/// The name whose array, or list of frames, a file has.
+fn name_of(file: &str) -> Option<&str> {
+    file.strip_suffix(".npy")?.split('@').next()
 }

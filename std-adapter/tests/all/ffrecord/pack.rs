@@ -122,8 +122,7 @@ fn samples_are_not_extracted_before_those_of_another_file() {
             let extract = Extract::new().output(Output::default().force(force));
             let error = extract.run(&file, dir.path(), &|_| {}).unwrap_err();
             assert_eq!(error.path(), other);
-            let text =
-                "would be taken for a sample of the extracted file, which has 1: move it away";
+            let text = "would be taken for a part of what is extracted: move it away";
             assert!(error.to_string().ends_with(text), "{error}");
             assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         }

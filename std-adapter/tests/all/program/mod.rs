@@ -9,6 +9,7 @@ mod convert;
 mod extract;
 mod flags;
 mod inspect;
+mod kept;
 mod links;
 mod list;
 mod map;

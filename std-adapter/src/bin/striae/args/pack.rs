@@ -86,6 +86,11 @@ impl VerbArgs for PackArgs {
 }
 
 impl PackArgs {
+    /// Whether the sources are maps, which are joined to one.
+    pub(crate) fn is_of_maps(&self) -> bool {
+        self.format == Some(Map)
+    }
+
     /// The format of the new file.
     pub(crate) fn format(&self) -> Format {
         match self.format {

@@ -12,6 +12,7 @@ use crate::args::{
 use crate::failure::{Failure, Sound, complain};
 use crate::progress::with_bar;
 use crate::{cdf, dump, map, printable, verify};
+use std::io;
 use std::path::Path;
 use striae::blob::{Convert, Decomposition, Extract, OpenOptions, Set};
 use striae::map::of_file;
@@ -132,12 +133,18 @@ fn cat(args: &CatArgs) -> Result<Sound, Failure> {
         Ok(())
     })?;
     set.admit(&args.max_size.output(), parts)?;
-    cdf::selected((set.path(), set.header(), Format::Blob), args.address.clone(), |variable| {
-        let fill = set.fill_from(variable, args.values.fill.text())?;
-        cdf::cat::write(args, variable, |region, each| {
-            set.read_pieces(variable, region, Some(fill), each)
-        })
-    })?;
+    let done =
+        cdf::selected((set.path(), set.header(), Format::Blob), args.address.clone(), |variable| {
+            let fill = set.fill_from(variable, args.values.fill.text())?;
+            cdf::cat::write(args, variable, |region, each| {
+                set.read_pieces(variable, region, Some(fill), each)
+            })
+        });
+    // Who has read some of it and no more wants to know what was filled, too.
+    match done {
+        Err(Failure::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        done => done?,
+    }
     Ok(report_filled(&set))
 }
 
