@@ -88,7 +88,8 @@ extern "C" {
  *
  * To read: the set must have as many tasks as gComm has processes. lComm is not used.
  *
- * numFiles, chunksize, fsblksize are set to what the set has, and globalrank to the rank in gComm.
+ * numFiles, chunksize, fsblksize are set to what the set has (with cmerge, chunksize stays when the
+ * set is written), and globalrank to the rank in gComm.
  * fileptr may be null; else it is set to the FILE * of this process, as by sion_get_fp, which costs
  * system calls in each call. newfname may be null; else it is set to the name of the physical file,
  * which the caller frees by free().
@@ -99,7 +100,8 @@ int lsion_paropen_mpi(const char *fname, const char *file_mode, int *numFiles, M
 
 /*
  * Closes a set; all processes call this. After an error, which is that of all of them, it is closed
- * as well, and the file is as if it was never closed.
+ * as well, and the file is as if it was never closed, unless the error came after it was complete.
+ * Of a set of several files without seals, each is closed by itself.
  */
 int lsion_parclose_mpi(int sid);
 

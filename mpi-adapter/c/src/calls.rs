@@ -15,6 +15,7 @@ use mpi::ffi::MPI_Comm;
 use std::ffi::CString;
 use std::fmt::Debug;
 use std::os::unix::ffi::OsStrExt;
+use std::ptr;
 use striae_c::boundary::{path, slice, slice_mut, store};
 use striae_c::sion::parts::{
     Failure, Mode, Opened, Set, add, close_parallel, give_stdio, len_of, malloc_copy, run, text,
@@ -55,6 +56,9 @@ pub(crate) unsafe fn paropen<C: Collective + Debug + 'static>(
 ) -> Result<Set, Failure> {
     // SAFETY: the contract of the module.
     let wish = mine.and_then(|()| unsafe { wish(arguments, (color, has_messages)) });
+    // What the first process of a merged group has is that of all, and no size to ask for again.
+    let is_merged = matches!(&wish, Ok(Wish::Write(new)) if new.together.merges());
+    let chunksize = if is_merged { ptr::null_mut() } else { arguments.chunksize };
     let set = match wish {
         Ok(Wish::Read(old)) => open(comm, Ok(old)),
         Ok(Wish::Write(new)) => create(comm, Ok(new.freed_by(unfreed.clone()))),
@@ -62,7 +66,7 @@ pub(crate) unsafe fn paropen<C: Collective + Debug + 'static>(
     };
     let set = set.and_then(|mut set| {
         // SAFETY: the contract of the module.
-        let shown = unsafe { show(&mut set, arguments) };
+        let shown = unsafe { show(&mut set, Arguments { chunksize, ..arguments }) };
         set.agree(shown)?;
         Ok(set)
     });

@@ -2,6 +2,7 @@
 
 use crate::streams::Shared;
 use crate::{told, untold};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,9 +37,9 @@ where
 {
     let found = old.as_ref().map_err(untold).and_then(|old| match comm.rank() {
         0 => counts(old).map_err(|failure| untold(&failure)),
-        _ => Ok([0, 0]),
+        _ => Ok([0; 3]),
     });
-    let [nfiles, ntasks] = comm.total(found).map_err(told)?;
+    let [nfiles, ntasks, is_numbered] = comm.total(found).map_err(told)?;
     let old = old?;
     let (rank, size) = (u64::from(comm.rank()), u64::from(comm.size()));
     if matches!(old.wanted, Wanted::Own) && ntasks != size {
@@ -55,7 +56,7 @@ where
             let start = rank.saturating_mul(share);
             let is_last = rank.saturating_add(1) == size;
             let end = if is_last { ntasks } else { start.saturating_add(share) };
-            match is_one {
+            match is_one && is_numbered == 0 {
                 true => OpenOptions::new().tasks((start..end).collect()),
                 false => {
                     let ranks = (start..end).filter_map(|rank| i64::try_from(rank).ok());
@@ -68,12 +69,18 @@ where
     Ok(set(old, comm, streams))
 }
 
-/// The number of files and of tasks of a set.
-fn counts(old: &Old) -> Result<[u64; 2], Failure> {
+/// The number of files and of tasks of a set, and 1 if its global ranks are all numbers from 0 on.
+fn counts(old: &Old) -> Result<[u64; 3], Failure> {
     let file = File::open(&old.path)?;
     let head = file.files().next().map(|(_, head)| *head).ok_or("a set has at least one file")?;
     let ntasks = file.ntasks();
-    Ok([head.meta1.nfiles().into(), ntasks])
+    let is_dealt = matches!(old.wanted, Wanted::Dealt);
+    let mut ranks = BTreeSet::new();
+    for entry in if is_dealt { Some(file.tasks()?) } else { None }.into_iter().flatten() {
+        ranks.insert(entry?.place.globalrank);
+    }
+    let is_numbered = ranks.into_iter().map(u64::try_from).eq((0..ntasks).map(Ok));
+    Ok([head.meta1.nfiles().into(), ntasks, is_numbered.into()])
 }
 
 /// The set of this process.

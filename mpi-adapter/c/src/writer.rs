@@ -163,7 +163,11 @@ impl<C: Collective + std::fmt::Debug + 'static> Writer for Parallel<C> {
             file.fail(untold(failure));
         }
         file.coll_write(record.as_ref().copied().unwrap_or_default()).map_err(told)?;
-        record.map(drop)
+        record?;
+        match file.has_failed() {
+            true => Err("a write of this process has failed, and so does the close".into()),
+            false => Ok(()),
+        }
     }
 
     fn reinit(&mut self, chunksize: Result<i64, Failure>) -> Result<(About, Vec<Track>), Failure> {

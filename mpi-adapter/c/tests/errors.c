@@ -1,5 +1,7 @@
 /* An error of one process is one of all of them, and nobody waits. Argument: an empty folder. */
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "parallel.h"
@@ -148,6 +150,34 @@ static void no_room(void) {
     count++;
 }
 
+/* A record that a process has lost is an error of that process, before all meet at the close. */
+static void lost_records(const char *mode) {
+    enum { LEN = 100 << 10, RECORDS = 40 };
+    static unsigned char bytes[LEN];
+    char *path = in_folder(folder, "lost.sion");
+    int nfiles = 1, globalrank, failed = 0;
+    sion_int64 chunksize = 8 << 20;
+    sion_int32 fsblksize = 512;
+    MPI_Comm world = MPI_COMM_WORLD;
+    int sid = sion_paropen_mpi(path, mode, &nfiles, world, &world, &chunksize, &fsblksize,
+                               &globalrank, NULL, NULL);
+    CHECK(sid >= 0);
+    struct rlimit all, few;
+    CHECK(getrlimit(RLIMIT_FSIZE, &all) == 0 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    few = all;
+    few.rlim_cur = 4096;
+    CHECK(setrlimit(RLIMIT_FSIZE, &few) == 0);
+    for (int i = 0; i < RECORDS && !failed; i++) {
+        failed = sion_coll_fwrite(bytes, 1, LEN, sid) == 0;
+    }
+    CHECK(failed);
+    CHECK(sion_coll_fwrite(bytes, 1, LEN, sid) == 0);
+    CHECK(setrlimit(RLIMIT_FSIZE, &all) == 0);
+    CHECK(sion_parclose_mpi(sid) == SION_NOT_SUCCESS);
+    free(path);
+    count++;
+}
+
 /* Chunks that cannot get another size are an error of all, and the set is closed. */
 static void reinit_errors(void) {
     char *path = in_folder(folder, "reinit.sion");
@@ -252,6 +282,8 @@ int main(int argc, char **argv) {
     open_errors();
     later_errors();
     no_room();
+    lost_records("bw,collective");
+    lost_records("bw,collective,collsize=2,cmerge");
     reinit_errors();
     mapped_errors();
     CHECK(alive == 0);

@@ -311,6 +311,48 @@ static void mapped(void) {
     count++;
 }
 
+/* Processes that are dealt the tasks of a set get them by their global ranks, not their places. */
+static void mapped_backwards(void) {
+    char *path = in_folder(folder, "backwards.sion");
+    int nlocal = 2, nfiles = 1, ntasks = 2 * size, ranks[2], files[2] = {0, 0}, locals[2];
+    sion_int64 sizes[2] = {600, 600};
+    for (int i = 0; i < 2; i++) {
+        ranks[i] = rank + i * size;
+        locals[i] = ntasks - 1 - ranks[i];
+    }
+    int *r = ranks, *f = files, *l = locals;
+    sion_int64 *s = sizes;
+    sion_int32 fsblksize = 512;
+    int sid = sion_paropen_mapped_mpi(path, "bw", &nfiles, MPI_COMM_WORLD, &nlocal, &r, &s, &f, &l,
+                                      &fsblksize, NULL);
+    CHECK(sid >= 0);
+    unsigned char bytes[600];
+    for (int i = 0; i < 2; i++) {
+        CHECK(sion_seek(sid, ranks[i], SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
+        fill(bytes, ranks[i], 0, 50);
+        CHECK(sion_fwrite(bytes, 1, 50, sid) == 50);
+    }
+    CHECK(sion_parclose_mapped_mpi(sid) == SION_SUCCESS);
+    int count_read = -1;
+    r = f = l = NULL;
+    s = NULL;
+    sid = sion_paropen_mapped_mpi(path, "br", &nfiles, MPI_COMM_WORLD, &count_read, &r, &s, &f, &l,
+                                  &fsblksize, NULL);
+    CHECK(sid >= 0 && count_read == 2);
+    for (int i = 0; i < 2; i++) {
+        CHECK(r[i] == 2 * rank + i && l[i] == ntasks - 1 - r[i]);
+        CHECK(sion_seek(sid, r[i], 0, 0) == SION_SUCCESS);
+        CHECK(check_stream(sid, r[i]) == 50);
+    }
+    CHECK(sion_parclose_mapped_mpi(sid) == SION_SUCCESS);
+    free(r);
+    free(s);
+    free(f);
+    free(l);
+    free(path);
+    count++;
+}
+
 /* In a mapped set a collective write is one of this process, to its current task. */
 static void mapped_records(const char *mode) {
     char *path = in_folder(folder, "records.sion");
@@ -462,6 +504,7 @@ int main(int argc, char **argv) {
     records();
     mapped();
     file_checks();
+    mapped_backwards();
     mapped_records("bw");
     mapped_records("bw,collective");
     mapped_records("bw,collective,collsize=2");

@@ -61,6 +61,12 @@ impl<C: Collective, F: SharedFile> FileWriter<C, F> {
         self.files.first.fail(failure);
     }
 
+    /// Whether this rank could not write something, which the other ranks do not know yet: the next
+    /// collective that meets them fails at all.
+    pub fn has_failed(&self) -> bool {
+        self.files.own().any(Part::has_failed)
+    }
+
     /// Writes what waits of this rank in memory ([`collect`](super::Builder::collect)) into its
     /// files, without the other ranks. It opens those that it has not.
     ///

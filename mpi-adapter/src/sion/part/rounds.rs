@@ -75,7 +75,9 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         let len = match self.merged.clone() {
             Some(group) => {
                 self.begin(Operation::SionWrite);
-                self.comm.agree(Ok(()))?; // before a rank waits for messages of its group
+                // Before a rank waits for messages of its group: what a rank has lost is told here.
+                let mine = self.mine.take_untold().map_or(Ok(()), Err);
+                self.comm.agree(mine)?;
                 self.put_merged(record, &group)?
             }
             None => {
