@@ -1,9 +1,9 @@
 //! Errors as Python's exceptions: those that gsd raises, with the file, the field and the offset.
 
-use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileExistsError, PyKeyError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError,
 };
+use pyo3::{PyErr, Python};
 use std::io;
 use striae::error::{Error, ErrorKind};
 use striae::gsd::ErrorKind as Gsd;
@@ -26,6 +26,11 @@ pub(crate) fn raised(error: Error) -> PyErr {
 
 /// An error of the operating system: the subclass of `OSError` for its number, if it has one.
 fn of_system(error: &io::Error, path: &str) -> PyErr {
+    // What a Python object has raised that was read, such as KeyboardInterrupt.
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<PyErr>());
+    if let Some(raised) = inner {
+        return Python::attach(|py| raised.clone_ref(py));
+    }
     let number = match error.kind() {
         io::ErrorKind::NotFound => Some(libc::ENOENT),
         io::ErrorKind::PermissionDenied => Some(libc::EACCES),

@@ -107,15 +107,25 @@ def test_workers_read_regions(blob, method):
 
 
 def test_a_set_without_a_subfile_says_so(tmp_path, golden):
-    source = golden / 'blob' / 'f5h_n5_s1'
-    files = sorted(source.glob('blob_h1.h5.*'))
-    assert files
-    for file in files[:-1] if len(files) > 1 else files:
+    files = sorted((golden / 'blob' / 'f8_n8_s3rr').glob('blob_h1.nc.0*'))
+    assert len(files) == 3
+    for file in files[:-1]:
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    with striae.blob.open(tmp_path / 'blob_h1.h5') as blobs:
+    with striae.blob.open(tmp_path / 'blob_h1.nc') as blobs:
         blobs['U'][...]
-        assert len(blobs.missing) == (1 if len(files) > 1 else 0)
-        assert blobs.is_whole() == (len(files) == 1)
+        assert len(blobs.missing) == 1 and not blobs.is_whole()
+    (tmp_path / files[-1].name).write_bytes(files[-1].read_bytes())
+    with striae.blob.open(tmp_path / 'blob_h1.nc') as blobs:
+        blobs['U'][...]
+        assert len(blobs.missing) == 0 and blobs.is_whole()
+
+
+def test_what_is_no_name_or_index_is_said_to_be_none(golden):
+    with striae.cdf.open(golden / 'cdf' / 'cdf1_onerec_short.nc') as file:
+        assert 'r' in file and 5 not in file and None not in file
+        for key in [numpy.array([0, 1]), [0, 1], 'r', 0.5, (numpy.array([0]), Ellipsis, Ellipsis)]:
+            with pytest.raises(IndexError):
+                file['r'][key]
 
 
 def test_a_closed_file_reads_nothing(golden):

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import types
 import warnings
 
 import numpy
@@ -479,3 +480,66 @@ def test_of_equal_names_the_first_one_counts(tmp_path):
     with hoomd.open(path, 'r') as trajectory:
         assert trajectory[0].log['aa'][0] == 1
         assert hoomd.read_log(path)['log/aa'][0] == 1
+
+
+def test_a_frame_that_changes_nothing_writes_nothing_whatever_types_frame_0_has(tmp_path):
+    path = tmp_path / 'old.gsd'
+    with fl.open(path, 'w', 'a', 'hoomd', [1, 4]) as file:
+        file.write_chunk('particles/N', numpy.array([4], dtype=numpy.uint32))
+        file.write_chunk('particles/mass', numpy.array([1 / 3, 2, 3, 4], dtype=numpy.float64))
+        file.write_chunk('bonds/N', numpy.array([2], dtype=numpy.uint32))
+        file.write_chunk('bonds/group', numpy.array([[0, 1], [2, 3]], dtype=numpy.int32))
+        file.end_frame()
+    with hoomd.open(path, 'r+') as trajectory:
+        frame = trajectory[0]
+        for step in [1, 2]:
+            frame.configuration.step = step
+            trajectory.append(frame)
+        frame.bonds.group = [[0, 1], [1, 3]]
+        trajectory.append(frame)
+    with fl.open(path, 'r') as file:
+        assert [file.chunk_exists(n, 'particles/mass') for n in range(4)] == [True, False, False, False]
+        assert [file.chunk_exists(n, 'bonds/group') for n in range(4)] == [True, False, False, True]
+    with hoomd.open(path, 'r') as trajectory:
+        assert trajectory[2].particles.mass[0] == 1 / 3
+        assert trajectory[3].bonds.group.tolist() == [[0, 1], [1, 3]]
+
+
+def test_a_frame_without_a_step_has_that_of_frame_0(tmp_path):
+    path = tmp_path / 'steps.gsd'
+    write(path, [frame_of(5), hoomd.Frame(), frame_of(7)])
+    with hoomd.open(path, 'r') as trajectory:
+        assert [frame.configuration.step for frame in trajectory] == [5, 5, 7]
+
+
+def test_a_step_may_be_an_array_of_one_number_and_a_log_any_mapping(tmp_path):
+    path = tmp_path / 'step.gsd'
+    frame = frame_of(0)
+    frame.configuration.step = numpy.array([3])
+    frame.log = types.MappingProxyType({'energy': numpy.array([1.5])})
+    write(path, [frame])
+    with hoomd.open(path, 'r') as trajectory:
+        assert trajectory[0].configuration.step == 3 and trajectory[0].log['energy'] == 1.5
+
+
+class Interrupted(io.BytesIO):
+    """A file whose reads are interrupted, or give another type of bytes."""
+
+    raises = None
+
+    def read(self, size=-1):
+        if self.raises is not None:
+            raise self.raises
+        return bytearray(super().read(size))
+
+
+@pytest.mark.parametrize('error', [KeyboardInterrupt(), io.UnsupportedOperation('no'), ZeroDivisionError('x')])
+def test_what_a_file_object_raises_is_raised(tmp_path, error):
+    path = tmp_path / 'a.gsd'
+    write(path, [frame_of(step) for step in range(3)])
+    file = Interrupted(path.read_bytes())
+    trajectory = hoomd.HOOMDTrajectory(pygsd.GSDFile(file))
+    assert trajectory[1].configuration.step == 1
+    file.raises = error
+    with pytest.raises(type(error)):
+        trajectory[2]

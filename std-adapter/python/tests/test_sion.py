@@ -1,6 +1,7 @@
 """striae.sion: tasks, streams and keys."""
 
 import io
+import hashlib
 import json
 import multiprocessing
 import os
@@ -72,8 +73,12 @@ def test_golden_sets_read_as_their_programs_wrote_them(golden):
         said = json.loads(path.with_suffix('.json').read_text())
         with sion.open(path) as file:
             tasks = said.get('tasks', [])
-            for task, of in zip(file.tasks, tasks):
-                assert file.stream(task.task).read() is not None
+            for task, of in zip(file.tasks, tasks, strict=True):
+                stream = file.stream(task.task)
+                assert stream  # also if it is empty
+                data = stream.read()
+                assert len(data) == task.bytes == of['length']
+                assert hashlib.sha256(data).hexdigest() == of['sha256']
                 read += task.bytes
     assert read > 1000
 

@@ -1,5 +1,6 @@
 """Variables that are read by regions, with the indices of NumPy."""
 
+import operator
 from collections.abc import Mapping
 
 import numpy
@@ -58,11 +59,13 @@ class Variable:
     def _region(self, key):
         """Start, count and stride of a key, the shape of the result, and how the dimensions are turned."""
         keys = list(key) if isinstance(key, tuple) else [key]
-        if keys.count(Ellipsis) > 1:
+        places = [place for place, key in enumerate(keys) if key is Ellipsis]  # an array has an == of its own
+        if len(places) > 1:
             raise IndexError("an index can only have a single ellipsis ('...')")
-        if Ellipsis not in keys:
+        if not places:
+            places = [len(keys)]
             keys.append(Ellipsis)
-        at = keys.index(Ellipsis)
+        at = places[0]
         left = self.ndim - (len(keys) - 1)
         if left < 0:
             raise IndexError(f'too many indices for {self.name}: it has {self.ndim} dimensions')
@@ -73,7 +76,7 @@ class Variable:
                 numbers = range(*key.indices(length))
                 shape.append(len(numbers))
             else:
-                number = key.__index__() if hasattr(key, '__index__') else None
+                number = _index_of(key)
                 if number is None or isinstance(key, (bool, numpy.bool_)):
                     raise IndexError(f'indices of {self.name} are integers, slices and ..., not {type(key).__name__}')
                 if not -length <= number < length:
@@ -90,6 +93,14 @@ class Variable:
     def __repr__(self):
         lengths = ', '.join(f'{name}={length}' for name, length in zip(self.dimensions, self.shape))
         return f'<{self.dtype} {self.name}({lengths})>'
+
+
+def _index_of(key):
+    """The integer that a key is; None if it is none."""
+    try:
+        return operator.index(key)
+    except TypeError:
+        return None
 
 
 class Arrays(Mapping):
@@ -110,6 +121,9 @@ class Arrays(Mapping):
 
     def __getitem__(self, name):
         return Variable(self._file, name)
+
+    def __contains__(self, name):
+        return name in self._names
 
     def __iter__(self):
         return iter(self._names)

@@ -13,6 +13,7 @@ A training loop that reads random samples of a set that is larger than memory ga
 pushes other data out of it. Where the system does not allow direct reads, samples are read through the cache.
 """
 
+import operator
 import os
 from os import fspath
 
@@ -68,7 +69,7 @@ class Samples:
         read of 1 MiB or more puts whole blocks in their places. A shorter sample is read with the blocks around it and
         copied, unless it consists of whole blocks.
         """
-        number = number.__index__()
+        number = operator.index(number)
         length, offset, align = self._files.place(number)
         align = max(align, 1)
         memory = numpy.empty(length + 2 * align, dtype=numpy.uint8)
@@ -90,7 +91,7 @@ class Samples:
         Raises:
             ValueError: The samples have different lengths, or ``out`` has not as many bytes as all of them.
         """
-        numbers = [number.__index__() for number in numbers]
+        numbers = [operator.index(number) for number in numbers]
         if out is None:
             length = self._files.place(numbers[0])[0] if numbers else 0
             out = numpy.empty((len(numbers), length), dtype=numpy.uint8)
@@ -101,7 +102,7 @@ class Samples:
 
     def __getitems__(self, numbers):
         """Read a batch, as PyTorch asks for it: a list of samples, which may have different lengths."""
-        numbers = [number.__index__() for number in numbers]
+        numbers = [operator.index(number) for number in numbers]
         if len({self._files.place(number)[0] for number in numbers}) > 1:
             return [self[number] for number in numbers]
         return list(self.read(numbers))

@@ -18,7 +18,7 @@ class Samples:
         dtype: DTypeLike = ...,
         shape: Sequence[int] | None = None,
         direct: bool = True,
-        checked: bool = False,
+        checked: bool = True,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property

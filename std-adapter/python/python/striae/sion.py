@@ -80,6 +80,9 @@ class TaskReader(io.RawIOBase):
     def __len__(self):
         return self._stream.len
 
+    def __bool__(self):
+        return True  # as any other stream, however many bytes it has
+
 
 class File:
     """A closed set, open for reading.

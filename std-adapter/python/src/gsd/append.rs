@@ -10,7 +10,7 @@ use crate::numpy::{kind_of, numpy};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyList, PyString};
 use std::sync::Arc;
 use striae::striae_core::gsd::ChunkType;
 use striae::striae_core::store::usize_to_u64;
@@ -47,15 +47,15 @@ pub(super) fn append(
         }
     }
     let log = frame.getattr(intern!(py, "log"))?;
-    for item in log.cast::<PyDict>()?.items() {
-        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+    for item in log.call_method0(intern!(py, "items"))?.try_iter()? {
+        let (name, value): (String, Bound<'_, PyAny>) = item?.extract()?;
         let name = format!("log/{name}");
         let written = Written::of(&name, &value)?;
         chunks.push((name, written));
     }
     if chunks.is_empty() {
         // A frame without chunks is lost if it is the last one.
-        chunks.push((STEP.name.to_owned(), step_of(frame)?));
+        chunks.push((STEP.name.to_owned(), step_of(frame, first)?));
     }
     let is_first = first.is_none();
     let is_added = file.end_frame_with(py, |state, writer| {
@@ -74,10 +74,17 @@ pub(super) fn append(
     Ok(is_added)
 }
 
-/// The step of a frame, 0 if it has none.
-fn step_of(frame: &Bound<'_, PyAny>) -> PyResult<Written> {
+/// The step of a frame; if it has none, that of frame 0, which a reader would give it.
+fn step_of(frame: &Bound<'_, PyAny>, first: Option<(&First, &AnyFile)>) -> PyResult<Written> {
     let step = frame.getattr("configuration")?.getattr("step")?;
-    let step = step.extract::<Option<u64>>()?.unwrap_or(0);
+    let mut attributes = PARTS.iter().flat_map(|part| &part.attributes);
+    let place = attributes.find(|one| one.field.name == STEP.name).map(|one| one.place);
+    let held = first.and_then(|(first, file)| Some((first.values.get(place?)?, file)));
+    let step = match (step.extract::<Option<u64>>()?, held) {
+        (Some(step), _) => step,
+        (None, Some((held, file))) => held.get(frame.py(), file)?.extract()?,
+        (None, None) => 0,
+    };
     let data = Data::Raw(step.to_le_bytes().to_vec());
     Ok(Written { kind: ChunkType::U64, m: 1, data })
 }
@@ -105,7 +112,7 @@ impl<'py> Writing<'_, 'py> {
             Form::Box | Form::Array => self.array(attribute, value)?,
         };
         if let Some(first) = self.first_value(attribute)?
-            && is_same(&first, &written)?
+            && is_same(&first, &written, value)?
         {
             return Ok(None);
         }
@@ -134,7 +141,9 @@ impl<'py> Writing<'_, 'py> {
             Ok(number) => number,
             Err(_) => {
                 let int = self.py.import("builtins")?.getattr("int")?;
-                int.call1((value,))?.extract()?
+                // Also of an array of one number, as a chunk of it is read.
+                let item = value.call_method0(intern!(self.py, "item"));
+                int.call1((item.unwrap_or_else(|_| value.clone()),))?.extract()?
             }
         };
         if attribute.form == Form::Count {
@@ -250,14 +259,16 @@ fn kind_in_file(attribute: &Attribute, double: bool) -> ChunkType {
     }
 }
 
-/// Whether frame 0 has the same values.
-fn is_same(first: &Bound<'_, PyAny>, ready: &Ready) -> PyResult<bool> {
+/// Whether frame 0 has the same values: the same bytes, or the numbers of `value` if its chunk has
+/// another type, as in files of other versions of the schema or of double precision.
+fn is_same(first: &Bound<'_, PyAny>, ready: &Ready, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Ok(bytes) = Bytes::of(first) else { return Ok(false) };
     let (format, size) = bytes.format();
     if kind_of(format, size) == Some(ready.kind) {
         return Ok(bytes.as_slice() == ready.bytes.as_slice());
     }
-    Ok(false) // of another precision: a reader would get other numbers
+    let numpy = first.py().import("numpy")?;
+    numpy.call_method1(intern!(first.py(), "array_equal"), (first, value))?.extract()
 }
 
 /// Whether all rows are the default.

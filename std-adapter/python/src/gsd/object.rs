@@ -6,8 +6,9 @@ use crate::error::raised;
 use pyo3::exceptions::{PyKeyError, PyNotImplementedError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyTuple;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
@@ -47,9 +48,9 @@ impl ReadAt for Store {
             let _turn = self.turn.lock_py_attached(py);
             object.call_method1(intern!(py, "seek"), (offset,))?;
             let bytes = object.call_method1(intern!(py, "read"), (wanted,))?;
-            let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?.as_bytes();
+            let bytes: PyBackedBytes = bytes.extract().map_err(PyErr::from)?;
             let read = bytes.len().min(buf.len());
-            for (to, from) in buf.iter_mut().zip(bytes) {
+            for (to, from) in buf.iter_mut().zip(&*bytes) {
                 *to = *from;
             }
             Ok(read)
