@@ -25,11 +25,12 @@ some frames lack the chunk, particles.position@frames.npy has the numbers of the
 it. If the type or the shape of the chunk differs between frames, each frame gets an array of its \
 own, such as particles.position@00012.npy for frame 12. In names of files, / becomes a dot; a dot \
 becomes %2E, and other characters that a file name should not have are encoded likewise.\n\n\
-ffrecord: the files are sample_00000 and so on; a folder that has samples of larger numbers is \
-refused, since pack would take them, too.\n\n\
+ffrecord: the files are sample_00000 and so on.\n\n\
 netCDF and blob sets: the files are arrays in NumPy's format, VARIABLE.npy; of a blob set they have \
 the shapes of the canonical file.\n\n\
-If the run fails, or if SIGINT, SIGTERM or SIGHUP ends it, no files are left.")]
+If the run fails, or if SIGINT, SIGTERM or SIGHUP ends it, no files are left, and none is \
+replaced. A folder with tasks or samples of larger numbers, or with other arrays of a name, such as \
+NAME@frames.npy, is refused: they would be taken for parts of what is extracted.")]
 pub(crate) struct ExtractArgs {
     #[command(flatten)]
     pub(crate) file: Set,
