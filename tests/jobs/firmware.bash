@@ -17,7 +17,7 @@ declare -rA bounds=(
     [logger_4]=576 [logger_8]=736
     [stack_create]=3600 [stack_open]=3600 [stack_open_in]=1400 [stack_name]=550
     [stack_chunk]=450 [stack_pieces]=400 [stack_end_frame]=1120 [stack_bring_back]=3800
-    [code]=26100
+    [code]=26200
     [fixed_3]=232 [stack_fixed_create]=1540 [stack_fixed_open]=1650 [stack_fixed_chunk]=300
     [stack_fixed_end_frame]=730 [stack_fixed_bring_back]=1700
     [own_4]=360 [stack_own_create]=1640 [stack_own_open]=1840 [stack_own_name]=550

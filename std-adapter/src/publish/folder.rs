@@ -56,9 +56,9 @@ impl Folder {
     /// # Errors
     /// [`ErrorKind::Exists`] if a name was taken in the meantime and `force` is not set;
     /// [`ErrorKind::Locked`] if another writer has a file that is to be replaced;
-    /// [`ErrorKind::Source`]; an error of the operating system. None of the files has its name then,
-    /// and replaced files are where they were; those that cannot be moved back stay in the hidden
-    /// folder.
+    /// [`ErrorKind::Source`]; an error of the operating system. None of the files has its name
+    /// then, and replaced files are where they were; those that cannot be moved back stay in the
+    /// hidden folder.
     pub fn finish(
         self,
         sources: impl IntoIterator<Item = (u64, u64)>,

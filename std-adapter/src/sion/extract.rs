@@ -40,7 +40,8 @@ impl Extract {
     /// [`Exists`](crate::error::ErrorKind::Exists) for a file that is there already;
     /// [`Source`](crate::error::ErrorKind::Source) for a file of the set itself;
     /// [`Stray`](crate::error::ErrorKind::Stray) if all tasks are extracted, and the folder has
-    /// one of a larger number; [`Address`](crate::error::ErrorKind::Address); a damaged set; the operating system's.
+    /// one of a larger number; [`Address`](crate::error::ErrorKind::Address); a damaged set; the
+    /// operating system's.
     pub fn run(
         &self,
         set: &File,

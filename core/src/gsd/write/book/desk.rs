@@ -123,13 +123,12 @@ impl<S: WriteAt> Desk<'_, S, S::Error> {
     pub(super) async fn reserve(&mut self, end: u64) -> Result<(), Failure> {
         if self.tail.store_len < end {
             // Chunks that were not finished may have made it longer, and some stores do not shrink.
-            let len = self.disk.size().await?;
-            if len < end {
-                self.disk.set_size(end).await?;
-            }
-            self.tail.store_len = len.max(end);
+            self.tail.store_len = self.disk.size().await?;
         }
-        Ok(())
+        match self.tail.store_len < end {
+            true => self.set_store_len(end).await,
+            false => Ok(()),
+        }
     }
 
     /// Copies the front of what must be moved.
