@@ -66,6 +66,22 @@ pub trait Found: sealed::Sealed + fmt::Display {
     fn facts(&self) -> Facts;
 }
 
+/// The first damage that a check finds.
+///
+/// # Errors
+/// That of the check.
+pub fn first_damage<K: Found, T, E>(
+    verify: impl FnOnce(&mut dyn FnMut(K)) -> Result<T, E>,
+) -> Result<Option<K>, E> {
+    let mut first = None;
+    verify(&mut |what: K| {
+        if first.is_none() && what.severity() == Severity::Damage {
+            first = Some(what);
+        }
+    })?;
+    Ok(first)
+}
+
 pub(crate) mod sealed {
     /// No other types are findings.
     #[allow(unnameable_types, reason = "sealed")]

@@ -24,9 +24,8 @@ use crate::verb::{Options, Output, Plain, judgement_of};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use striae_core::store::ReadAt;
-use striae_inspect::blob::map::{self as inspect, FindingKind};
+use striae_inspect::blob::map::damage_of_netcdf;
 use striae_inspect::cdf::recover::{Recovery as Judged, Unwritten};
-use striae_inspect::finding::{Found as _, Severity};
 
 pub use striae_inspect::cdf::recover::{Certainty, Doubt, Loss, Proof, Records};
 
@@ -92,22 +91,11 @@ impl Recovery {
                 Unwritten::Read(error) => Error::new(&self.path, error),
                 Unwritten::Write(error) => Error::new(out, error),
             })?;
-            check_map(&to, &self.path)
+            let at = |error| Error::new(&self.path, error);
+            match damage_of_netcdf(&to).map_err(at)? {
+                Some(what) => Err(Error::new(&self.path, ErrorKind::DamagedMap(what))),
+                None => Ok(()),
+            }
         })
     }
-}
-
-/// Refuses a netCDF file that is a damaged map. `path` is that of the error.
-fn check_map(store: &PosixFile, path: &Path) -> Result<(), Error> {
-    if !inspect::is_netcdf(store).map_err(|error| Error::new(path, error))? {
-        return Ok(());
-    }
-    let mut damage = None;
-    let mut keep = |what: FindingKind| {
-        if damage.is_none() && what.severity() == Severity::Damage {
-            damage = Some(what);
-        }
-    };
-    inspect::verify(store, &mut keep).map_err(|error| Error::new(path, error))?;
-    damage.map_or(Ok(()), |what| Err(Error::new(path, ErrorKind::DamagedMap(what))))
 }

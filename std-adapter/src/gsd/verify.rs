@@ -8,7 +8,6 @@ use crate::store::bulk::Bulk;
 use crate::verb::Verify;
 use std::path::Path;
 use std::sync::Arc;
-use striae_inspect::finding::Found;
 
 pub use crate::finding::{Coverage, Facts, Severity, Value};
 pub use striae_inspect::gsd::verify::{Depth, Part, Summary};
@@ -51,14 +50,15 @@ pub(super) fn first_damage(
     bulk: &Bulk,
     counts: &mut dyn FnMut(&FindingKind) -> bool,
 ) -> Result<Option<Finding>, Error> {
-    let mut first = None;
-    let mut each = |what: FindingKind| {
-        if first.is_none() && what.severity() == Severity::Damage && counts(&what) {
-            first = Some(Finding::new(&Arc::from(path), what));
-        }
-    };
     let subject = Inspected::new(bulk, &|_| {});
-    let verified = striae_inspect::gsd::verify::verify(&subject, Depth::Structure, &mut each);
-    verified.map_err(|error| Error::new(path, error))?;
-    Ok(first)
+    let first = striae_inspect::finding::first_damage(|each| {
+        let mut each = |what: FindingKind| {
+            if counts(&what) {
+                each(what)
+            }
+        };
+        striae_inspect::gsd::verify::verify(&subject, Depth::Structure, &mut each)
+    });
+    let first = first.map_err(|error| Error::new(path, error))?;
+    Ok(first.map(|what| Finding::new(&Arc::from(path), what)))
 }

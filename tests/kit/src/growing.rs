@@ -18,6 +18,9 @@ impl ReadAt for Growing {
     }
 }
 
+#[cfg(feature = "inspect")]
+impl striae_inspect::subject::Subject for Growing {}
+
 impl WriteAt for Growing {
     fn write_all_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), FixedSize> {
         let start = usize::try_from(offset).unwrap();

@@ -26,7 +26,7 @@ pub struct Named<S> {
 /// New files that `recover` writes.
 pub trait Shelf {
     /// A new file.
-    type File: WriteAt;
+    type File: WriteAt + Subject;
 
     /// Makes an empty file.
     fn create(&mut self, name: &str) -> Self::File;

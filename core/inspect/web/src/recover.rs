@@ -11,14 +11,13 @@ use alloc::vec::Vec;
 use core::fmt;
 use striae_core::gsd::{Slot, Writer};
 use striae_core::integrity::crc32c;
-use striae_core::store::{ReadAt, WriteAt};
+use striae_core::store::WriteAt;
 use striae_hoomd::shown::Shown;
 use striae_inspect::certainty::Tally;
-use striae_inspect::finding::{Found, Severity};
+use striae_inspect::finding::first_damage;
 use striae_inspect::gsd::verify::Depth;
 use striae_inspect::sion::recover::{OfSet, RecoveredTask, Refused, Unwritten, copy};
 use striae_inspect::size::Demand;
-use striae_inspect::subject::Subject;
 use striae_inspect::{blob, cdf, gsd, sion};
 
 /// The most bytes of a new file, which is in memory until it is saved.
@@ -78,37 +77,6 @@ fn told(tally: &Tally) -> Json {
         .with("sound", tally.is_sound())
         .with("counts", counts)
         .with("data", data)
-}
-
-/// A new file that is checked before it is shown.
-struct New<'a, F>(&'a F);
-
-impl<F: ReadAt> ReadAt for New<'_, F> {
-    type Error = F::Error;
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, F::Error> {
-        self.0.read_at(offset, buf)
-    }
-
-    fn size(&self) -> Result<u64, F::Error> {
-        self.0.size()
-    }
-}
-
-impl<F: ReadAt> Subject for New<'_, F> {}
-
-/// The first damage that a check of a new file finds.
-fn first_damage<K: Found, T, E: fmt::Display>(
-    verify: impl FnOnce(&mut dyn FnMut(K)) -> Result<T, E>,
-) -> Result<Option<K>, Wrong> {
-    let mut first = None;
-    let mut each = |what: K| {
-        if first.is_none() && what.severity() == Severity::Damage {
-            first = Some(what);
-        }
-    };
-    verify(&mut each).map_err(|error| Wrong::new("the new file", error))?;
-    Ok(first)
 }
 
 /// The commit of the whole set that the files are of, if one is known.
@@ -213,8 +181,8 @@ fn of_gsd<S: Store, O: Shelf>(file: &Named<S>, shelf: &mut O) -> Result<Json, Wr
     writer.close().map_err(|error| unwritten(&error))?;
     drop(writer);
     // What the judgement has overlooked is not offered.
-    let damage = first_damage(|each| gsd::verify::verify(&New(&new), Depth::Data, each))?;
-    if let Some(damage) = damage {
+    let damage = first_damage(|each| gsd::verify::verify(&new, Depth::Structure, each));
+    if let Some(damage) = damage.map_err(|error| unwritten(&error))? {
         return Err(unwritten(&damage));
     }
     let runs = recovery.runs().map(|run| {
@@ -249,11 +217,9 @@ fn of_cdf<S: Store, O: Shelf>(file: &Named<S>, shelf: &mut O) -> Result<Json, Wr
         Unwritten::Read(error) => Wrong::new(&file.name, text_of(&error)),
         Unwritten::Write(error) => Wrong::new("the new file", error),
     })?;
-    if blob::map::is_netcdf(&new).map_err(Wrong::of("the new file"))? {
-        let damage = first_damage(|each| blob::map::verify(&New(&new), each))?;
-        if let Some(damage) = damage {
-            return Err(Wrong::new(&file.name, format!("is a damaged map: {damage}")));
-        }
+    let damage = blob::map::damage_of_netcdf(&new).map_err(Wrong::of("the new file"))?;
+    if let Some(damage) = damage {
+        return Err(Wrong::new(&file.name, format!("is a damaged map: {damage}")));
     }
     let variables = recovery.variables().map(|(variable, certainty)| {
         row()

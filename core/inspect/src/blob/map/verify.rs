@@ -1,9 +1,9 @@
 //! Runs all checks of a map, and reports everything that it finds.
 
 use super::finding::FindingKind;
-use super::netcdf::{read_table, tables};
+use super::netcdf::{is_netcdf, read_table, tables};
 use super::{Decomposition, each_event, is_text, read_text};
-use crate::finding::{Coverage, Found as _, Severity};
+use crate::finding::{Coverage, Found as _, Severity, first_damage};
 use crate::report::report;
 use crate::subject::{Failed, Subject};
 use core::num::NonZeroU32;
@@ -50,6 +50,17 @@ fn check<S: Subject>(subject: &S, report: &mut Report<'_>) -> Result<(), Failed<
         decomposition(&read, report);
     }
     Ok(())
+}
+
+/// The first damage of a netCDF file if it is a map; `None` if it is none, or sound.
+///
+/// # Errors
+/// An error of the store.
+pub fn damage_of_netcdf<S: Subject>(subject: &S) -> Result<Option<FindingKind>, Failed<S, Error>> {
+    match is_netcdf(subject)? {
+        true => first_damage(|each| verify(subject, each)).map_err(DriveError::Store),
+        false => Ok(None),
+    }
 }
 
 /// Reports elements of a text map that are larger than the array. Returns where the last number has
