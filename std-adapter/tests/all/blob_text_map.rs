@@ -237,6 +237,11 @@ fn a_wrong_rank_loses_no_others() {
         (of.requests(10), of.requests(90)[0].offset, of.ranks().count()),
         (&[][..], 290, 99)
     );
+    // Nor does its number hide that the file may be cut.
+    let text = lines("99 3");
+    let cut = text.find("\n50 3\n").unwrap() + 1;
+    let (found, ..) = recovered(&text[..cut]);
+    assert_eq!((found[10], found.last()), ((Some(99), "lost"), Some(&(None, "guess"))));
     // A guess, which is what follows damage, loses none that is sure.
     let (found, map, _) = recovered(&lines("x\n95 3"));
     assert_eq!(found[10], (None, "lost"));

@@ -334,7 +334,9 @@ impl Ranks {
             self.lose(Some(rank), line, Loss::Lines);
         }
         self.keep_increasing();
-        let ranks = self.found.iter().filter_map(|found| found.rank);
+        // The number of a rank that is out of order says nothing of where the file ends.
+        let is_placed = |found: &&Found| found.certainty != Certainty::Lost(Loss::Order);
+        let ranks = self.found.iter().filter(is_placed).filter_map(|found| found.rank);
         let first = ranks.max().map_or(0, |last| last.saturating_add(1));
         let requests = self.known.requests.iter();
         let elements = requests.map(|request| request.len).fold(0, u64::saturating_add);
