@@ -250,6 +250,9 @@ static void a_set_that_cannot_be_closed_can_be_made_again(const char *folder) {
     limit(1);
     CHECK(sion_close(sid) == 0);
     limit(RLIM_INFINITY);
+    size = -1; /* a call that cannot succeed gives nothing up */
+    CHECK(sion_open(path, "w", &ntasks, &nfiles, &sizes, &unit, &ranks, NULL) == -1);
+    CHECK(sion_get_bytes_written(sid) == 5);
     sid = make_sion(path, NULL);
     CHECK(sion_fwrite("second", 1, 6, sid) == 6 && sion_close(sid) == 1);
     CHECK(sion_close(sid) == 0);

@@ -95,7 +95,6 @@ pub(super) fn create(
         false => open.create(true).truncate(false),
     };
     drop(open.open(path)?);
-    let made = exclusive.then(|| New(path));
     let version = Version::from_number(new.schema_version);
     let builder = Builder::new()
         .force(true)
@@ -107,18 +106,12 @@ pub(super) fn create(
         .lock(settings.lock)
         .application(label(new.application))
         .schema(label(new.schema), version);
-    let writer = builder.create(path)?;
-    std::mem::forget(made); // it is there to stay
-    Ok(writer)
-}
-
-/// A file that is removed if it does not become one: the next call could not make it, either.
-struct New<'a>(&'a Path);
-
-impl Drop for New<'_> {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(self.0); // the error is that of the creation
+    let created = builder.create(path);
+    if created.is_err() && exclusive {
+        // Or the next call could not make it, either. The error is that of the creation.
+        let _ = fs::remove_file(path);
     }
+    Ok(created?)
 }
 
 /// As much of a text as a label of a file can have. gsd may cut within a character; this does not.

@@ -110,9 +110,14 @@ pub unsafe extern "C" fn lsion_open(
             let (nfiles, fsblksize) =
                 (nfiles.copied().unwrap_or(1), blksize.copied().unwrap_or(-1));
             let new = NewSet { nfiles, chunksizes: sizes, globalranks: ranks, fsblksize };
-            // A program that cannot close a set may only make it again, as it does with SIONlib.
-            give_up(|set| set.cannot_close && set.is_at(path(name)));
-            create(path(name), mode, &new)?
+            match create(path(name), mode, &new) {
+                // A program that cannot close a set may make it again, as it does with SIONlib.
+                Err(error) if is_locked(&error) => {
+                    give_up(|set| set.cannot_close && set.is_at(path(name)));
+                    create(path(name), mode, &new)?
+                }
+                set => set?,
+            }
         } else {
             let set = open(path(name), mode)?;
             let sizes = set.tracks.iter().map(|track| track.entry.place.chunks.chunksize);
@@ -137,6 +142,12 @@ pub unsafe extern "C" fn lsion_open(
         unsafe { give_stdio(&mut set, fileptr) }?;
         add(set)
     })
+}
+
+/// Whether a set could not be made because somebody writes it.
+fn is_locked(error: &Failure) -> bool {
+    let error = error.downcast_ref().map(striae::Error::kind);
+    matches!(error, Some(striae::error::ErrorKind::Locked))
 }
 
 /// Opens a set to read one task of it.

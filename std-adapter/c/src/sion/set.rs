@@ -86,7 +86,7 @@ pub struct Set {
     /// Whether it was made by `sion_dup`.
     pub(super) is_dup: bool,
     pub(super) is_posix: bool,
-    /// Whether it was closed, so that its number stands for it no more.
+    /// Whether it was closed or given up: its number is free.
     pub(super) is_over: bool,
     /// Whether its close has failed, and was not repeated with success.
     pub(super) cannot_close: bool,
