@@ -74,13 +74,15 @@ fn counts(old: &Old) -> Result<[u64; 3], Failure> {
     let file = File::open(&old.path)?;
     let head = file.files().next().map(|(_, head)| *head).ok_or("a set has at least one file")?;
     let ntasks = file.ntasks();
-    let is_dealt = matches!(old.wanted, Wanted::Dealt);
-    let mut ranks = BTreeSet::new();
-    for entry in if is_dealt { Some(file.tasks()?) } else { None }.into_iter().flatten() {
-        ranks.insert(entry?.place.globalrank);
-    }
-    let is_numbered = ranks.into_iter().map(u64::try_from).eq((0..ntasks).map(Ok));
+    // Only who is dealt tasks wants to know, and it takes a list of them.
+    let is_numbered = matches!(old.wanted, Wanted::Dealt) && is_numbered(&file)?;
     Ok([head.meta1.nfiles().into(), ntasks, is_numbered.into()])
+}
+
+fn is_numbered(file: &File) -> Result<bool, Failure> {
+    let ranks = file.tasks()?.map(|entry| Ok(entry?.place.globalrank));
+    let ranks = ranks.collect::<Result<BTreeSet<_>, striae::Error>>()?;
+    Ok(ranks.into_iter().map(u64::try_from).eq((0..file.ntasks()).map(Ok)))
 }
 
 /// The set of this process.

@@ -222,45 +222,49 @@ static void records(void) {
     count++;
 }
 
+/* Opens a mapped set of chunks of 600 bytes to write, with tasks of this process. */
+static int open_mapped(char *path, const char *mode, int nfiles, int nlocal, int *ranks,
+                       int *files, int *locals) {
+    sion_int64 sizes[3] = {600, 600, 600}, *s = sizes;
+    sion_int32 fsblksize = 512;
+    int sid = sion_paropen_mapped_mpi(path, mode, &nfiles, MPI_COMM_WORLD, &nlocal, &ranks, &s,
+                                      &files, &locals, &fsblksize, NULL);
+    CHECK(sid >= 0);
+    return sid;
+}
+
+/* Writes the first bytes of the stream of a task. */
+static void write_mapped(int sid, int task, int len) {
+    unsigned char bytes[600];
+    CHECK(sion_seek(sid, task, SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
+    fill(bytes, task, 0, len);
+    CHECK(sion_fwrite(bytes, 1, (size_t)len, sid) == (size_t)len);
+}
+
 /* Three tasks of each process in two files, read by fewer processes. */
 static void mapped(void) {
     char *path = in_folder(folder, "mapped.sion");
-    int nlocal = 3, nfiles = 2, ntasks = 3 * size;
+    int nfiles = 2, ntasks = 3 * size;
     int ranks[3], files[3], locals[3];
-    sion_int64 sizes[3];
     for (int i = 0; i < 3; i++) {
         ranks[i] = rank + i * size;
         files[i] = ranks[i] % 2;
         locals[i] = ranks[i] / 2;
-        sizes[i] = 600;
     }
-    int *r = ranks, *f = files, *l = locals;
-    sion_int64 *s = sizes;
-    sion_int32 fsblksize = 512;
-    int sid = sion_paropen_mapped_mpi(path, "bw", &nfiles, MPI_COMM_WORLD, &nlocal, &r, &s, &f, &l,
-                                      &fsblksize, NULL);
-    CHECK(sid >= 0);
-    unsigned char bytes[600];
-    for (int i = 2; i >= 0; i--) {
-        CHECK(sion_seek(sid, ranks[i], SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
-        fill(bytes, ranks[i], 0, 100 + ranks[i]);
-        CHECK(sion_fwrite(bytes, 1, (size_t)(100 + ranks[i]), sid) == (size_t)(100 + ranks[i]));
-    }
+    int sid = open_mapped(path, "bw", nfiles, 3, ranks, files, locals);
+    for (int i = 2; i >= 0; i--) write_mapped(sid, ranks[i], 100 + ranks[i]);
     CHECK(sion_seek(sid, ntasks, SION_CURRENT_BLK, SION_CURRENT_POS) == SION_NOT_SUCCESS);
     CHECK(sion_parreinit_mpi(sid, 100) == SION_NOT_SUCCESS);
     /* It has closed the set at all processes, as it cannot be done. */
     CHECK(sion_parclose_mapped_mpi(sid) == SION_NOT_SUCCESS);
 
-    sid = sion_paropen_mapped_mpi(path, "bw", &nfiles, MPI_COMM_WORLD, &nlocal, &r, &s, &f, &l,
-                                  &fsblksize, NULL);
-    CHECK(sid >= 0);
-    for (int i = 0; i < 3; i++) {
-        CHECK(sion_seek(sid, ranks[i], SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
-        fill(bytes, ranks[i], 0, 100 + ranks[i]);
-        CHECK(sion_fwrite(bytes, 1, (size_t)(100 + ranks[i]), sid) == (size_t)(100 + ranks[i]));
-    }
+    sid = open_mapped(path, "bw", nfiles, 3, ranks, files, locals);
+    for (int i = 0; i < 3; i++) write_mapped(sid, ranks[i], 100 + ranks[i]);
     CHECK(sion_parclose_mapped_mpi(sid) == SION_SUCCESS);
 
+    int *r, *f, *l;
+    sion_int64 *s;
+    sion_int32 fsblksize = 512;
     MPI_Comm half;
     int readers = size > 1 ? size - size / 2 : 1;
     MPI_Comm_split(MPI_COMM_WORLD, rank < readers, rank, &half);
@@ -314,28 +318,17 @@ static void mapped(void) {
 /* Processes that are dealt the tasks of a set get them by their global ranks, not their places. */
 static void mapped_backwards(void) {
     char *path = in_folder(folder, "backwards.sion");
-    int nlocal = 2, nfiles = 1, ntasks = 2 * size, ranks[2], files[2] = {0, 0}, locals[2];
-    sion_int64 sizes[2] = {600, 600};
+    int nfiles = 1, ntasks = 2 * size, ranks[2], files[2] = {0, 0}, locals[2];
     for (int i = 0; i < 2; i++) {
         ranks[i] = rank + i * size;
         locals[i] = ntasks - 1 - ranks[i];
     }
-    int *r = ranks, *f = files, *l = locals;
-    sion_int64 *s = sizes;
-    sion_int32 fsblksize = 512;
-    int sid = sion_paropen_mapped_mpi(path, "bw", &nfiles, MPI_COMM_WORLD, &nlocal, &r, &s, &f, &l,
-                                      &fsblksize, NULL);
-    CHECK(sid >= 0);
-    unsigned char bytes[600];
-    for (int i = 0; i < 2; i++) {
-        CHECK(sion_seek(sid, ranks[i], SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
-        fill(bytes, ranks[i], 0, 50);
-        CHECK(sion_fwrite(bytes, 1, 50, sid) == 50);
-    }
+    int sid = open_mapped(path, "bw", nfiles, 2, ranks, files, locals);
+    for (int i = 0; i < 2; i++) write_mapped(sid, ranks[i], 50);
     CHECK(sion_parclose_mapped_mpi(sid) == SION_SUCCESS);
-    int count_read = -1;
-    r = f = l = NULL;
-    s = NULL;
+    int count_read = -1, *r = NULL, *f = NULL, *l = NULL;
+    sion_int64 *s = NULL;
+    sion_int32 fsblksize = 512;
     sid = sion_paropen_mapped_mpi(path, "br", &nfiles, MPI_COMM_WORLD, &count_read, &r, &s, &f, &l,
                                   &fsblksize, NULL);
     CHECK(sid >= 0 && count_read == 2);
@@ -356,20 +349,14 @@ static void mapped_backwards(void) {
 /* In a mapped set a collective write is one of this process, to its current task. */
 static void mapped_records(const char *mode) {
     char *path = in_folder(folder, "records.sion");
-    int nlocal = 2, nfiles = size > 1 ? 2 : 1, ntasks = 2 * size;
+    int nfiles = size > 1 ? 2 : 1, ntasks = 2 * size;
     int ranks[2], files[2], locals[2];
-    sion_int64 sizes[2] = {600, 600};
     for (int i = 0; i < 2; i++) {
         ranks[i] = rank + i * size;
         files[i] = ranks[i] % nfiles;
         locals[i] = ranks[i] / nfiles;
     }
-    int *r = ranks, *f = files, *l = locals, sid;
-    sion_int64 *s = sizes;
-    sion_int32 fsblksize = 512;
-    sid = sion_paropen_mapped_mpi(path, mode, &nfiles, MPI_COMM_WORLD, &nlocal, &r, &s, &f, &l,
-                                  &fsblksize, NULL);
-    CHECK(sid >= 0);
+    int sid = open_mapped(path, mode, nfiles, 2, ranks, files, locals);
     unsigned char bytes[600];
     for (int i = 1; i >= 0; i--) {
         CHECK(sion_seek(sid, ranks[i], SION_CURRENT_BLK, SION_CURRENT_POS) == SION_SUCCESS);
@@ -380,8 +367,9 @@ static void mapped_records(const char *mode) {
     }
     CHECK(sion_parclose_mapped_mpi(sid) == SION_SUCCESS);
     if (rank == 0) {
-        r = NULL;
-        s = NULL;
+        int *r = NULL;
+        sion_int64 *s = NULL;
+        sion_int32 fsblksize;
         sid = sion_open(path, "br", &ntasks, &nfiles, &s, &fsblksize, &r, NULL);
         CHECK(sid >= 0 && ntasks == 2 * size);
         for (int task = 0; task < ntasks; task++) {

@@ -40,12 +40,12 @@ impl<C: Collective, F: SharedFile> Part<C, F> {
         self.file.written()?.io().write_all_at(offset, bytes)
     }
 
-    /// Remembers why this rank failed, for the next collective.
     /// Whether this rank has a failure that the others do not know.
     pub(in crate::sion) fn has_failed(&self) -> bool {
         self.mine.is_failed()
     }
 
+    /// Remembers why this rank failed, for the next collective.
     pub(in crate::sion) fn fail(&mut self, failure: Failure) {
         self.mine.fail_with(failure);
     }
