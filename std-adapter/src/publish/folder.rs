@@ -17,7 +17,8 @@ use striae_core::store::usize_to_u64;
 /// They are made in a hidden folder (`.striae-` and some letters) in the folder.
 /// [`finish`](Self::finish) renames them. Dropping this without `finish` removes all of them, and
 /// the folder, if this has made it; so does [`abandon_all`](super::abandon_all). A kill leaves the
-/// hidden folder, which [`leftovers`](super::leftovers) finds.
+/// hidden folder, which [`leftovers`](super::leftovers) finds; a kill during `finish` may leave
+/// files that were to be replaced in it.
 #[derive(Debug)]
 pub struct Folder {
     hidden: Hidden, // dropped first: it is in the other one

@@ -17,23 +17,27 @@ pub use striae_inspect::sion::PartOfSet;
 /// was renamed.
 #[must_use]
 pub fn set_path(part: PartOfSet, path: &Path) -> Option<PathBuf> {
-    let suffix = Sibling(part.file).to_string();
+    let set = without_number(path, part.file)?;
+    (set.file_name().is_some()).then(|| set.to_owned())
+}
+
+/// A path without the number of a file at its end; `None` if that is not there.
+fn without_number(path: &Path, number: u32) -> Option<&Path> {
+    let suffix = Sibling(number).to_string();
     let name = path.as_os_str().as_bytes().strip_suffix(suffix.as_bytes())?;
-    Some(PathBuf::from(OsStr::from_bytes(name))).filter(|set| set.file_name().is_some())
+    Some(Path::new(OsStr::from_bytes(name)))
 }
 
 /// The existing files of the set to which the file at `path` belongs, whose META1 is `meta1`; only
 /// that file if it was renamed, or is alone.
 pub(super) fn all_of_set(path: &Path, meta1: &Meta1) -> Vec<PathBuf> {
-    let suffix = Sibling(number_of(path)).to_string();
-    let base = path.as_os_str().as_bytes().strip_suffix(suffix.as_bytes());
-    let base = base.map_or(path, |base| Path::new(OsStr::from_bytes(base)));
-    let numbers = match meta1.files_in_set() {
-        1 => BTreeSet::new(),
-        _ => siblings_of(base).unwrap_or_default(),
-    };
-    let siblings = numbers.into_iter().map(|number| sibling_path(base, number));
-    siblings.chain([path.to_owned()]).collect()
+    if meta1.files_in_set() == 1 {
+        return vec![path.to_owned()];
+    }
+    let first = without_number(path, number_of(path)).unwrap_or(path);
+    let numbers = siblings_of(first).unwrap_or_default(); // none in a folder that cannot be listed
+    let siblings = numbers.into_iter().map(|number| sibling_path(first, number));
+    siblings.chain([first.to_owned(), path.to_owned()]).collect()
 }
 
 /// The number at the end of a file's name.

@@ -141,6 +141,24 @@ impl Subfile {
     }
 }
 
+/// A writer of the subfile in a store.
+fn writer<S: WriteAt<Error: std::fmt::Debug>>(store: S) -> Writer<S, Vec<Slot>, Vec<u8>> {
+    let slots = vec![Slot::EMPTY; VARS.len()];
+    Writer::open(store, Fill::Values, &mut [0; 2], slots, vec![0; 600]).unwrap()
+}
+
+/// Puts the values of a record to their places.
+fn put_values<S: WriteAt<Error: std::fmt::Debug>>(
+    writer: &mut Writer<S, Vec<Slot>, Vec<u8>>,
+    store: &mut S,
+    record: u64,
+) {
+    for varid in 1..VARS.len() {
+        let at = writer.place(varid as u64, record).unwrap().offset();
+        store.write_all_at(at, &bytes_of(varid, record)).unwrap();
+    }
+}
+
 /// Appends some records to a subfile twice, and says what it has promised.
 fn append(start: &[u8], numrecs: u64, more: &[u64]) -> (Subfile, PowerStore, Promises<u64>) {
     let (subfile, _) = Subfile::new(0);
@@ -148,15 +166,8 @@ fn append(start: &[u8], numrecs: u64, more: &[u64]) -> (Subfile, PowerStore, Pro
     let mut first = numrecs;
     for &more in more {
         let next = subfile.find(&store.live()).next(first);
-        let slots = vec![Slot::EMPTY; VARS.len()];
-        let writer = Writer::open(store.clone(), Fill::Values, &mut [0; 2], slots, vec![0; 600]);
-        let mut writer = writer.unwrap();
-        for record in first..first + more {
-            for varid in 1..VARS.len() {
-                let at = writer.place(varid as u64, record).unwrap().offset();
-                store.write_all_at(at, &bytes_of(varid, record)).unwrap();
-            }
-        }
+        let mut writer = writer(store.clone());
+        (first..first + more).for_each(|record| put_values(&mut writer, &mut store, record));
         promises.begin(&store, first + more);
         let table = table(first + more);
         let seal = subfile.reseal(first + more, &table);
@@ -200,14 +211,8 @@ fn records_are_counted_once_however_often_the_call_is_repeated() {
     let (mut repeated, mut closed) = (0, 0);
     for fuel in 0.. {
         let bay = Bay::new(start.clone(), false);
-        let slots = vec![Slot::EMPTY; VARS.len()];
-        let writer = Writer::open(bay.clone(), Fill::Values, &mut [0; 2], slots, vec![0; 600]);
-        let mut writer = writer.unwrap();
-        let mut store = bay.clone();
-        for varid in 1..VARS.len() {
-            let at = writer.place(varid as u64, 2).unwrap().offset();
-            store.write_all_at(at, &bytes_of(varid, 2)).unwrap();
-        }
+        let mut writer = writer(bay.clone());
+        put_values(&mut writer, &mut bay.clone(), 2);
         let table = table(3);
         let seal = subfile.reseal(3, &table);
         bay.fail(fuel, 1);
@@ -237,13 +242,8 @@ fn records_that_were_counted_can_be_taken_back_before_the_seal_is_settled() {
     let (subfile, start) = Subfile::new(2);
     let mut store = PowerStore::new(&start);
     let next = subfile.find(&start).next(2);
-    let slots = vec![Slot::EMPTY; VARS.len()];
-    let writer = Writer::open(store.clone(), Fill::Values, &mut [0; 2], slots, vec![0; 600]);
-    let mut writer = writer.unwrap();
-    for varid in 1..VARS.len() {
-        let at = writer.place(varid as u64, 2).unwrap().offset();
-        store.write_all_at(at, &bytes_of(varid, 2)).unwrap();
-    }
+    let mut writer = writer(store.clone());
+    put_values(&mut writer, &mut store, 2);
     let table = table(3);
     let seal = subfile.reseal(3, &table);
     count(&mut writer, 1, Some((&seal, next)), crc32c).unwrap();
