@@ -14,7 +14,9 @@ readonly linked="$build/$triple/release"
 
 # Bytes of code at most that a program needs beside its card: what it has, and a little room.
 declare -rA budgets=([logger]=26000 [own]=12800 [fixed]=10000 [sion]=15500
-    [sion_fixed]=9200 [netcdf]=18000)
+    [sion_fixed]=9200 [netcdf]=18000 [logger_async]=48000 [fixed_async]=20500)
+# Bytes of memory at most of the future that logs, and that an executor keeps: likewise.
+declare -rA futures=([logger_async]=2900 [fixed_async]=1500)
 
 # Builds the library. Arguments: optimisation level, then cargo's.
 build() {
@@ -103,10 +105,10 @@ text_size() {
     arm-none-eabi-size "$1" | awk 'NR == 2 { print $1 }'
 }
 
-# Builds the programs, each optimised as a whole, as firmware is.
+# Builds the programs, each optimised as a whole, as firmware is. Arguments: cargo's.
 build_programs() {
     debian_cargo build --release --target "$triple" -Zbuild-std=core --target-dir "$build" \
-        --manifest-path "$programs/Cargo.toml"
+        --manifest-path "$programs/Cargo.toml" "$@"
 }
 
 # What the programs use compiles for other devices: without compare-and-swap, and of another kind.
@@ -118,6 +120,11 @@ build_for() {
 # The bytes of code that a program has more than the card.
 net_size() {
     echo $(($(text_size "$linked/$1") - $(text_size "$linked/nothing")))
+}
+
+# The bytes of memory of a program's future, which is all that it has in .bss.
+future_size() {
+    arm-none-eabi-size "$linked/$1" | awk 'NR == 2 { print $3 }'
 }
 
 # The functions and constants of a program by their size, the biggest first.
@@ -137,6 +144,11 @@ must_fit() {
         ((size <= budgets[$program])) ||
             fail "$program needs $size bytes of code, at most ${budgets[$program]}"
     done
+    for program in "${!futures[@]}"; do
+        size=$(future_size "$program")
+        ((size > 0 && size <= futures[$program])) ||
+            fail "the future of $program has $size bytes, at most ${futures[$program]}"
+    done
 }
 
 report() {
@@ -150,8 +162,12 @@ report() {
     note "beside the card: $(net_size sion) to write a SION file"
     note "$(net_size sion_fixed) to write a SION file of a fixed shape"
     note "$(net_size logger) to log frames"
+    note "$(net_size logger_async) to log frames to a card that is awaited," \
+        "and $(future_size logger_async) of memory"
     note "$(net_size own) to log frames to own files"
     note "$(net_size fixed) to log frames of a fixed shape"
+    note "$(net_size fixed_async) to a card that is awaited," \
+        "and $(future_size fixed_async) of memory"
     note "$(net_size netcdf) to log netCDF records"
 }
 
@@ -172,6 +188,7 @@ must_link one_task gate_sion_read_one_task
 must_link one_chunk gate_gsd_read_one_chunk
 
 build_programs
+build_programs --features async --bin logger_async --bin fixed_async
 must_fit
 build_for thumbv6m-none-eabi
 build_for riscv32imac-unknown-none-elf

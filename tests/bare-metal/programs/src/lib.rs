@@ -1,6 +1,12 @@
 //! What all programs have: a store that stands for a card, and an end.
 #![no_std]
 
+#[cfg(feature = "async")]
+mod awaited;
+
+#[cfg(feature = "async")]
+pub use awaited::{AsyncCard, run, size_of_output};
+
 use core::hint::black_box;
 use embedded_io::ErrorKind;
 use striae_core::store::{ReadAt, WriteAt};
