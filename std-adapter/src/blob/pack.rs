@@ -24,6 +24,7 @@ use striae_core::cdf::{AttrDef, Define, Definition, DimDef, Values, VarDef};
 use striae_core::endian::ByteOrder;
 use striae_core::span::Span;
 use striae_core::store::{ReadAt, usize_to_u64};
+use striae_inspect::blob::map::MAX_NPROCS;
 use striae_inspect::size::Demand;
 
 /// Makes a set of the arrays of a netCDF file, as E3SM-IO writes it.
@@ -148,6 +149,9 @@ impl Pack {
         let nprocs = u32::try_from(map.nprocs()).unwrap_or(u32::MAX);
         let nprocs = self.processes.or(NonZeroU32::new(nprocs)).unwrap_or(NonZeroU32::MIN);
         let at = |error: BuildError| Error::new(map.path(), error);
+        if MAX_NPROCS < nprocs.get().into() {
+            return Err(at(BuildError::Processes { nprocs: nprocs.get(), most: MAX_NPROCS }));
+        }
         let (dims, attrs, vars) = definition(&file);
         let vars: Vec<_> = vars.iter().map(|(var, attrs)| (*var, attrs.as_slice())).collect();
         let definition = Definition { dims: &dims, attrs: &attrs, vars: &vars };
@@ -170,7 +174,9 @@ impl Pack {
             }
         }
         let count = builder.nsubfiles().min(nprocs).get(); // more are refused later
-        spare(Numbering::Subfiles.paths(out, count), [canonical, map.path()])?;
+        let like = self.like.as_deref().map(assign::header_path);
+        let read = [canonical, map.path()].into_iter().chain(like.as_deref());
+        spare(Numbering::Subfiles.paths(out, count), read)?;
         self.admit((&file, &store), &map, &builder, &assigned.variables)?;
         let writer = builder.create(out)?;
         let source = Source { file: &file, store, appended: None };

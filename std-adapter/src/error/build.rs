@@ -26,6 +26,12 @@ texts! {
     } => "the set cannot have {given} subfiles: each needs a process, of {nprocs}";
     /// The dimensions of a decomposition are not dimensions of the definition with a fixed length.
     Dims { id: u32 } => "decomposition {id}: its dimensions do not have fixed lengths";
+    /// A set is made for fewer ranks.
+    Processes {
+        nprocs: u32,
+        /// The most that a set is made for.
+        most: u64,
+    } => "the set cannot have {nprocs} processes, at most {most}";
     /// A request is not inside the array, or cannot be stored.
     Outside { id: u32, rank: u32, request: Request, total: u64 } =>
         "decomposition {id}, process {rank}: {} elements from {} are not in the array of {total}, \

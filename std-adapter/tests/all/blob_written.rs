@@ -241,6 +241,33 @@ fn a_file_that_is_read_is_no_subfile_of_the_new_set_however_ranks_are_dealt() {
 }
 
 #[test]
+fn a_set_that_says_the_decompositions_is_not_replaced() {
+    let folder = TempDir::new().unwrap();
+    let set = Set::all().remove(0);
+    let out = folder.path().join("out");
+    let pack = set.pack(Container::Cdf).subfiles(count(1)).output(Output::new().force(true));
+    let run = |pack: &Pack| pack.run(&set.canonical(), &set.map, &out, &|_| ());
+    run(&pack).unwrap();
+    let first = folder.path().join("out.0000");
+    let before = fs::read(&first).unwrap();
+    for like in [&out, &first] {
+        let error = run(&pack.clone().like(like)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Source), "{error}");
+        assert!(fs::read(&first).unwrap() == before);
+    }
+}
+
+#[test]
+fn a_set_has_no_more_processes_than_a_machine() {
+    let folder = TempDir::new().unwrap();
+    let set = Set::all().remove(0);
+    let out = folder.path().join("out");
+    let pack = set.pack(Container::Cdf).processes(NonZeroU32::MAX);
+    let error = refused(pack.run(&set.canonical(), &set.map, &out, &|_| ()), folder.path());
+    assert_eq!(error, BuildError::Processes { nprocs: u32::MAX, most: 1 << 24 });
+}
+
+#[test]
 fn requests_that_overlap_or_are_outside_of_the_array_are_refused() {
     let folder = TempDir::new().unwrap();
     let canonical = folder.path().join("x.nc"); // an array of 2 x 20: two records of no variable

@@ -6,7 +6,7 @@ use crate::cdf::{File, Header, Variable};
 use crate::error::Error;
 use crate::posix::PosixFile;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use striae_core::blob::names::{DECOMPOSITION_ID, GLOBAL_DIMIDS};
 use striae_inspect::blob::subfile::container;
 
@@ -130,10 +130,15 @@ fn dimids_of_shape(file: &File, shape: &[u64]) -> Option<Vec<u64>> {
     Some(dimids)
 }
 
+/// The file that has the header of a set or of one of its subfiles.
+pub(super) fn header_path(path: &Path) -> PathBuf {
+    first_subfile(path).unwrap_or_else(|| path.into())
+}
+
 /// The header of a set or of one of its subfiles.
 fn header_of(path: &Path) -> Result<Header, Error> {
-    let first = first_subfile(path);
-    let path = first.as_deref().unwrap_or(path);
+    let path = header_path(path);
+    let path = path.as_path();
     let file = PosixFile::open(path).map_err(|error| Error::new(path, error))?;
     match container(&file).map_err(|error| Error::new(path, error))? {
         Container::Cdf => Ok(File::open(path)?.header().clone()),

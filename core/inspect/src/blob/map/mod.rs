@@ -17,7 +17,7 @@ pub use netcdf::is_netcdf;
 pub use origin::{Assignment, Lists, Order, Origin, assign, origin};
 pub use regions::map;
 pub use verify::{Summary, damage_of_netcdf, verify};
-pub use write::{NetCdf, text, text_len};
+pub use write::{MAX_NPROCS, NetCdf, text, text_len};
 
 use crate::subject::{Failed, WINDOW, read, read_windows};
 use alloc::vec;

@@ -47,7 +47,7 @@ pub fn text_len(of: &Decomposition) -> u64 {
 }
 
 /// The most ranks of a netCDF map that is written.
-const MAX_NPROCS: u64 = 1 << 24;
+pub const MAX_NPROCS: u64 = 1 << 24;
 
 /// Descriptions of the variables of a decomposition.
 const NREQS: &str = "Number of noncontiguous requests per process";
