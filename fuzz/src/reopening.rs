@@ -44,6 +44,7 @@ impl<'a> Readable<'a> {
         match error {
             Error::Checksum { .. }
             | Error::TooLarge { .. }
+            | Error::TooSmall { .. }
             | Error::SealMagic { .. }
             | Error::NotAsSealed { .. } => self.sealed.is_none(),
             Error::FileFull { .. } => true,

@@ -39,7 +39,8 @@ pub enum Verdict {
     /// The seal is at the right place and has an unknown version: [`Error::TooLarge`].
     Unknown(Error, Varheader),
     /// The seal belongs to the file, and a number in the file has changed since:
-    /// [`Error::NotAsSealed`].
+    /// [`Error::NotAsSealed`]; or it is of a file with another mapping: [`Error::TooLarge`] or
+    /// [`Error::TooSmall`].
     Contradicted(Error),
 }
 
@@ -224,6 +225,34 @@ impl Trailer {
     pub(super) fn meta2(&self) -> Option<Span> {
         let start = u64::try_from(self.raw.start_of_varheader.get(self.order)).ok()?;
         Span::new(start, self.start_of_seal()?.checked_sub(start)?)
+    }
+
+    /// The error of a trailer that has another mapping than its file, whose META2 and mapping end
+    /// at `end`. The next commit would be sealed where no reader looks.
+    pub(super) fn misplaced(&self, head: &Head, end: u64) -> Option<Error> {
+        let meta2 = head.meta2?;
+        if self.start_of_seal() == Some(end) {
+            return None;
+        }
+        let (field, value, right) = match self.raw_v2() {
+            None => {
+                let start = self.raw.start_of_seal.get(self.order);
+                (SealTrailer::start_of_seal, start, i64::try_from(end).ok()?)
+            }
+            Some(raw) => {
+                let size = u64::from(raw::MappingSize::TABLE.len);
+                let entries = end.checked_sub(meta2.end())?.checked_sub(size);
+                let each = raw::MappingEntry::TABLE.len.into();
+                let entries = entries.and_then(|len| len.checked_div(each));
+                let right = entries.map_or(Ok(-1), i64::try_from).ok()?;
+                (SealTrailerV2::mapping_size, raw.mapping_size.get(self.order).into(), right)
+            }
+        };
+        let offset = self.place(field);
+        Some(match value > right {
+            true => Error::TooLarge { field, offset, value, max: right },
+            false => Error::TooSmall { field, offset, value, min: right },
+        })
     }
 
     /// The commit fields when the file was sealed.

@@ -17,6 +17,8 @@ use zerocopy::{FromBytes, IntoBytes};
 #[derive(Debug)]
 pub struct FindSeal {
     head: Head,
+    /// The end of META2 and the mapping.
+    end: u64,
     checksum: Checksum,
     search: Search,
 }
@@ -44,20 +46,30 @@ impl FindSeal {
         });
         let usual = usual.filter(|place| place.span().fits(head.file_len));
         let search = usual.map_or_else(|| Search::last(head), Search::Usual);
-        Self { head: *head, checksum, search }
+        Self { head: *head, end, checksum, search }
     }
 
     /// The next state for a whole trailer, when the commit fields are known.
     fn judge(&self, trailer: Trailer, fields: Option<&CommitFields>) -> Search {
         let found = |verdict| Search::Done(Some(FoundTrailer { trailer, verdict }));
         match trailer.judge(&self.head, fields) {
-            Standing::Current(seal) => found(Verdict::Current(seal)),
+            Standing::Current(seal) => match trailer.misplaced(&self.head, self.end) {
+                Some(error) => {
+                    let suspect = Suspect { error, needs_meta2: true, needs_meta1: true };
+                    self.prove(trailer, suspect, Verdict::Current(seal))
+                }
+                None => found(Verdict::Current(seal)),
+            },
             Standing::Stale => found(Verdict::Stale),
-            Standing::Suspect(suspect) => {
-                let proof = Proof::new(trailer, suspect, &self.head, self.checksum);
-                proof.map_or_else(|| found(Verdict::Stale), Search::Proof)
-            }
+            Standing::Suspect(suspect) => self.prove(trailer, suspect, Verdict::Stale),
         }
+    }
+
+    /// The proof that a suspicion is right; else the verdict is `otherwise`.
+    fn prove(&self, trailer: Trailer, suspect: Suspect, otherwise: Verdict) -> Search {
+        let proof = Proof::new(trailer, suspect, otherwise, &self.head, self.checksum);
+        let found = || Search::Done(Some(FoundTrailer { trailer, verdict: otherwise }));
+        proof.map_or_else(found, Search::Proof)
     }
 
     fn whole(&self, trailer: Trailer) -> Search {
@@ -136,17 +148,25 @@ impl ReadMachine for FindSeal {
     }
 }
 
-/// The proof that one number is the only change of a file since it was sealed.
+/// The proof that one number is the only change of a file since it was sealed, or is wrong in the
+/// seal.
 #[derive(Debug, Clone, Copy)]
 struct Proof {
     trailer: Trailer,
     suspect: Suspect,
+    otherwise: Verdict,
     sums: Sums,
 }
 
 impl Proof {
     /// Starts the proof; `None` if the bytes to compare are not in the file.
-    fn new(trailer: Trailer, suspect: Suspect, head: &Head, checksum: Checksum) -> Option<Self> {
+    fn new(
+        trailer: Trailer,
+        suspect: Suspect,
+        otherwise: Verdict,
+        head: &Head,
+        checksum: Checksum,
+    ) -> Option<Self> {
         let layout = Layout { ntasks: trailer.ntasks()?, ..*head.meta1.layout() };
         let mut sums = Sums::new(&layout, head.meta1.order(), checksum);
         if suspect.needs_meta2 {
@@ -157,7 +177,7 @@ impl Proof {
             true => {}
             false => (sums.before, sums.rest) = (Span::ZERO, Span::ZERO),
         }
-        Some(Self { trailer, suspect, sums })
+        Some(Self { trailer, suspect, otherwise, sums })
     }
 
     fn conclude(&self, crcs: Crcs) -> FoundTrailer {
@@ -166,7 +186,7 @@ impl Proof {
         let meta1 = (self.sums.checksum)(crcs.front, trailer.commit_fields().as_bytes());
         let is_proven = (!needs_meta1 || meta1 == raw.meta1_crc.get(order))
             && (!needs_meta2 || crcs.meta2 == raw.meta2_crc.get(order));
-        let verdict = if is_proven { Verdict::Contradicted(error) } else { Verdict::Stale };
+        let verdict = if is_proven { Verdict::Contradicted(error) } else { self.otherwise };
         FoundTrailer { trailer, verdict }
     }
 }

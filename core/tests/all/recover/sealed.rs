@@ -3,7 +3,7 @@
 use super::{Stream, recover};
 use striae_core::endian::{ByteOrder, I32, I64, U32};
 use striae_core::integrity::crc32c;
-use striae_core::sion::raw::SealTrailer;
+use striae_core::sion::raw::{SealTrailer, SealTrailerV2};
 use striae_core::sion::recover::{Certainty, Doubt, Proof, Remains};
 use striae_core::sion::verdict::{FoundTrailer, Verdict};
 use striae_core::sion::{Error, FindSeal, Head, Meta1, Opened, Physical};
@@ -201,6 +201,58 @@ fn a_seal_contradicts_a_commit_field_only_with_the_tables_that_do_not_depend_on_
         }
         assert!(contradicts(&[maxchunks, letter]), "the place of META2 is as sealed");
         assert!(!contradicts(&[start, letter]));
+    }
+}
+
+/// The trailer as one of version 2, of a file with this number of entries of the mapping.
+fn second(file: &Sealed, order: ByteOrder, mapping_size: i32) -> Vec<u8> {
+    let (mut bytes, trailer) = (file.bytes.clone(), file.table.end);
+    bytes[trailer..trailer + 4].copy_from_slice(I32::new(2, order).as_bytes());
+    bytes[trailer + 24..trailer + 28].copy_from_slice(I32::new(mapping_size, order).as_bytes());
+    bytes[trailer + 28..trailer + 32].fill(7); // the identity
+    let crc = U32::new(crc32c(0, &bytes[trailer..trailer + 44]), order);
+    bytes[trailer + 44..trailer + 48].copy_from_slice(crc.as_bytes());
+    bytes
+}
+
+/// The next commit would be sealed where no reader looks.
+#[test]
+fn a_seal_of_another_mapping_contradicts_a_file_that_is_as_sealed_but_for_it() {
+    for file in files() {
+        let Opened::Closed(whole) = Physical::open(&file.bytes[..], &mut [0; 1076]).unwrap() else {
+            panic!("the file is closed");
+        };
+        let (meta1, meta2) = (*whole.meta1(), *whole.meta2());
+        let (file_len, trailer) = (file.bytes.len() as u64, file.table.end as u64);
+        // Of a file of META2 and a mapping that end there.
+        let verdict = |bytes: &[u8], end: u64| {
+            let head = Head { file_len, meta1, meta2: Some(meta2) };
+            let mut find = FindSeal::new(&head, end, crc32c);
+            *drive_read(&mut find, bytes, &mut [0; 64]).unwrap().unwrap().verdict()
+        };
+        let end = file.meta2.end as u64;
+        let size = if end == meta2.end() { -1 } else { 0 };
+        let first = (file.bytes.clone(), SealTrailer::start_of_seal, end as i64);
+        let second = second(&file, meta1.order(), size);
+        let second = (second, SealTrailerV2::mapping_size, i64::from(size));
+        for (bytes, field, value) in [first, second] {
+            assert!(matches!(verdict(&bytes, end), Verdict::Current(_)));
+            let one_entry = meta2.end() + 12;
+            let min = if value == end as i64 { one_entry as i64 } else { 1 };
+            let offset = trailer + u64::from(field.offset());
+            let error = Error::TooSmall { field, offset, value, min };
+            assert_eq!(verdict(&bytes, one_entry), Verdict::Contradicted(error));
+            if size == 0 {
+                let max = if value == end as i64 { meta2.end() as i64 } else { -1 };
+                let error = Error::TooLarge { field, offset, value, max };
+                assert_eq!(verdict(&bytes, meta2.end()), Verdict::Contradicted(error));
+            }
+            for damaged in [60, file.meta2.start] {
+                let mut bytes = bytes.clone();
+                bytes[damaged] ^= 2;
+                assert!(matches!(verdict(&bytes, one_entry), Verdict::Current(_)), "{damaged}");
+            }
+        }
     }
 }
 
