@@ -269,7 +269,7 @@ impl Pack {
 }
 
 /// The name of a variable that a file and a set do not both have in the same place with the same
-/// type and shape.
+/// type, and dimensions of the same names and lengths.
 fn differs(file: &File, set: &Set) -> Option<Box<str>> {
     let (mut ours, mut theirs) = (file.header().variables(), set.header().variables());
     loop {
@@ -277,8 +277,14 @@ fn differs(file: &File, set: &Set) -> Option<Box<str>> {
         let inner = |variable: Variable<'_>| {
             variable.shape().get(usize::from(variable.is_record())..).map(<[u64]>::to_vec)
         };
-        let key =
-            |variable: Variable<'_>| (variable.nc_type(), variable.is_record(), inner(variable));
+        // Dimensions of one length may be in another order.
+        let names = |variable: Variable<'_>| {
+            variable.dims().map(|dim| Box::<str>::from(dim.name)).collect::<Vec<_>>()
+        };
+        let key = |variable: Variable<'_>| {
+            let (shape, names) = (inner(variable), names(variable));
+            (variable.nc_type(), variable.is_record(), shape, names)
+        };
         match (our, their) {
             (None, None) => return None,
             (Some(our), Some(their)) if our.name() == their.name() && key(our) == key(their) => {}

@@ -66,7 +66,7 @@ texts! {
     /// of them has it.
     Differs { name: Box<str> } =>
         "variable {}: the set and the file do not both have it in the same place, with the same \
-         type and dimensions", shown(name);
+         type, and dimensions of the same names and lengths", shown(name);
     /// A variable that is not decomposed is written by the first rank of a subfile only.
     NotFirst { name: Box<str>, rank: u32 } =>
         "variable {} is not decomposed: process {rank} does not write it", shown(name);

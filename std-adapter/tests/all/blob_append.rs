@@ -345,6 +345,18 @@ fn what_cannot_be_appended_changes_nothing() {
     let differs = BuildError::Differs { name: "XLDHGH".into() };
     assert_eq!(build_error(Pack::append(&path, &grown, &|_| ()).unwrap_err()), differs);
 
+    // A dimension of another name: of two of one length, it may be the other one.
+    let file = File::open(&rest).unwrap();
+    let variable = file.header().variables().find(|variable| variable.shape().len() > 1).unwrap();
+    let name = variable.dims().nth(1).unwrap().name;
+    let mut other = fs::read(&rest).unwrap();
+    let is_name = |bytes: &[u8]| bytes == name.as_bytes();
+    let at = other.windows(name.len()).position(is_name).unwrap();
+    other[at] = b'X';
+    fs::write(&path, other).unwrap();
+    let error = build_error(Pack::append(&path, &grown, &|_| ()).unwrap_err());
+    assert!(matches!(error, BuildError::Differs { .. }), "{error}");
+
     let writer = Writer::append(&grown).unwrap();
     let locked = Writer::append(&grown).unwrap_err();
     assert!(matches!(locked.kind(), ErrorKind::Locked), "{locked}");
