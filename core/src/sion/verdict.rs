@@ -76,10 +76,11 @@ pub(super) enum Standing {
     Suspect(Suspect),
 }
 
-/// The number that may be the only change of a file since it was sealed.
+/// The number that may be the only change of a file since it was sealed, or may be wrong in the
+/// seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Suspect {
-    /// [`Error::NotAsSealed`].
+    /// [`Error::NotAsSealed`], or that of [`Trailer::misplaced`].
     pub(super) error: Error,
     /// Whether the proof needs that META2 is as sealed.
     pub(super) needs_meta2: bool,
@@ -227,8 +228,8 @@ impl Trailer {
         Span::new(start, self.start_of_seal()?.checked_sub(start)?)
     }
 
-    /// The error of a trailer that has another mapping than its file, whose META2 and mapping end
-    /// at `end`. The next commit would be sealed where no reader looks.
+    /// The error if the seal was made with another mapping than that of the file, whose META2 and
+    /// mapping end at `end`. A writer that went on would put the next seal where no reader looks.
     pub(super) fn misplaced(&self, head: &Head, end: u64) -> Option<Error> {
         let meta2 = head.meta2?;
         if self.start_of_seal() == Some(end) {

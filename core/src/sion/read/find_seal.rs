@@ -51,25 +51,18 @@ impl FindSeal {
 
     /// The next state for a whole trailer, when the commit fields are known.
     fn judge(&self, trailer: Trailer, fields: Option<&CommitFields>) -> Search {
-        let found = |verdict| Search::Done(Some(FoundTrailer { trailer, verdict }));
-        match trailer.judge(&self.head, fields) {
-            Standing::Current(seal) => match trailer.misplaced(&self.head, self.end) {
-                Some(error) => {
-                    let suspect = Suspect { error, needs_meta2: true, needs_meta1: true };
-                    self.prove(trailer, suspect, Verdict::Current(seal))
-                }
-                None => found(Verdict::Current(seal)),
-            },
-            Standing::Stale => found(Verdict::Stale),
-            Standing::Suspect(suspect) => self.prove(trailer, suspect, Verdict::Stale),
-        }
-    }
-
-    /// The proof that a suspicion is right; else the verdict is `otherwise`.
-    fn prove(&self, trailer: Trailer, suspect: Suspect, otherwise: Verdict) -> Search {
-        let proof = Proof::new(trailer, suspect, otherwise, &self.head, self.checksum);
-        let found = || Search::Done(Some(FoundTrailer { trailer, verdict: otherwise }));
-        proof.map_or_else(found, Search::Proof)
+        let (suspect, otherwise) = match trailer.judge(&self.head, fields) {
+            Standing::Current(seal) => {
+                let error = trailer.misplaced(&self.head, self.end);
+                let suspect = |error| Suspect { error, needs_meta2: true, needs_meta1: true };
+                (error.map(suspect), Verdict::Current(seal))
+            }
+            Standing::Stale => (None, Verdict::Stale),
+            Standing::Suspect(suspect) => (Some(suspect), Verdict::Stale),
+        };
+        let proof = |suspect| Proof::new(trailer, suspect, otherwise, &self.head, self.checksum);
+        let found = FoundTrailer { trailer, verdict: otherwise };
+        suspect.and_then(proof).map_or(Search::Done(Some(found)), Search::Proof)
     }
 
     fn whole(&self, trailer: Trailer) -> Search {
@@ -154,6 +147,7 @@ impl ReadMachine for FindSeal {
 struct Proof {
     trailer: Trailer,
     suspect: Suspect,
+    /// The verdict if nothing is proven.
     otherwise: Verdict,
     sums: Sums,
 }
