@@ -277,17 +277,18 @@ fn differs(file: &File, set: &Set) -> Option<Box<str>> {
         let inner = |variable: Variable<'_>| {
             variable.shape().get(usize::from(variable.is_record())..).map(<[u64]>::to_vec)
         };
-        // Dimensions of one length may be in another order.
-        let names = |variable: Variable<'_>| {
-            variable.dims().map(|dim| Box::<str>::from(dim.name)).collect::<Vec<_>>()
-        };
-        let key = |variable: Variable<'_>| {
-            let (shape, names) = (inner(variable), names(variable));
-            (variable.nc_type(), variable.is_record(), shape, names)
+        let key =
+            |variable: Variable<'_>| (variable.nc_type(), variable.is_record(), inner(variable));
+        // Two dimensions of one length may have changed places.
+        let has_dims_of = |our: Variable<'_>, their: Variable<'_>| {
+            our.dims().map(|dim| dim.name).eq(their.dims().map(|dim| dim.name))
         };
         match (our, their) {
             (None, None) => return None,
-            (Some(our), Some(their)) if our.name() == their.name() && key(our) == key(their) => {}
+            (Some(our), Some(their))
+                if our.name() == their.name()
+                    && key(our) == key(their)
+                    && has_dims_of(our, their) => {}
             (our, their) => return our.or(their).map(|variable| variable.name().into()),
         }
     }

@@ -26,10 +26,10 @@ texts! {
     } => "the set cannot have {given} subfiles: each needs a process, of {nprocs}";
     /// The dimensions of a decomposition are not dimensions of the definition with a fixed length.
     Dims { id: u32 } => "decomposition {id}: its dimensions do not have fixed lengths";
-    /// A set is made for fewer ranks.
+    /// A set cannot have so many ranks.
     Processes {
         nprocs: u32,
-        /// The most that a set is made for.
+        /// The most that it can have.
         most: u64,
     } => "the set cannot have {nprocs} processes, at most {most}";
     /// A request is not inside the array, or cannot be stored.

@@ -258,7 +258,7 @@ fn a_set_that_says_the_decompositions_is_not_replaced() {
 }
 
 #[test]
-fn a_set_has_no_more_processes_than_a_machine() {
+fn too_many_processes_are_refused() {
     let folder = TempDir::new().unwrap();
     let set = Set::all().remove(0);
     let out = folder.path().join("out");
